@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import COMMON_METHODS, MAX_SAME_NAMED
 from deviate.analyse.flow.values import External
-from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, bindings_of, is_within
+from deviate.analyse.source.index import ModuleIndex, Nesting, Scope, Unit, bindings_of, is_within
 from deviate.analyse.source.syntax import called_name
 
 
@@ -53,11 +55,13 @@ class CallGraph:
         func = call.func
         if isinstance(func, ast.Name):
             return self._taken_by_name(func.id, unit)
-        if not isinstance(func, ast.Attribute) or func.attr not in self.program.methods:
+        if not isinstance(func, ast.Attribute):
             return []
+        if func.attr not in self.program.methods:
+            return self._kept_under(func.attr)
         if func.attr in COMMON_METHODS:
             is_known = bool(self.flow.value(func.value, unit).refs)
-            return [] if is_known else self.program.called_like(call)
+            return [] if is_known else self.program.called_like(call, unit)
         units = [unit for unit in self.program.methods[func.attr] if unit in self.program.reached]
         if len(units) > MAX_SAME_NAMED:
             return []
@@ -66,6 +70,22 @@ class CallGraph:
             if any(isinstance(ref, External) and not ref.made for ref in refs):
                 return []
         return units
+
+    def _kept_under(self, name: str) -> list[Unit]:
+        """Find the functions that mappings hold under the name that one is called by: ``{"step": fit_batch}``."""
+        units = self._keyed.get(name, [])
+        return units if len(units) <= MAX_SAME_NAMED else []
+
+    @cached_property
+    def _keyed(self) -> dict[str, list[Unit]]:
+        """Functions that mappings are written with, by their keys."""
+        keyed: dict[str, list[Unit]] = {}
+        for value, scope in _written(self.program.running_units()):
+            for key, name in _entries(value):
+                refs = self.flow.value(name, scope).refs
+                own = [ref for ref in refs if isinstance(ref, Unit) and ref in self.program.reached]
+                keyed.setdefault(key, []).extend(each for each in own if each not in keyed.get(key, ()))
+        return keyed
 
     def _taken_by_name(self, name: str, unit: Unit) -> list[Unit]:
         """Find a function of the name that a variable has which takes one: ``work = getattr(module, args.work)``."""
@@ -108,3 +128,18 @@ class CallGraph:
             roots = [edge.target for edge in self.edges(unit) if is_within(edge.nesting, node)]
             self._inside[node] = self.closure(roots)
         return self._inside[node]
+
+
+def _written(units: list[Unit]) -> Iterator[tuple[ast.expr | None, Scope]]:
+    """Yield what functions assign to names and return."""
+    for unit in units:
+        yield from ((each.value, each.scope) for bindings in unit.bindings.values() for each in bindings)
+        yield from unit.returns
+
+
+def _entries(node: ast.expr | None) -> Iterator[tuple[str, ast.Name]]:
+    """Yield the keys and names in a mapping, and in those that it holds."""
+    for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+        if isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(value, ast.Name):
+            yield key.value, value
+        yield from _entries(value)

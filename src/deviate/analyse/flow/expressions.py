@@ -11,7 +11,7 @@ from deviate.analyse.flow.calls import call_value
 from deviate.analyse.flow.computed import chosen_by_name
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From, Instance, Value, element_of, join, mixed, of, subtract
-from deviate.analyse.source.index import Scope, bindings_of
+from deviate.analyse.source.index import ClassScope, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import dotted_text
 
 _A_TEXT, _A_CONSTANT = of(From.TEXT), of(From.CONSTANT)
@@ -47,7 +47,16 @@ def _parts(flow: Evaluator, node: ast.expr, scope: Scope) -> Value:
 
 def _choice(flow: Evaluator, node: ast.IfExp | ast.BoolOp, scope: Scope) -> Value:
     choices = node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse)
-    return join([flow.value(choice, scope) for choice in choices])
+    values = [flow.value(choice, scope) for choice in choices]
+    if isinstance(node, ast.IfExp) and flow.program.is_decided and all(map(_is_defined, values)):
+        taken = flow.program.choices.taken(node, scope)
+        return flow.value(taken, scope) if taken is not None and taken is not node else join(values)
+    return join(values)
+
+
+def _is_defined(value: Value) -> bool:
+    """Whether a value is a function, a class or an object of the project."""
+    return any(isinstance(ref, (Unit, ClassScope, Instance)) for ref in value.refs)
 
 
 def _sequence(flow: Evaluator, node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Value:

@@ -13,7 +13,7 @@ from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.constants import Constants
 from deviate.analyse.settings.documented import documented_arguments
 from deviate.analyse.settings.lookup import Settings
-from deviate.analyse.source.configurations import unchosen_targets
+from deviate.analyse.source.configurations import root_configuration, unchosen_targets
 from deviate.analyse.source.imports import Imports
 from deviate.analyse.source.index import (
     CallSite,
@@ -90,7 +90,8 @@ class Program:
             plain = Constants(self.modules, None, self.resolve_dotted)
             self.constants = Constants(self.modules, settings, self.resolve_dotted, plain)
         #: What configuration files ask for that are not chosen.
-        self.unchosen = unchosen_targets(self.imports.configurations, known.assigned)
+        root_name = root_configuration(self.entry, known.options | known.first)
+        self.unchosen = unchosen_targets(self.imports.configurations, known.assigned, root_name)
         #: Whether settings decide which branches run.
         self.is_decided = True
         #: Modules that are assumed to run whole.
@@ -158,8 +159,15 @@ class Program:
             name = dotted.lstrip(".")
         package = self.imports.find(base, importer) if base else None
         if module is not None:
-            return (package, name) if package is not None and _binds(package, name) else module
+            is_other = package is not None and (_binds(package, name) or self._star_binds(package, name))
+            return (package, name) if package is not None and is_other else module
         return (package, name) if package is not None else External(dotted.lstrip("."))
+
+    def _star_binds(self, package: ModuleIndex, name: str) -> bool:
+        """Whether a package has a class by the name of its module: ``from .Trainer import *``."""
+        starred = (self.imports.find(star, package) for star in package.stars)
+        bindings = (each for module in starred if module is not None for each in module.unit.bindings.get(name, ()))
+        return any(binding.kind in {"def", "class"} for binding in bindings)
 
     # Classes.
 
@@ -264,10 +272,17 @@ class Program:
                 units.extend(self.method(flow, ref.cls, "__call__"))
         return units
 
-    def called_like(self, call: ast.Call) -> list[Unit]:
-        """Find the methods that a call may run whose receiver is called like their class: ``trainer.train()``."""
+    def called_like(self, call: ast.Call, scope: Scope | None = None) -> list[Unit]:
+        """Find the methods that a call may run whose receiver is called like their class: ``trainer.train()``.
+
+        In a `scope`, one that a loop takes from several is called like these: ``for c in clients``.
+        """
         func = call.func
         word = _last_word(func.value) if isinstance(func, ast.Attribute) else ""
+        if len(word) < MIN_LIKENESS and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and scope:
+            bindings = bindings_of(func.value.id, scope)
+            several = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "for" else None
+            word = _last_word(several) if several is not None and not bindings[0].path else ""
         if len(word) < MIN_LIKENESS or not isinstance(func, ast.Attribute):
             return []
         named = self.methods.get(func.attr, [])
@@ -277,10 +292,21 @@ class Program:
     def arguments(self, flow: Valuation, param: Param) -> list[tuple[ast.expr, Scope]]:
         """Return every expression that callers pass for a parameter."""
         return [
-            (expr, site.scope)
+            (expr, scope)
             for site in self.callers(flow, param.unit)
-            for expr in passed_for(site.node, param.unit, param.name)
+            for expr, scope in self._passed(flow, site, param.unit, param.name)
         ]
+
+    def _passed(self, flow: Valuation, site: CallSite, unit: Unit, name: str) -> list[tuple[ast.expr, Scope]]:
+        """Return what a call gives for a parameter: ``super().__init__(**kwargs)`` hands on what its callers give."""
+        given = [(expr, site.scope) for expr in passed_for(site.node, unit, name)]
+        caller = site.scope.unit
+        spread = [key.value for key in site.node.keywords if key.arg is None]
+        is_handed_on = any(isinstance(each, ast.Name) and each.id == caller.kwarg for each in spread)
+        if given or not is_handed_on or name in caller.parameters or caller is unit:
+            return given
+        calls = self.callers(flow, caller)
+        return [(key.value, call.scope) for call in calls for key in call.node.keywords if key.arg == name]
 
 
 def _binds(package: ModuleIndex, name: str) -> bool:

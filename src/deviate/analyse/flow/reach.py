@@ -9,7 +9,13 @@ from deviate.analyse.flow.computed import taken_from
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
 from deviate.analyse.flow.plugins import dynamic_imports, imported_by_name
 from deviate.analyse.flow.program import COMMON_METHODS, Program
-from deviate.analyse.flow.starts import chained_names, offered_methods, registered_classes, started_by_name
+from deviate.analyse.flow.starts import (
+    chained_names,
+    offered_methods,
+    registered_classes,
+    started_by_name,
+    unchosen_commands,
+)
 from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
@@ -18,6 +24,8 @@ from deviate.analyse.source.syntax import annotations_of, called_name, dotted_te
 
 #: Decorators that make a function the one that a library starts.
 _STARTERS = {"automain", "main", "command"}
+#: Those that start it of a script alone.
+_OF_SCRIPTS = {"hydra.main"}
 
 
 def reached_units(program: Program, flow: Valuation) -> set[Unit]:
@@ -45,10 +53,11 @@ class _Reach:
         self.whole: set[ModuleIndex] = set()
 
     def run(self) -> set[Unit]:
+        left_out = unchosen_commands(self.program)
         for module in self.program.modules:
             self._reach(module.unit)
             for unit in module.units:
-                if unit.owner is None and self._registered(unit):
+                if unit.owner is None and unit not in left_out and self._registered(unit):
                     self._reach(unit)
         for module in self.program.assumed:
             self._assume(module)
@@ -78,8 +87,10 @@ class _Reach:
 
     def _registered(self, unit: Unit) -> bool:
         """Whether a decorator registers the function for later: one that is called, or one that makes it an entry."""
+        is_entry = unit.module is self.program.entry
         registers = any(
-            isinstance(decorator, ast.Call) or dotted_text(decorator).rpartition(".")[2] in _STARTERS
+            (isinstance(decorator, ast.Call) and (is_entry or dotted_text(decorator.func) not in _OF_SCRIPTS))
+            or dotted_text(decorator).rpartition(".")[2] in _STARTERS
             for decorator in unit.decorators
         )
         return registers and self.program.may_run(unit.module.unit, unit.nesting)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.tables import REGISTERING
 from deviate.analyse.flow.values import Instance, Valuation
-from deviate.analyse.source.index import CallSite, ClassScope, bindings_of
+from deviate.analyse.source.index import CallSite, ClassScope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 
@@ -46,6 +46,21 @@ def chained_names(program: Program, site: CallSite) -> list[str]:
     if called_name(site.node) != "Fire" or settings is None:
         return []
     return [word for word in settings.arguments.leading if word.isidentifier()]
+
+
+def unchosen_commands(program: Program) -> set[Unit]:
+    """Return the functions that are commands of a program of several, where the command line names another one."""
+    commands: dict[Unit, str] = {}
+    for unit in (unit for module in program.modules for unit in module.units):
+        for decorator in unit.decorators:
+            if isinstance(decorator, ast.Call) and called_name(decorator) == "command":
+                first = next(iter(decorator.args), None)
+                named = isinstance(first, ast.Constant) and isinstance(first.value, str)
+                commands[unit] = str(first.value) if named else unit.name  # type: ignore[union-attr]
+    settings = program.choices.settings if program.is_decided else None
+    words = {word.replace("-", "_") for word in settings.arguments.values} if settings is not None else set[str]()
+    chosen = {unit for unit, name in commands.items() if name.replace("-", "_") in words}
+    return commands.keys() - chosen if chosen else set()
 
 
 def registered_classes(program: Program) -> Iterator[ClassScope]:

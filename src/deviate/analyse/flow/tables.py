@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.index import Binding, Nesting, Scope, bindings_of
+from deviate.analyse.source.index import Binding, Nesting, Scope, bindings_of, only_binding
 from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import called_name, dotted_text
 
@@ -39,20 +39,25 @@ class Tables:
             for key, chosen in self._readings():
                 known = asked[key]
                 asked[key] = None if chosen is None or known is None else known | {chosen}
-        return self._not_named() | {
-            id(name)
-            for key, chosen in asked.items()
-            if chosen and chosen <= self._entries[key].keys()
-            for entry, values in self._entries[key].items()
-            if entry not in chosen
-            for value in values
-            for name in ast.walk(value)
-        }
+        return (
+            self._not_named()
+            | self._not_taken()
+            | {
+                id(name)
+                for key, chosen in asked.items()
+                if chosen and chosen <= self._entries[key].keys()
+                for entry, values in self._entries[key].items()
+                if entry not in chosen
+                for value in values
+                for name in ast.walk(value)
+            }
+        )
 
     def _not_named(self) -> set[int]:
         """Return the ids of the names in calls that register something by a key, where settings name another key.
 
-        ``factory.register("ppo", PPO)`` is left out where the settings name ``"sac"``, which is registered so, too.
+        ``factory.register("ppo", PPO)`` is left out where the settings name ``"sac"``, which is registered so, too, and
+        ``parser.set_defaults(func=export)`` where they name the parser of another command.
         """
         tables: dict[str, dict[str, list[ast.expr]]] = {}
         for site in (site for module in self.program.modules for unit in module.units for site in unit.calls):
@@ -61,6 +66,9 @@ class Tables:
                 key, value = call.args
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     tables.setdefault(dotted_text(call.func), {}).setdefault(key.value, []).append(value)
+            if called_name(call) == "set_defaults" and (command := _command_of(call, site.scope)):
+                values = [keyword.value for keyword in call.keywords]
+                tables.setdefault("add_parser", {}).setdefault(command, []).extend(values)
         settings = self.program.choices.settings
         named = settings.texts if settings is not None and any(map(_is_choice, tables.values())) else set[str]()
         return {
@@ -72,6 +80,18 @@ class Tables:
             for value in values
             for name in ast.walk(value)
         }
+
+    def _not_taken(self) -> set[int]:
+        """Return the ids of the names that settings leave out of ``made = Small if args.small else Large``."""
+        units = (unit for module in self.program.modules for unit in module.units)
+        bindings = (each for unit in units for bound in unit.bindings.values() for each in bound)
+        left: list[ast.expr] = []
+        for value, scope in [(each.value, each.scope) for each in bindings if each.kind == "assign"]:
+            parts = (value.body, value.orelse) if isinstance(value, ast.IfExp) else ()
+            if parts and all(_is_defined(part.func if isinstance(part, ast.Call) else part, scope) for part in parts):
+                taken = self.program.choices.taken(value, scope)
+                left.extend(part for part in parts if taken is not value and part is not taken)
+        return {id(name) for part in left for name in ast.walk(part)}
 
     def _find(self) -> None:
         for module in self.program.modules:
@@ -146,6 +166,16 @@ class Tables:
         if isinstance(parent, ast.Call):
             return called_name(parent) in _HARMLESS_CALLS
         return isinstance(parent, ast.Attribute) and parent.attr in _HARMLESS_METHODS
+
+
+def _command_of(call: ast.Call, scope: Scope) -> str:
+    """Name the command whose parser a method is called of: ``parser = parsers.add_parser("train")``."""
+    made = call.func.value if isinstance(call.func, ast.Attribute) else call
+    binding = only_binding(made.id, scope) if isinstance(made, ast.Name) else None
+    parser = binding.value if binding is not None else made
+    is_parser = isinstance(parser, ast.Call) and called_name(parser) == "add_parser"
+    first = next(iter(parser.args), None) if is_parser else None  # type: ignore[union-attr]
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
 def _is_choice(entries: _Entries) -> bool:

@@ -14,7 +14,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_compiled_loop, is_fitting_call
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import word_lists, words_of
-from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within, only_binding
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within, only_binding
 from deviate.analyse.source.syntax import called_name, span_of, text_of
 from deviate.experiment import MainLoop
 
@@ -26,6 +26,7 @@ _REPEATS = _LISTS["repeats"]
 _TIMES = _LISTS["times"]
 _ROUNDS = _LISTS["rounds"]
 _PASSES = (_EPOCHS | _STEPS) - _LISTS["any counter"]
+_COUNTED = {word for word in _PASSES if word.endswith("s")}
 #: Variables that say nothing of what is counted.
 _ANY = re.compile(r"_+|[a-z]|ii|idx")
 _NUMBER_OF = re.compile(r"^(num|n|max|total)(?=[a-z]{4})")
@@ -101,7 +102,11 @@ class Candidate:
     @property
     def repeats(self) -> bool:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
-        if not isinstance(self.node, (ast.For, ast.AsyncFor)) or self.counts_epochs:
+        if not isinstance(self.node, (ast.For, ast.AsyncFor)):
+            return False
+        if _tries_counts(self.node):
+            return True
+        if self.counts_epochs:
             return False
         if _counts_machines(self.node.iter) or _starts_workers(self.node):
             return True
@@ -131,7 +136,7 @@ class LoopFinder:
         self.program = flow.program
         self.graph = graph
         self._training = {unit: signs for unit in self.program.reached if (signs := training_signs(unit))}
-        self.fitting = self._calls(lambda site: is_fitting_call(flow, site))
+        self.fitting = self._calls(lambda site: is_fitting_call(flow, site) or self._runs_closure(site))
         #: Calls that make a compiled loop of a function that trains: ``jax.lax.scan(step, state)``.
         self.compiled = self._calls(lambda site: is_compiled_loop(flow, site) and self._loops_over_training(site))
         #: Loops that train and do not repeat whole trainings, once the main loop was looked for.
@@ -156,6 +161,14 @@ class LoopFinder:
 
     def _compiled_candidate(self, site: CallSite) -> Candidate:
         return Candidate(site.node, site.scope.unit, None, self._repeated(site), text_of(site.node.func))
+
+    def _runs_closure(self, site: CallSite) -> bool:
+        """Whether an optimiser goes on by itself, as L-BFGS does: ``optimizer.step(closure)`` in no loop."""
+        call = site.node
+        if called_name(call) != "step" or len(call.args) != 1 or enclosing_loops(site.nesting):
+            return False
+        refs = self.flow.value(call.args[0], site.scope).refs
+        return any(isinstance(ref, Unit) and ref in self._training for ref in refs)
 
     def _loops(self) -> Iterator[tuple[Unit, Loop]]:
         for unit in self.program.running_units():
@@ -204,10 +217,17 @@ class LoopFinder:
         ]
 
     def _changes_weights(self, candidate: Candidate, by_arithmetic: bool) -> bool:
-        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
-        called = [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
         no_change = _GRADIENTS if by_arithmetic else _GRADIENTS | {WEIGHT_UPDATE}
-        return not no_change.issuperset((*own, *called))
+        return not no_change.issuperset(self._signs(candidate))
+
+    def _signs(self, candidate: Candidate) -> list[str]:
+        """List the signs that a candidate trains by, in its own code and in what it calls."""
+        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
+        return own + [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
+
+    def _replays(self, candidate: Candidate) -> bool:
+        """Whether optimisers step and nothing computes gradients: a schedule is made up to where a training resumes."""
+        return not candidate.indirect and all(sign.endswith(".step") for sign in self._signs(candidate))
 
     def _candidate(self, unit: Unit, loop: Loop) -> Candidate | None:
         inside = self.graph.inside(unit, loop.node)
@@ -307,6 +327,22 @@ class LoopFinder:
         is_beside = not self._purpose.issuperset(_ASIDE.findall(name.lower()))
         return is_beside or bool(_EVALUATES.search(name) and not _TRAINS.search(name))
 
+    def _counts_aside(self, candidate: Candidate) -> bool:
+        """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
+        names = [name for end in _end_counted(candidate.node) for name in _names_counted(end)]
+        return bool(names) and all(map(self._is_aside, names))
+
+    def _counts_given(self, candidate: Candidate) -> bool:
+        """Whether a loop counts up to a parameter that the entry gives by its name: ``model.train(iterations=900)``."""
+        ends = {end.id for end in _end_counted(candidate.node) if isinstance(end, ast.Name)}
+        return not ends.isdisjoint(self._given) and not ends.isdisjoint(candidate.unit.parameters)
+
+    @cached_property
+    def _given(self) -> set[str]:
+        """Names by which calls in the entry pass something."""
+        units = self.program.entry.units if self.program.entry is not None else []
+        return {key.arg or "" for unit in units for site in unit.calls for key in site.node.keywords}
+
     def _trains_aside(self, candidate: Candidate) -> bool:
         """Whether all that changes weights in a loop is called like an evaluation: ``predictive_score()``."""
         if candidate.loop is None or self._trains_itself(candidate):
@@ -320,7 +356,10 @@ class LoopFinder:
         settings = self.program.choices.settings if self.program.is_decided else None
         owner = unit.enclosing_class
         names = {unit.module.dotted.rpartition(".")[2], *([owner.name] if owner is not None else [])}
-        return settings is not None and (not names.isdisjoint(settings.texts) or any(map(settings.is_project, names)))
+        if settings is None:
+            return False
+        texts = {text.lower() for text in settings.texts}
+        return any(name.lower() in texts or settings.is_project(name) for name in names)
 
     def _count_heirs(self, unit: Unit) -> int:
         """Count the classes that inherit a method: of alternatives, the one that most would run is the likeliest."""
@@ -338,11 +377,13 @@ class LoopFinder:
         score += min(len(candidate.inside), 10) * 0.15 + min(self._count_heirs(unit), 10) * 0.05
         score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
         score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
+        score += 1.0 * self._counts_given(candidate) - 1.0 * self._counts_aside(candidate)
         score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
         is_sure = candidate.reports or isinstance(node, ast.Call)
         score += 2.0 * (is_sure or self._changes_weights(candidate, by_arithmetic=True))
+        score -= 3.0 * (not is_sure and self._replays(candidate))
         return -score, self.program.modules.index(unit.module), file, node.lineno
 
 
@@ -360,6 +401,23 @@ def _names_counted(node: ast.expr) -> Iterator[str]:
             yield from (name for part in (left, right) for name in _names_counted(part))
         case ast.Call() if called_name(node) != "len":
             yield from (name for arg in node.args for name in _names_counted(arg))
+
+
+def _end_counted(node: ast.AST) -> list[ast.expr]:
+    """Return what a loop counts up to by ones, in a list: ``n`` of ``range(1, n)``."""
+    over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else None
+    return over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
+
+
+def _tries_counts(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether each pass is given a count of passes: ``for epochs in [10, 90]``, ``for steps, n in zip(many, ns)``."""
+    over = loop.iter
+    if isinstance(over, ast.Call) and (
+        called_name(over) != "zip" or any(isinstance(arg, ast.Call) for arg in over.args)
+    ):
+        return False
+    is_listed = isinstance(over, (ast.Call, ast.List, ast.Tuple))
+    return is_listed and any(isinstance(node, ast.Name) and node.id in _COUNTED for node in ast.walk(loop.target))
 
 
 def _counts_machines(node: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings
-from deviate.analyse.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, lookup
+from deviate.analyse.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, in_force, lookup
 from deviate.analyse.source.syntax import called_name, passed_for
 
 #: Calls of a function that are looked at for what they pass.
@@ -105,12 +105,12 @@ class Constants:
         flag = flag_held(node, scope)
         keys = (flag,) if flag else setting_keys(node)
         if keys:
-            return self.settings.value(keys) if self.settings is not None else None
+            return self._setting(keys, depth) if self.settings is not None else None
         position = word_position(node)
         if position:
             return self.settings.word(position) if self.settings is not None else None
         if isinstance(node, ast.Name):
-            return self._name(node.id, scope, depth)
+            return self._name(node, scope, depth)
         if isinstance(node, ast.Attribute):
             return self._attribute(node, scope, depth)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -123,11 +123,22 @@ class Constants:
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
             items = [self.value(item, scope, depth + 1) for item in node.elts]
             return Known([item.value for item in items if item is not None]) if None not in items else None
+        if isinstance(node, ast.Dict):
+            fixed = [key for key in node.keys if isinstance(key, ast.Constant)]
+            return Known({key.value: None for key in fixed}) if len(fixed) == len(node.keys) else None
         if isinstance(node, ast.Call):
             return self._called(node, scope, depth)
         if isinstance(node, (ast.JoinedStr, ast.BinOp)):
             return self._text(node, scope, depth)
         return None
+
+    def _setting(self, keys: tuple[str, ...], depth: int) -> Known | None:
+        """Return a setting, also one that the program computes of others: ``cfg.multitask = cfg.task in TASKS``."""
+        assert self.settings is not None
+        store = self.settings.computed(keys)
+        if store is not None:
+            return self.value(store.value, store.scope, depth + 1)
+        return self.settings.value(keys, is_choice=self.plain is None)
 
     def _text(self, node: ast.JoinedStr | ast.BinOp, scope: Scope, depth: int) -> Known | None:
         """Return a text that is put together: ``f"{name}_trainer"``, ``"models." + name``."""
@@ -146,7 +157,7 @@ class Constants:
     def _filled(self, node: ast.BinOp, scope: Scope, depth: int) -> Known | None:
         """Return a text whose places are filled: ``"models.%s" % name``."""
         text, filled = self.value(node.left, scope, depth + 1), self.value(node.right, scope, depth + 1)
-        if text is None or filled is None or not isinstance(text.value, str):
+        if text is None or filled is None or not isinstance(text.value, str) or isinstance(filled.value, dict):
             return None
         return Known(text.value % (tuple(filled.value) if isinstance(filled.value, list) else filled.value))
 
@@ -167,6 +178,9 @@ class Constants:
 
     def _called(self, node: ast.Call, scope: Scope, depth: int) -> Known | None:
         func = node.func
+        if isinstance(func, ast.Attribute) and func.attr == "keys" and not node.args:
+            table = self.value(func.value, scope, depth + 1)
+            return table if table is not None and isinstance(table.value, dict) else None
         if not isinstance(func, ast.Attribute) or func.attr not in {*TEXT_METHODS, "format"}:
             return None
         text = self.value(func.value, scope, depth + 1)
@@ -177,9 +191,9 @@ class Constants:
 
     # Names.
 
-    def _name(self, name: str, scope: Scope, depth: int) -> Known | None:
-        definition = lookup(name, scope)
-        return self._bound(definition[1], depth) if definition is not None else None
+    def _name(self, node: ast.Name, scope: Scope, depth: int) -> Known | None:
+        home, bindings = lookup(node.id, scope) or (None, [])
+        return self._bound(in_force(node, bindings) if home is scope.unit else bindings, depth)
 
     def _bound(self, bindings: list[Binding], depth: int) -> Known | None:
         """Return what a name is that is bound once, branches that are not taken aside."""

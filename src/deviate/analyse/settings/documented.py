@@ -35,7 +35,7 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     An option for which they give different words, or a placeholder, is there without words: what it is, is not known.
     A switch is as the first command has it.
     Words that are read by their place have no default: those of the first command count, up to a placeholder. For
-    options that have none either, its words are in ``first``.
+    options that have none either, and for ``name=value``, its words are in ``first``.
     """
     commands: list[list[str]] = []
     for paths in _documents(root, entry):
@@ -49,7 +49,8 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
             if words is not None:
                 common.options[name] = []
             continue
-        is_plain = words is not None and not any(map(_OPEN.search, words))
+        own = [word for word in words or () if "=" not in word]  # what others are assigned stands behind it
+        is_plain = words is not None and not any(map(_OPEN.search, own))
         is_same = is_plain and values.count(words) == len(values)
         common.options[name] = words if is_same and words is not None else [""] * 2
         if is_plain and words is not None:
@@ -58,6 +59,8 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
         assigned = {each.assigned.get(name) for each in given}
         if len(assigned) == 1:
             common.assigned[name] = str(assigned.pop())
+        elif name in given[0].assigned:
+            common.first[name] = [given[0].assigned[name]]
     for command in commands[:1]:
         common.leading = list(takewhile(lambda word: not _NOTE.match(word), Arguments(command).leading))
     common.values = [*common.leading, *common.assigned.values(), *(w for each in common.options.values() for w in each)]

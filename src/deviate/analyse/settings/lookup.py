@@ -15,7 +15,7 @@ from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
 from deviate.analyse.settings.options import Option, declared_options
 from deviate.analyse.source.configurations import config_files
-from deviate.analyse.source.index import ModuleIndex, under_main_guard
+from deviate.analyse.source.index import ModuleIndex, Store, bindings_of, under_main_guard
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Formats of settings that are not read.
@@ -45,24 +45,37 @@ class Settings:
         self.arguments = arguments
         self.is_usual = is_usual
 
-    def value(self, keys: tuple[str, ...]) -> Known | None:
-        """Return the setting that keys lead to; None where it is not known or the program changes it."""
+    def value(self, keys: tuple[str, ...], *, is_choice: bool = False) -> Known | None:
+        """Return the setting that keys lead to; None where it is not known or the program changes it.
+
+        Where documents give different words, and `is_choice`, it is the default, else what the first command assigns.
+        """
         if not keys or keys[-1] in self._changed:
             return None
         given = self._given(keys)
         if given is not None:
-            return given[0] or self._like_project(keys)
+            is_open = is_choice and self.is_usual
+            return given[0] or self._like_project(keys) or (self._default(keys) if is_open else None)
         listed = _only(self._chosen, keys)
         if listed is not None:
             return listed
         if self._names_other_files:
             return None
+        default = self._default(keys)
+        if default is None or (self.is_usual and default.value in (None, "")):
+            return self._like_project(keys) or (self._assigned_first(keys) if is_choice else None)
+        return default
+
+    def _default(self, keys: tuple[str, ...]) -> Known | None:
+        """Return what options are by default, or what the files list that the source names."""
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
-        default = agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
-        if default is None or (self.is_usual and default.value in (None, "")):
-            return self._like_project(keys)
-        return default
+        return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+
+    def _assigned_first(self, keys: tuple[str, ...]) -> Known | None:
+        """Return what the first of several documented commands assigns."""
+        words = self.arguments.first.get(".".join(keys))
+        return _read(words[0]) if words else None
 
     def _like_project(self, keys: tuple[str, ...]) -> Known | None:
         """Return the choice that the project's folder is called like: of methods to compare, the one it is about.
@@ -140,20 +153,27 @@ class Settings:
     def _by_position(self) -> list[Option]:
         return [option for options in self._options.values() for option in options if option.flags == (option.name,)]
 
+    def computed(self, keys: tuple[str, ...]) -> Store | None:
+        """Return the one assignment that gives a setting its value whatever the command says: ``args.n = n``."""
+        stores = self._changed.get(keys[-1], []) if keys else []
+        return stores[0] if len(stores) == 1 and stores[0] is not None and stores[0].nesting is None else None
+
     @cached_property
-    def _changed(self) -> set[str]:
-        """Names that the program assigns to its settings."""
-        changed: set[str] = set()
+    def _changed(self) -> dict[str, list[Store | None]]:
+        """Names that the program assigns to its settings, with the assignments; None for what else sets them."""
+        changed: dict[str, list[Store | None]] = {}
         for unit in (unit for module in self.modules for unit in module.units):
             for store in unit.stores:
                 target = store.target
                 holder = target.value.attr if isinstance(target.value, ast.Attribute) else dotted_text(target.value)
-                if holds_settings(holder):
+                if holds_settings(holder) and not _is_own_copy(store):
                     key = target.attr if isinstance(target, ast.Attribute) else literal(target.slice)
-                    changed.add(key if isinstance(key, str) else str(key.value) if key is not None else "")
+                    name = key if isinstance(key, str) else str(key.value) if key is not None else ""
+                    changed.setdefault(name, []).append(store)
             for site in unit.calls:
                 if called_name(site.node) == "set_defaults":
-                    changed.update(key.arg or "" for key in site.node.keywords)
+                    for keyword in site.node.keywords:
+                        changed.setdefault(keyword.arg or "", []).append(None)
         return changed
 
     # Configuration files.
@@ -225,6 +245,17 @@ class Settings:
         for node in ast.walk(self.entry.tree) if self.entry is not None else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE.search(node.value):
                 yield node.value
+
+
+def _is_own_copy(store: Store) -> bool:
+    """Whether what is assigned to is a copy that the function made of settings, or its own mapping of arguments."""
+    holder = store.target.value
+    made = [each.value for each in bindings_of(holder.id, store.scope)] if isinstance(holder, ast.Name) else []
+    return bool(made) and all(
+        (isinstance(value, ast.Call) and called_name(value) in {"copy", "deepcopy"})
+        or (isinstance(value, ast.Dict) and dotted_text(holder) == "kwargs")
+        for value in made
+    )
 
 
 def holds_settings(name: str) -> bool:

@@ -43,13 +43,13 @@ class Option:
 
 
 def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
-    """Yield the options that calls declare: to argparse, absl, TensorFlow's flags, or Hugging Face's parser."""
+    """Yield the options that calls declare: to argparse, optparse, absl, TensorFlow, or Hugging Face."""
     for site in sites:
         name = called_name(site.node)
         option = None
         if name == "HfArgumentParser":
             yield from (Option(phase, (f"--{phase}",), Known(False), type="bool") for phase in _PHASES)
-        if name in {"add_argument", "add_arg"} or (name == "add" and _is_flag(site.node)):
+        if name in {"add_argument", "add_arg", "add_option"} or (name == "add" and _is_flag(site.node)):
             option = _of_parser(site.node, site.scope)
         elif name == "option":
             option = _of_click(site.node)
@@ -105,6 +105,8 @@ def _default(keywords: dict[str, ast.expr], switch: bool | None, kind: str, is_p
 def _type_of(node: ast.expr | None) -> str:
     if node is None:
         return "str"
+    if isinstance(node, ast.Constant):  # as optparse takes it
+        return {"string": "str", "choice": "str", "int": "int", "float": "float"}.get(str(node.value), "")
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     if name in {"str", "int", "float"}:
         return name

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import yaml
+
+from deviate.analyse.source.index import ModuleIndex
+from deviate.analyse.source.syntax import called_name
 
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
 _TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
@@ -25,34 +29,64 @@ def config_targets(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for text in texts for name in _TARGET.findall(text)))
 
 
-def unchosen_targets(texts: Mapping[Path, str], assigned: Mapping[str, str]) -> set[str]:
-    """Return the dotted names that only such files ask for as a group of Hydra has beside the chosen one.
+def root_configuration(entry: ModuleIndex | None, options: Mapping[str, Sequence[str]]) -> str:
+    """Return the name of the configuration that Hydra composes: the command's, else that of ``@hydra.main``."""
+    for flag in ("--config-name", "-cn"):
+        if flag in options:
+            return next(iter(options[flag]), "")
+    decorators = [each for unit in (entry.units if entry is not None else ()) for each in unit.decorators]
+    started = [each for each in decorators if isinstance(each, ast.Call) and called_name(each) == "main"]
+    given = [key.value for call in started for key in call.keywords if key.arg == "config_name"]
+    names = [value.value for value in given if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+    return names[0] if len(names) == 1 else ""
 
-    A group's choice is what the command assigns to it, else what the ``defaults`` of the configuration above it list.
+
+def unchosen_targets(texts: Mapping[Path, str], assigned: Mapping[str, str], root: str = "") -> set[str]:
+    """Return the dotted names that only such files ask for as Hydra leaves out.
+
+    Of a group, the choice is what the command assigns to it, else what the ``defaults`` of the configuration above it
+    list. Of the configurations that compose others, and that none composes, it is the one called `root`.
     """
-    chosen, offered = set[Path](), set[Path]()
-    for path, text in texts.items():
-        for group, choice in _defaults(text):
-            folder = path.parent / group
-            named = folder / f"{assigned.get(group, choice)}{path.suffix}"
-            if named in texts:
-                chosen.add(named)
-                offered.update(each for each in texts if each.parent == folder)
-    unchosen = offered - chosen
+    lists = {path: _defaults(text) for path, text in texts.items()}
+    groups = [(path, *choice) for path, listed in lists.items() for choice in _groups(listed or [])]
+    folders = {path.parent / group for path, group, _ in groups}
+    below = {path.parent / f"{item}{path.suffix}" for path, listed in lists.items() for item in listed or []}
+    offered = {path for path in texts if path.parent in folders}
+    roots = {path for path, listed in lists.items() if listed is not None} - offered - below
+    named = {path for path in texts if _is_called(path, root)} - offered
+    left = roots - named if named else set[Path]()
+    chosen = {
+        path.parent / group / f"{assigned.get(group, choice)}{path.suffix}"
+        for path, group, choice in groups
+        if path not in left or group in assigned
+    }
+    kept = {path.parent / group for path, group, _ in groups if path not in left}
+    settled = {path.parent for path in chosen if path in texts} | (folders - kept)
+    unchosen = left | {path for path in offered - chosen if path.parent in settled}
     asked = config_targets(text for path, text in texts.items() if path not in unchosen) if unchosen else []
     return set(config_targets(texts[path] for path in unchosen)).difference(asked)
 
 
-def _defaults(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the groups that a configuration of Hydra composes, and what it chooses of each."""
+def _is_called(path: Path, name: str) -> bool:
+    stem = name.removesuffix(path.suffix)
+    return bool(stem) and path.as_posix().endswith(f"/{stem}{path.suffix}")
+
+
+def _defaults(text: str) -> list[object] | None:
+    """Return the list of what a configuration of Hydra composes; None of one that composes nothing."""
     if "defaults:" not in text:
-        return
+        return None
     try:
         loaded = yaml.safe_load(text)
     except yaml.YAMLError:
-        return
+        return None
     listed = loaded.get("defaults") if isinstance(loaded, dict) else None
-    for item in listed if isinstance(listed, list) else ():
+    return listed if isinstance(listed, list) else None
+
+
+def _groups(listed: list[object]) -> Iterator[tuple[str, str]]:
+    """Yield the groups in a list of defaults, and what it chooses of each."""
+    for item in listed:
         for group, choice in item.items() if isinstance(item, dict) else ():
             if isinstance(choice, str) and not str(group).startswith("override"):
                 yield str(group).partition("@")[0], choice.removesuffix(".yaml")

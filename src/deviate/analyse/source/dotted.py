@@ -48,14 +48,24 @@ def constant_ends(node: ast.expr) -> str:
     ``f"kinds.{name}.work"`` is one, and ``f"settings.{kind}.{name}"``. Empty for any other expression, and where the
     text begins with what is open.
     """
+    text = _opened(node)
+    is_open = re.fullmatch(r"[A-Za-z_][\w.]*\.\*(\.(\w+|\*))+", text)
+    return text.replace(".", "/") if is_open else ""
+
+
+def open_parts(node: ast.expr) -> int:
+    """Count the parts of a dotted name that are all open: 2 of ``"%s.%s" % (kind, name)``; 0 of any other."""
+    text = _opened(node)
+    return text.count("*") if re.fullmatch(r"\*(\.\*)+", text) else 0
+
+
+def _opened(node: ast.expr) -> str:
+    """Return a text that is built, with ``*`` for each part that is not written out."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         node = node.left
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         node = node.func.value
-    parts = _parts_of(node)
-    text = re.sub(r"\{[^{}]*\}|%s", "*", "".join(parts))
-    is_open = re.fullmatch(r"[A-Za-z_][\w.]*\.\*(\.(\w+|\*))+", text)
-    return text.replace(".", "/") if is_open else ""
+    return re.sub(r"\{[^{}]*\}|%s", "*", "".join(_parts_of(node)))
 
 
 def _parts_of(node: ast.expr) -> list[str]:

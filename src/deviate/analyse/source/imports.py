@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets, config_texts
-from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names
+from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names, open_parts
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
 from deviate.analyse.source.indexer import index_module
@@ -20,6 +20,8 @@ from deviate.analyse.source.syntax import IMPORTERS, called_name, dotted_text, p
 MAX_OUTSIDE_FILES = 300
 #: Plug-ins of a package that are read at most.
 MAX_PLUGIN_FILES = 60
+#: Functions that load a file by its path.
+_LOADERS = {"spec_from_file_location", "load_source", "run_path", "SourceFileLoader"}
 _PATH_METHODS = {"append", "insert", "extend"}
 
 
@@ -178,6 +180,8 @@ class Imports:
                 name = called_name(site.node)
                 if name == "exec" and site.node.args:
                     self._load_executed(site.node.args[0], site.scope, module)
+                if name in _LOADERS:
+                    self._load_plugins([self.root / word for word in sorted(self._words) if self._is_script(word)])
                 if name in IMPORTERS and site.node.args:
                     for text in _assigned(site.node.args[0], site.scope):
                         self._load_pattern(text, module)
@@ -192,6 +196,9 @@ class Imports:
             self.targets.extend(config_targets(self.configurations.values()))
             for dotted in self.targets:
                 self._load_dotted(dotted, module)
+
+    def _is_script(self, word: str) -> bool:
+        return word.endswith(".py") and (self.root / word).is_file()
 
     def _load_named(self) -> None:
         """Load what texts of the program name: ``make(class_name="training.loss.Loss")``, ``load("kit.work")``."""
@@ -224,6 +231,12 @@ class Imports:
         if pattern := constant_ends(name):
             for folder in self.search.folders:
                 self._load_plugins(sorted(folder.glob(f"{pattern}.py")) + sorted(folder.glob(f"{pattern}/__init__.py")))
+            return
+        if count := open_parts(name):
+            globbed = (
+                path for folder in self.search.folders for path in sorted(folder.glob("/".join("*" * count) + ".py"))
+            )
+            self._load_plugins([path for path in globbed if self._words >= set(path.with_suffix("").parts[-count:])])
             return
         prefix = constant_start(name)
         package = prefix.rpartition(".")[0].lstrip(".")

@@ -82,6 +82,8 @@ FIT = "        model_of_name.fit(loss)\n"
 CHOICE = "p.add_argument('--name', default='small')\n"
 TAKEN = {
     "a table": "from models import TABLE\nmodel_of_name = TABLE[args.name]()\n",
+    "a table of a module beside one of its name": "import models, others\nfrom others import Third\n"
+    "other = others.TABLE[args.other]\nmodel_of_name = models.TABLE[args.name]()\n",
     "a table that is asked": "import models\nmodel_of_name = models.TABLE.get(args.name)()\n",
     "a function": "import models\ndef build(name):\n    assert name in models.TABLE\n    return models.TABLE[name]()\n"
     "model_of_name = build(args.name)\n",
@@ -92,6 +94,8 @@ TAKEN = {
 @pytest.mark.parametrize("taken", TAKEN.values(), ids=TAKEN.keys())
 def test_only_the_entry_of_a_table_that_is_chosen_runs(tmp_path, taken):
     (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    (tmp_path / "others.py").write_text("from data import First, Third\nTABLE = {'a': First, 'b': Third}\n")
+    (tmp_path / "data.py").write_text("class First: pass\nclass Third: pass\n")
     text = HEAD + PARSER.format(options=CHOICE) + taken + TRAIN + FIT
 
     def files(words: str | None) -> set[int]:
@@ -119,6 +123,58 @@ def test_a_table_that_is_walked_through_runs_whole(tmp_path):
     text = HEAD + PARSER.format(options=CHOICE) + walk + TRAIN + FIT
     findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
     assert {metric.line for metric in findings.metrics if metric.selected} == {3, 5}
+
+
+def test_an_option_of_optparse_chooses(tmp_path):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    parser = "import optparse\np = optparse.OptionParser()\n"
+    option = "p.add_option('-n', '--name', type='string', default='small')\noptions, _ = p.parse_args()\n"
+    taken = "from models import TABLE\nmodel_of_name = TABLE[options.name]()\n"
+    text = HEAD + parser + option + taken + TRAIN + FIT
+    for words, lines in (([], {3}), (["-n", "large"], {5})):
+        findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), words)
+        assert {metric.line for metric in findings.metrics if metric.selected} == lines
+
+
+def test_what_is_assigned_to_a_copy_of_the_settings_does_not_change_them(tmp_path):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    copied = "import copy\nshort_args = copy.deepcopy(args)\nshort_args.name = input()\n"
+    text = HEAD + PARSER.format(options=CHOICE) + copied + TAKEN["a table"] + TRAIN + FIT
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), [])
+    assert {metric.line for metric in findings.metrics if metric.selected} == {3}
+
+
+TWO = {
+    "a text": "chosen = Large if args.name == 'large' else Small\nmodel_of_name = chosen()\n",
+    "another setting": "BIG = {'large': 1, 'huge': 2}\nargs.is_big = args.name in BIG.keys()\n"
+    "model_of_name = Large() if args.is_big else Small()\n",
+}
+
+
+@pytest.mark.parametrize("chosen", TWO.values(), ids=TWO.keys())
+def test_of_two_classes_that_a_condition_chooses_from_one_runs(tmp_path, chosen):
+    (tmp_path / "models.py").write_text(MODELS.partition("TABLE")[0], encoding="utf-8")
+    text = HEAD + PARSER.format(options=CHOICE) + "from models import Large, Small\n" + chosen + TRAIN + FIT
+    for words, lines in (([], {3}), (["--name", "large"], {5})):
+        findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), words)
+        assert {metric.line for metric in findings.metrics if metric.selected} == lines
+
+
+@pytest.mark.parametrize("documented", ["", "python train.py --name large\n\npython train.py --name small\n"])
+def test_an_entry_of_a_table_that_documents_name_differently_is_the_default(tmp_path, documented):
+    (tmp_path / "README.md").write_text(documented, encoding="utf-8")
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    text = HEAD + PARSER.format(options=CHOICE) + TAKEN["a table"] + TRAIN + FIT
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
+    assert {metric.line for metric in findings.metrics if metric.selected} == {3}
+
+
+def test_where_documents_assign_a_setting_differently_the_first_command_counts(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py name=large\n\npython train.py name=small\n")
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    taken = "from models import TABLE\nmodel_of_name = TABLE[cfg.name]()\n"
+    findings = analyse_project(write(tmp_path, train=HEAD + taken + TRAIN + FIT), Path("train.py"))
+    assert {metric.line for metric in findings.metrics if metric.selected} == {5}
 
 
 @pytest.mark.parametrize("form", ["getattr(models, args.name)", "models.__dict__[args.name]"])

@@ -184,3 +184,23 @@ def test_a_step_that_is_spread_over_devices_is_read(tmp_path):
     findings = analyse(tmp_path, train=text)
     assert findings.trains
     assert names(findings) == {"loss": "value"}
+
+
+COMMANDS = {
+    "click": "import click\n@click.group()\ndef main(): pass\n@main.command()\ndef fit_all():\n{first}"
+    "@main.command('tune')\ndef search():\n{second}main()\n",
+    "argparse": "import argparse\np = argparse.ArgumentParser()\nparsers = p.add_subparsers()\ndef first():\n{first}"
+    "def second():\n{second}one = parsers.add_parser('fit-all')\none.set_defaults(run=first)\n"
+    "two = parsers.add_parser('tune')\ntwo.set_defaults(run=second)\np.parse_args().run()\n",
+}
+
+
+@pytest.mark.parametrize("text", COMMANDS.values(), ids=COMMANDS.keys())
+@pytest.mark.parametrize(
+    ("words", "reports"), [(["fit-all", "-n", "3"], {"fitted"}), (["tune"], {"tuned"}), ([], {"fitted", "tuned"})]
+)
+def test_of_several_commands_the_one_that_is_named_runs(tmp_path, text, words, reports):
+    bodies = {"first": TRAIN.replace("'loss'", "'fitted loss'"), "second": TRAIN.replace("'loss'", "'tuned loss'")}
+    folder = write(tmp_path, train=HEAD + text.format(**bodies))
+    metrics = analyse_project(folder, Path("train.py"), (), words).metrics
+    assert {metric.name.split()[0] for metric in metrics if metric.selected} == reports

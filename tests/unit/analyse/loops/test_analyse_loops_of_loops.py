@@ -56,6 +56,39 @@ def test_a_loop_that_counts_whole_trainings_is_not_the_main_one(tmp_path, outer)
     assert "# main" in found(tmp_path, train=text)
 
 
+@pytest.mark.parametrize("outer", ["for epochs, size in zip(counts, sizes):", "for steps in [10, 90]:"])
+def test_a_loop_over_counts_of_passes_is_not_the_main_one(tmp_path, outer):
+    text = HEAD + training("fit", mark="  # main") + f"{outer}\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_loop_that_counts_epochs_up_by_a_name_in_the_plural_is_the_main_one(tmp_path):
+    text = HEAD + training("fit", over="for steps in range(3):") + "for epochs in range(9):  # main\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+CLOSURE = """
+class Net:
+    def __init__(self):
+        self.optimizer = torch.optim.LBFGS(model.parameters(), max_iter=900)
+    def loss(self):
+        loss = ((model(loader[0][0]) - 1) ** 2).mean()
+        loss.backward()
+        print('loss', loss.item())
+        return loss
+    def fit(self):
+        self.optimizer.step(self.loss)  # call
+"""
+
+
+@pytest.mark.parametrize(
+    ("started", "line"),
+    [("Net().fit()\n", "# call"), ("net = Net()\nfor epoch in range(3):  # main\n    net.fit()\n", "# main")],
+)
+def test_an_optimiser_that_runs_a_closure_in_no_loop_goes_on_by_itself(tmp_path, started, line):
+    assert line in found(tmp_path, train=HEAD + CLOSURE + started)
+
+
 def test_a_loop_that_makes_trainer_and_optimiser_anew_repeats_trainings(tmp_path):
     step = textwrap.indent(STEP.strip().replace("optimizer", "self.optimizer"), " " * 12)
     text = (
@@ -299,3 +332,85 @@ def test_a_loop_around_a_compiled_one_is_the_main_loop(tmp_path):
     loop = "for epoch in range(3):\n    state = jax.jit(make_train({'rate': 0.1, 'epochs': 3}))(epoch)\n"
     findings = analyse(tmp_path, train=SCANNED.partition("\nout =")[0] + "\n" + loop)
     assert (findings.main_loop.variable, findings.main_loop.kind) == ("epoch", "for")
+
+
+def test_a_loop_that_only_replays_the_schedule_gives_way_to_the_training(tmp_path):
+    text = (
+        HEAD + "def run(start_epoch, n_epochs):\n    for i in range(1, start_epoch):\n        optimizer.step()\n"
+        "        scheduler.step()\n    for epoch in range(start_epoch, n_epochs):  # main\n        fit()\n"
+        + training("fit", over="for i in range(2):") + "run(3, 9)\n"
+    )  # fmt: skip
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_what_a_loop_takes_from_several_is_of_the_class_that_these_are_called_like(tmp_path):
+    classes = "".join(
+        f"class {name}:\n" + textwrap.indent(training("train", "for step in range(n_steps):"), "    ")
+        for name in ("Client", "Teacher")
+    )
+    server = "class Server:\n    def train_all(self):\n        for c in self.chosen_clients:\n            c.train()\n"
+    text = HEAD + classes + server + "server = Server()\nfor i in range(n_rounds):  # main\n    server.train_all()\n"
+    text += "clients = [Client()]\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_function_that_mappings_hold_is_called_by_its_key(tmp_path):
+    text = (
+        HEAD + training("fit", over="for i in range(2):")
+        + "def options():\n    return {'runs': {'train': {'run_step': fit, 'size': 3}}}\n"
+        "class Engine:\n    def __init__(self, run_step):\n        self.run_step = run_step\n"
+        "    def run(self):\n        for epoch in range(9):  # main\n            self.run_step()\n"
+        "made = load(options)['runs']['train']\nengine = Engine(made['run_step'])\nengine.run()\n"
+    )  # fmt: skip
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_what_is_handed_on_by_keywords_is_what_the_callers_give(tmp_path):
+    text = (
+        HEAD + "class Agent:\n    def update(self):\n" + textwrap.indent(STEP.strip(), "        ")
+        + "\nclass Base:\n    def __init__(self, agent, size):\n        self.agent = agent\n"
+        "class Trainer(Base):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n"
+        "    def train(self):\n        for i in range(self.steps):  # main\n            self.agent.update()\n"
+        "class Other:\n    def update(self):\n        pass\n"
+        "Trainer(agent=Agent(), size=3).train()\nOther().update()\n"
+    )  # fmt: skip
+    loop = analyse(tmp_path, train=text).main_loop
+    assert loop is not None
+    assert loop.why == "the outermost loop that trains (backward)"
+
+
+@pytest.mark.parametrize("count", ["n_epoch_init", "args.warmup_epochs"])
+def test_of_two_loops_over_epochs_the_one_that_counts_a_preparation_is_not_the_main_one(tmp_path, count):
+    text = (
+        HEAD
+        + training("fit", f"for epoch in range({count}):")
+        + training("tune", "for epoch in range(start_init, n_epoch):", mark="  # main")
+    )
+    assert "# main" in found(tmp_path, train=text + "fit()\ntune()\n")
+
+
+def test_a_loop_of_jax_that_trains_is_the_main_one_where_there_is_no_other(tmp_path):
+    text = (
+        "import jax\ndef make(n):\n    def update(state, batch):\n        def minibatch(state, part):\n"
+        "            return state.apply_gradients(grads=jax.grad(loss)(state.params, part)), 0\n"
+        "        return jax.lax.scan(minibatch, state, batch)\n    def train(state):\n"
+        "        return jax.lax.scan(update, state, data, n)  # main\n    return train\n"
+        "state, losses = jax.jit(make(9))(start)\nprint('loss', losses.mean())\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+    assert "# outer" in found(tmp_path, train=text + "for epoch in range(3):  # outer\n    jax.jit(make(9))(start)\n")
+
+
+def test_rounds_of_clients_that_are_counted_as_global_epochs_are_the_main_loop(tmp_path):
+    text = HEAD + training("local", made=OPTIMISER) + "for i in range(args.global_eps):  # main\n    local()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_of_alternatives_the_loop_that_counts_what_the_entry_gives_by_name_is_taken(tmp_path):
+    ways = training("train_slowly", "while state.step < most['steps']:") + training(
+        "train_quickly", "for i in range(iterations):", mark="  # main"
+    ).replace("optimizer=optimizer", "optimizer=optimizer, iterations=3")
+    work = HEAD + ways + "def fit(how, iterations):\n    if how.is_slow():\n        train_slowly()\n    else:\n"
+    work += "        train_quickly(iterations=iterations)\n"
+    entry = "import work\nwork.fit(settings.way(), iterations=900)\n"
+    assert "# main" in found(tmp_path, train=entry, work=work)

@@ -32,6 +32,14 @@ def test_a_package_gives_its_class_that_is_called_like_a_module(tmp_path):
     assert reported(tmp_path, packages, train=entry, kit__parts__Trainer=trains("Trainer")) == {"Trainer loss"}
 
 
+def test_a_package_gives_a_class_that_it_takes_whole_from_the_module_called_like_it(tmp_path):
+    entry = "import kit\nkit.Quick().train_model()\n"
+    packages = {"kit": "from .Trainer import *\nfrom .quick import Quick\n"}
+    quick = "from . import Trainer\nclass Quick(Trainer):\n    pass\n"
+    files = {"kit__Trainer": trains("Trainer"), "kit__quick": quick}
+    assert reported(tmp_path, packages, train=entry, **files) == {"Trainer loss"}
+
+
 def test_a_package_gives_a_module_that_it_imports(tmp_path):
     entry = "from kit import work\nwork.Trainer().train_model()\n"
     packages = {"kit": "from . import work\nfrom kit import work\n"}
@@ -123,6 +131,53 @@ def test_of_a_group_of_configurations_the_chosen_one_is_read(tmp_path, command, 
     if command:
         (tmp_path / "README.md").write_text(f"    python train.py {command}\n")
     assert reported(tmp_path, {}, train=COMPOSED, work=trains("One") + trains("Two")) == losses
+
+
+@pytest.mark.parametrize(
+    ("command", "losses"),
+    [
+        ("", {"One loss"}),
+        ("--config-name=two.yaml", {"Two loss"}),
+        ("--config-name none", {"One loss", "Two loss"}),
+        ("--config-name two a=$HOME\n\n    python train.py --config-name one", {"Two loss"}),
+    ],
+)
+def test_of_the_configurations_that_compose_others_the_named_one_is_read(tmp_path, command, losses):
+    (tmp_path / "conf").mkdir()
+    for name in ("one", "two"):
+        text = f"defaults:\n  - base\n  - _self_\n_target_: work.{name.title()}\n"
+        (tmp_path / "conf" / f"{name}.yaml").write_text(text)
+    (tmp_path / "conf" / "base.yaml").write_text("defaults:\n  - _self_\nlr: 0.1\n")
+    (tmp_path / "README.md").write_text(f"    python train.py {command}\n")
+    text = COMPOSED.replace("'config')", "'one')").replace("instantiate(cfg.agent)", "get_class(cfg._target_)()")
+    alone = "@hydra.main(config_path='conf')\ndef main(cfg):\n    Two().train_model()\n"
+    work = "import hydra\n" + trains("One") + trains("Two") + alone + "if __name__ == '__main__':\n    main()\n"
+    assert reported(tmp_path, {}, train=text, work=work) == losses
+
+
+def test_modules_of_a_name_that_is_open_in_all_parts_are_those_that_the_command_names(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py --data digits --kind quick\n")
+    text = (
+        "import argparse, importlib, os\nparser = argparse.ArgumentParser()\nparser.add_argument('--data')\n"
+        "parser.add_argument('--kind')\nargs = parser.parse_args()\nat = '%s/%s.py' % (args.data, args.kind)\n"
+        "if not os.path.exists(at):\n    print('choose another one')\nat = '%s.%s' % (args.data, args.kind)\n"
+        "getattr(importlib.import_module(at), 'Work')().train_model()\n"
+    )
+    work = {f"{folder}__{name}": trains("Work").replace("Work loss", f"{folder} {name} loss")
+            for folder in ("digits", "words") for name in ("quick", "slow")}  # fmt: skip
+    assert reported(tmp_path, {}, train=text, **work) == {"digits quick loss"}
+
+
+def test_a_script_that_the_command_names_and_the_program_loads_by_its_path_is_read(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py plans/quick.py --gpus 1\n")
+    text = (
+        "import importlib.util, sys\ndef load(path):\n    spec = importlib.util.spec_from_file_location('plan', path)\n"
+        "    plan = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(plan)\n    return plan\n"
+        "plan = load(sys.argv[1])\nplan.start_plan()\n"
+    )
+    plans = {f"plans__{name}": trains(name.title()) + f"def start_plan():\n    {name.title()}().train_model()\n"
+             for name in ("quick", "slow")}  # fmt: skip
+    assert reported(tmp_path, {}, train=text, **plans) == {"Quick loss"}
 
 
 @pytest.mark.parametrize("path", ["f'kinds.{name}.work'", "'kinds.%s.work' % name", "'kinds.' + name + '.work'"])
