@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +18,7 @@ from deviate.replicate.engines.pace import Known
 from deviate.replicate.engines.ray import Ray
 from deviate.replicate.engines.sky import Sky
 from deviate.replicate.engines.slurm import Slurm
+from deviate.replicate.events import LeftToCluster
 from deviate.replicate.executors.registry import EXPORTED
 from deviate.replicate.jobs import evaluating_job, stays
 from deviate.replicate.lease import live_holder
@@ -40,6 +43,25 @@ class Engines:
             return None
         key = msgspec.json.encode((engine.name, engine.address, engine.wishes, engine.width))
         return self._made.setdefault(key, Known(engine))
+
+    def join(self, left: Sequence[LeftToCluster], waiting: int) -> Iterator[LeftToCluster]:
+        """Join what cells left to the same cluster; `waiting` are runs of cells that were not begun."""
+        engines = {(known.engine.name, known.engine.address): known.engine for known in self._made.values()}
+        for (name, address), engine in engines.items():
+            mine = [each for each in left if (each.executor, each.address) == (name, address)]
+            if not mine:
+                continue
+            submissions = frozenset().union(*(each.submissions for each in mine))
+            yield LeftToCluster(
+                executor=name,
+                runs=sum(each.runs for each in mine),
+                cancel=engine.cancel_words(submissions),
+                waiting=sum(each.waiting for each in mine) + waiting,
+                address=address,
+                submissions=submissions,
+                cells=len(mine),
+            )
+            waiting = 0
 
 
 def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
