@@ -51,8 +51,8 @@ def said(*events, width=80):
 @pytest.mark.parametrize(
     ("runs", "waiting", "cells", "line"),
     [
-        (1, 2, 1, "1 run goes on in slurm without this command; 2 runs are not handed over yet: the same command goes on; "
-                  "to end it, type"),
+        (1, 2, 1, "1 run goes on in slurm without this command; 2 runs are not handed over yet: the same command goes "
+                  "on; to end it, type"),
         (5, 2, 3, "5 runs of 3 cells go on in slurm without this command; 2 runs are not handed over yet: the same "
                   "command goes on; to end them, type"),
         (3, 0, 1, "3 runs go on in slurm without this command: the same command goes on; to end them, type"),
