@@ -138,8 +138,8 @@ VARIED = {
 @click.option(
     "--scratch",
     metavar="DIR",
-    help="With --executor slurm or ray: make each run on a disk of its machine, below this folder, such as '$TMPDIR', "
-    "and bring back what it leaves.",
+    help="On a cluster: make each run on a disk of its machine, below this folder, such as '$TMPDIR', and bring back "
+    "what it leaves.",
 )
 @click.option(
     "--print", "print_script", is_flag=True, help="On a cluster: print the script that submits, and submit nothing."

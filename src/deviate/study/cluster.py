@@ -104,12 +104,25 @@ def make_printer(request: Request, folder: ExperimentFolder) -> Printer | None:
             f"mount under [{request.executor}] must be {folder.project} or a folder above it, found {wishes.mount!r}",
             hint="mount the volume where this machine has it: workers find the project under the same path",
         )
+    _check_scratch(wishes, Path(wishes.mount or folder.project), request)
     # `study.request.check_cluster` refuses the request without one.
     image = (request.container or "").rpartition("://")[2]
     width = request.jobs or wishes.width
     if request.executor == Kubernetes.name:
         return Kubernetes(wishes, image, width, folder.project)
     return Sky(wishes, image, width)
+
+
+def _check_scratch(wishes: ExportEntry, mount: Path, request: Request) -> None:
+    """Refuse a disk that would lie over the project, or in it."""
+    scratch = Path(wishes.scratch)
+    apart = not (scratch.is_relative_to(mount) or mount.is_relative_to(scratch))
+    if wishes.scratch and not (scratch.is_absolute() and "$" not in wishes.scratch and apart):
+        raise BadOption(
+            f"--scratch with --executor {request.executor} must be an absolute path without variables that is neither "
+            f"in {mount} nor above it, found {wishes.scratch!r}",
+            hint="type --scratch /scratch: the folder need not be there",
+        )
 
 
 def _engine(request: Request, folder: ExperimentFolder, name: str | None, handed: Order | None) -> Engine | None:
