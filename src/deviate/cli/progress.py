@@ -30,8 +30,6 @@ from deviate.replicate.events import (
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
-from deviate.report.text.decided import compared_line
-from deviate.report.text.until import progress_line
 from deviate.report.text.words import count, listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
@@ -117,8 +115,12 @@ class Progress:
                 for line in _alike(event):
                     self._whole(line)
             case Looked():
+                from deviate.report.text.until import progress_line
+
                 self._whole(progress_line(event.variant, event.look, event.until), style="bold")
             case Compared():
+                from deviate.report.text.decided import compared_line
+
                 self.compared = event
                 self._whole(compared_line(event), style="bold")
             case Submitted(sent=False):

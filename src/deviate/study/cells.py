@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -21,12 +21,14 @@ from deviate.replicate.events import Idle, LeftToCluster, RunEnded
 from deviate.replicate.executors.registry import ENGINES
 from deviate.replicate.workspace.folders import Workspace
 from deviate.study.cluster import Engines
-from deviate.study.decided import Referee
 from deviate.study.events import StudyEvent
 from deviate.study.pipeline import study
 from deviate.study.placement import place
 from deviate.study.request import Request, check_request
 from deviate.study.resume import requested_runs
+
+if TYPE_CHECKING:
+    from deviate.study.decided import Referee
 
 #: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.
 State = Literal["done", "made", "failed", "busy"]
