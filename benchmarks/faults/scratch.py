@@ -182,7 +182,7 @@ def judged(project: Path, scratch: Path, truth: dict[str, Any], problem: str, be
     lease = acquire(other)
     with opened(str(scratch), Workspace(project).experiment("e"), other.run, lease):
         lease.release()
-    left = [path.name for path in scratch.glob("deviate-*/*")]
+    left = [path.name for path in scratch.glob("deviate-*/[!.]*")]
     problem = problem or (f"left on the disk: {left}" if left else "")
     return {"status": again.status, "message": again.errors[-300:], "seconds": round(time.monotonic() - began, 1),
             "problem": problem}  # fmt: skip
@@ -197,7 +197,7 @@ def small(project: Path, scratch: Path, kibibytes: int, truth: dict[str, Any]) -
         problem = f"status {ended.status}: {ended.errors}" if ended.status else ""
         if isinstance(outcome, Completed) and made(run) != truth:
             problem = problem or "completed, and not whole"
-        left = [path.name for path in scratch.glob("deviate-*/*")]
+        left = [path.name for path in scratch.glob("deviate-*/[!.]*")]
         problem = problem or (f"left on the disk: {left}" if left else "")
     said = json.dumps(
         [getattr(outcome, "status", None), getattr(outcome, "reason", ""), list(outcome.warnings if outcome else [])]

@@ -66,6 +66,18 @@ def test_the_commands_that_are_printed_make_the_runs(project, executor, start):
     assert facts("e") == facts("here")
 
 
+@pytest.mark.parametrize(("executor", "start"), [("kubernetes", pods), ("sky", machines)])
+def test_runs_are_made_on_the_disk_that_is_printed(project, executor, start, tmp_path_factory):
+    disk = tmp_path_factory.mktemp("disks") / "scratch"
+    printed = deviate(*RUN, "--executor", executor, "--scratch", str(disk), *PRINT, *COMMAND)
+    assert printed.status == 0
+    if executor == "kubernetes":
+        disk.mkdir()  # As the volume of the pod is.
+    start(yaml.safe_load(printed.out))
+    assert [run.read_info().scratch.startswith(f"{disk}/") for run in runs(project)] == [True] * 3
+    assert not any(run.read_outcome().warnings for run in runs(project))
+
+
 def test_what_no_job_made_is_made_here_where_that_is_said(project):
     printed = deviate(*RUN, "--executor", "kubernetes", *PRINT, *COMMAND)
     assert deviate(*RUN, "--executor", "local", *COMMAND).status == 0

@@ -42,13 +42,13 @@ def project(tmp_path):
     return tmp_path
 
 
-def handed(project, pauses=0, steps=(), scratch="", **options):
-    """Hand the run control-0 over; return its folder."""
+def handed(project, pauses=0, steps=(), scratch="", index=0, **options):
+    """Hand a run over, by default control-0; return its folder."""
     place, experiment = open_experiment(project, [sys.executable, "train.py", str(pauses)], runs=1)
     experiment = msgspec.structs.replace(experiment, steps=list(steps))
     order = Order(experiment=experiment, overlay={}, step_overlays={}, options=ReplicateOptions(**options),
                   executor="slurm", threads=3, git=None, scratch=str(scratch))  # fmt: skip
-    run = place.run(Run(variant="control", index=0))
+    run = place.run(Run(variant="control", index=index))
     write_submission(place, order, [run])
     return run
 
@@ -185,7 +185,7 @@ def saving(project, monkeypatch):
 
 def left(project):
     """What is left on the disk of the machine."""
-    return [path for path in project.glob("scratch/deviate-*/*") if path.is_dir()]
+    return [path for path in project.glob("scratch/deviate-*/[!.]*") if path.is_dir()]
 
 
 def saved(run):
@@ -209,6 +209,17 @@ def test_a_run_is_made_on_the_disk_of_its_machine_and_brought_back(saving):
     assert isinstance(run.step("look").read_outcome(), Completed)
     assert not run.worker.exists()
     assert not left(saving)
+
+
+def test_runs_on_one_disk_are_made_of_one_copy_of_the_snapshot(saving):
+    work(handed(saving, scratch="$TMPDIR"))
+    run = handed(saving, scratch="$TMPDIR", index=1)
+    data = run.source / "data.txt"
+    before = data.stat()
+    data.write_text("read")
+    os.utime(data, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert work(run).stdout == "control-1: completed\n"
+    assert (saved(run)[0] / "data.txt").read_text() == "data"
 
 
 def test_what_is_discarded_is_never_brought_back(saving):

@@ -29,7 +29,7 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 
 def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
-    from deviate.cli.progress import Progress
+    from deviate.cli.progress import Progress, left_lines
     from deviate.inference.comparison.referee import Referee
     from deviate.study.cells import make_cells
     from deviate.study.request import Request
@@ -45,7 +45,7 @@ def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
             yield progress.observe
         scripts.extend(progress.scripts)
 
-    made = make_cells(which, _typed(options), begin, Referee())
+    made = make_cells(which, _typed(options), begin, Referee(), lambda left: say(*left_lines(left), err=True))
     if options["print_script"] and not any(cell.problem for cell in made.cells):
         click.echo("\n".join(scripts), nl=False)
         return 0

@@ -30,8 +30,6 @@ from deviate.replicate.events import (
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
-from deviate.report.text.decided import compared_line
-from deviate.report.text.until import progress_line
 from deviate.report.text.words import count, listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
@@ -117,8 +115,12 @@ class Progress:
                 for line in _alike(event):
                     self._whole(line)
             case Looked():
+                from deviate.report.text.until import progress_line
+
                 self._whole(progress_line(event.variant, event.look, event.until), style="bold")
             case Compared():
+                from deviate.report.text.decided import compared_line
+
                 self.compared = event
                 self._whole(compared_line(event), style="bold")
             case Submitted(sent=False):
@@ -131,7 +133,7 @@ class Progress:
                 why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
                 self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
             case LeftToCluster():
-                for line in _left(event):
+                for line in left_lines(event):
                     self._whole(line)
             case PackingTried():
                 self._whole(_packing(event), style="dim" if event.result is None else "")
@@ -233,9 +235,11 @@ def _placed(event: RunsPlaced) -> str:
     return f"runs are made by {where.executor}{words}, {event.by}; --executor local makes them on this machine"
 
 
-def _left(event: LeftToCluster) -> Iterator[str]:
+def left_lines(event: LeftToCluster) -> Iterator[str]:
+    """Say what goes on in a cluster, and what ends it."""
     one = event.runs == 1
-    going = f"{count(event.runs, 'run')} {'goes' if one else 'go'} on in {event.executor} without this command"
+    of = f" of {event.cells} cells" if event.cells > 1 else ""
+    going = f"{count(event.runs, 'run')}{of} {'goes' if one else 'go'} on in {event.executor} without this command"
     if event.waiting:
         going += f"; {count(event.waiting, 'run')} {'is' if event.waiting == 1 else 'are'} not handed over yet"
     yield f"{going}: the same command goes on; to end {'it' if one else 'them'}, type"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deviate.inference.experiment import ExperimentFacts
     from deviate.replicate.workspace.folders import ExperimentFolder
     from deviate.report.views import View
+    from deviate.study.events import StudyEvent
 
 #: Written beside the runs after each ``deviate run``.
 REPORT_FILE = "report.md"
@@ -138,8 +139,8 @@ VARIED = {
 @click.option(
     "--scratch",
     metavar="DIR",
-    help="With --executor slurm or ray: make each run on a disk of its machine, below this folder, such as '$TMPDIR', "
-    "and bring back what it leaves.",
+    help="On a cluster: make each run on a disk of its machine, below this folder, such as '$TMPDIR', and bring back "
+    "what it leaves.",
 )
 @click.option(
     "--print", "print_script", is_flag=True, help="On a cluster: print the script that submits, and submit nothing."
@@ -233,6 +234,7 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     """
     from deviate import api
     from deviate.cli.cells import run_cells
+    from deviate.cli.early import EarlyImports
     from deviate.cli.output import show
     from deviate.cli.progress import Progress
     from deviate.cli.report import experiment_writers
@@ -244,8 +246,17 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     options["command"] = list(options["command"])
     if asks_for_cells(Request(**options)):
         return run_cells(options, as_json=as_json)
+    early = EarlyImports()
+
+    def observe(event: StudyEvent) -> None:
+        # Looks at results while runs go on import by themselves.
+        if not options["until"]:
+            early.observe(event)
+        progress.observe(event)
+
     with Progress() as progress:
-        folder = run(Request(**options), progress.observe, Referee())
+        folder = run(Request(**options), observe, Referee())
+    early.join()
     if options["print_script"]:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0

@@ -49,5 +49,7 @@ class ExportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     gres: str = ""
     #: Cores of a run, and threads of its numerical libraries.
     cpus: int = 1
+    #: Folder of each machine in which its runs are made, of a pod a disk of its own; empty: in the experiment's.
+    scratch: str = ""
     #: Runs at a time at most; None: as many as there is room for, and on one machine of SkyPilot.
     width: int | None = None

@@ -114,6 +114,11 @@ class LeftToCluster(msgspec.Struct, frozen=True, kw_only=True):
     cancel: str
     #: Runs that are still to be handed over.
     waiting: int = 0
+    #: Where the executor is reached, and the submissions that the runs are of.
+    address: str = ""
+    submissions: frozenset[str] = frozenset()
+    #: The cells of a grid that the runs are of.
+    cells: int = 1
 
 
 class Idle(msgspec.Struct, frozen=True, kw_only=True):

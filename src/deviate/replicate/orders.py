@@ -120,13 +120,16 @@ def ordered_source(
     order: Order,
     environment: Mapping[str, str],
     mirror: ExperimentFolder | None = None,
+    disk: Path | None = None,
 ) -> tuple[Source, dict[str, StepSource]]:
-    """Return what a worker makes runs and their steps from; `environment` is its own, and so is `mirror`."""
+    """Return what a worker makes runs and their steps from; `environment` is its own, `mirror` and `disk` likewise."""
     experiment = order.experiment
     made_from = make_source(
         experiment, folder, order.overlay, environment, order.options, order.executor, jobs=1, git=order.git
     )
-    source = replace(made_from, mirror=mirror)
-    require_whole(source.snapshot, folder)
+    source = replace(made_from, mirror=mirror, disk=disk)
+    if disk is None:
+        # Else only the first run on the disk reads all of it, and looks.
+        require_whole(source.snapshot, folder)
     overlays = order.step_overlays
     return source, {step.name: step_source(source, step, overlays.get(step.name, {})) for step in experiment.steps}

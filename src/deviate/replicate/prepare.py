@@ -9,7 +9,7 @@ import platform
 import shutil
 import socket
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -29,6 +29,7 @@ from deviate.replicate.environment.variables import deterministic, numerical_var
 from deviate.replicate.executors.executor import Launch, Slot
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.predictions import is_file
+from deviate.replicate.snapshot.kept import kept_snapshot
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot, require_whole
 from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, shared_paths, write_outside
 from deviate.replicate.workspace.files import write_json
@@ -148,12 +149,20 @@ class Source:
     container: Container | None = None
     #: Note from which lines text is printed, though the source shows a main loop.
     reports: bool = False
-    #: Stands for `folder` where runs are made on another disk, see `deviate.replicate.scratch`.
+    #: Stands for `folder` where runs are made on another disk, see `deviate.replicate.scratch`, and where snapshots are
+    #: kept on that.
     mirror: ExperimentFolder | None = None
+    disk: Path | None = None
 
     def place(self, run: Run) -> RunFolder:
         """Return the folder in which a run is made."""
         return (self.mirror or self.folder).run(run)
+
+    def taken(self) -> AbstractContextManager[Path]:
+        """Return the folder of the snapshot that a run's copy is made from, as long as that takes."""
+        if self.disk is None:
+            return nullcontext(self.folder.snapshot)
+        return kept_snapshot(self.disk, self.snapshot, self.folder)
 
     @property
     def inside(self) -> dict[str, bytes]:
@@ -222,7 +231,8 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     folder = source.place(run)
     empty(folder)
-    copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.inside)
+    with source.taken() as taken:
+        copy = make_copy(source.snapshot, taken, folder, source.inside)
     # Between the look at the snapshot and this copy hours may lie.
     require_whole(source.snapshot, source.folder, copy, but_for=source.inside)
     seeds = run_seeds(variant, source.experiment.seed, run.index)

@@ -43,6 +43,8 @@ LOOK_EVERY = 1.0
 class Scratch:
     """Where one run is made."""
 
+    #: The user's folder on this disk.
+    disk: Path
     #: Stands for the experiment: its snapshot, and the folder of the run.
     mirror: ExperimentFolder
     folder: ExperimentFolder
@@ -141,7 +143,7 @@ def opened(wish: str, folder: ExperimentFolder, run: Run, lease: Lease) -> Itera
         mirror.runs_folder.mkdir(parents=True)
         mirror.snapshot.symlink_to(folder.snapshot)
         empty(folder.run(run))
-        yield Scratch(mirror, folder, lease)
+        yield Scratch(own, mirror, folder, lease)
     finally:
         shutil.rmtree(place, ignore_errors=True)
         os.close(lock)

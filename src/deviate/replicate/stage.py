@@ -48,12 +48,14 @@ class LocalStage:
                 if job is None:
                     break
                 yield from self._start(job, index)
-            for index, worker in list(self._workers.items()):
+            going, alone = list(self._workers.items()), self._probe.goes_on
+            for index, worker in going:
                 for event in worker.look(stop):
                     self._probe.see(event)
                     yield event
                 self._drop(index, worker)
-            if self._workers:
+            # Where one has ended, or the first has recorded enough, others start at once.
+            if (len(self._workers), self._probe.goes_on) == (len(going), alone):
                 self._executor.wait(LOOK_EVERY)
 
     def _free_slot(self) -> int | None:

@@ -37,9 +37,12 @@ from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Failed, Outcome
 from deviate.replicate.written_files import keep_written
 
-#: Seconds between two looks at the runs, and between two reports of one run's progress.
+#: Seconds between two looks at the runs, and between two reports of one run's progress, at most.
 LOOK_EVERY = 0.05
 REPORT_EVERY = 0.5
+
+#: Of the time that a run has taken, the share after which its progress is reported again: others may wait for that.
+REPORT_SHARE = 0.05
 
 #: How a run cannot have ended that was never started.
 NOT_STARTED = 127
@@ -185,7 +188,7 @@ class Worker:
             if stop.count:
                 self.job.cut(cleanup=stop.count == 1)
             yield from self.next()
-        elif now - active.reported >= REPORT_EVERY:
+        elif now - active.reported >= min(REPORT_EVERY, REPORT_SHARE * (now - active.started)):
             active.reported = now
             self.lease.beat_if_due()
             yield self._report(active, now)

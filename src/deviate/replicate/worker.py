@@ -155,7 +155,8 @@ def _worker(
     executor: LocalExecutor,
     name: str,
 ) -> Worker:
-    source, steps = ordered_source(folder, order, dict(os.environ), scratch.mirror if scratch else None)
+    mirror, disk = (scratch.mirror, scratch.disk) if scratch else (None, None)
+    source, steps = ordered_source(folder, order, dict(os.environ), mirror, disk)
     means = Means(
         source=source,
         steps=steps,

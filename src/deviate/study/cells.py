@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -17,16 +17,18 @@ from deviate.errors import BadOption, DeviateError, NameTaken, WorkspaceBusy
 from deviate.experiment import SCHEMA
 from deviate.project.cells import MOST_CELLS, Cell, read_cells
 from deviate.project.config import FILE_NAME, Setting, read_config
-from deviate.replicate.events import Idle, RunEnded
+from deviate.replicate.events import Idle, LeftToCluster, RunEnded
 from deviate.replicate.executors.registry import ENGINES
 from deviate.replicate.workspace.folders import Workspace
 from deviate.study.cluster import Engines
-from deviate.study.decided import Referee
 from deviate.study.events import StudyEvent
 from deviate.study.pipeline import study
 from deviate.study.placement import place
 from deviate.study.request import Request, check_request
 from deviate.study.resume import requested_runs
+
+if TYPE_CHECKING:
+    from deviate.study.decided import Referee
 
 #: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.
 State = Literal["done", "made", "failed", "busy"]
@@ -86,14 +88,21 @@ def _root(request: Request) -> Path:
     return here if (here / FILE_NAME).is_file() else Workspace.nearest(here).project
 
 
-def make_cells(request: Request, typed: Mapping[str, Any], begin: Begin, referee: Referee | None = None) -> CellsMade:
+def make_cells(
+    request: Request,
+    typed: Mapping[str, Any],
+    begin: Begin,
+    referee: Referee | None = None,
+    leave: Callable[[LeftToCluster], None] = lambda left: None,
+) -> CellsMade:
     """Make the missing runs of each cell; one that fails does not keep the others from being made.
 
     On this machine that is one cell after another. Cells whose runs are made by a cluster are handed over together,
     and followed side by side; where there is a limit of runs at a time, as many as are within it.
 
     `request` says which project, and with its name which experiment or cell. `typed` are fields of requests that
-    replace those of the file. `begin` is called with each cell when it is begun.
+    replace those of the file. `begin` is called with each cell when it is begun, `leave` with what goes on in a cluster
+    after Ctrl-C, of all cells together.
 
     Raises
     ------
@@ -117,7 +126,13 @@ def make_cells(request: Request, typed: Mapping[str, Any], begin: Begin, referee
         making.append(
             _Making(cell, each, _width(place, root), partial(begin, cell, number, len(cells), beside), events)
         )
-    _make_all(making)
+    try:
+        _make_all(making)
+    except KeyboardInterrupt:
+        left = [each.left for each in making if each.left is not None]
+        for event in engines.join(left, sum(each.lacks for each in making if not each.has_begun)):
+            leave(event)
+        raise
     return CellsMade(cells=[each.made() for each in making])
 
 
@@ -154,6 +169,8 @@ class _Making:
         self.runs = min(sum(requested_runs(request).values()), width or MOST_CELLS)
         #: Seconds for which there is nothing to do.
         self.idle = 0.0
+        #: What goes on in a cluster since the user stopped this tool.
+        self.left: LeftToCluster | None = None
         self._request = request
         self._begin, self._study = begin, events
         self._open = ExitStack()
@@ -166,6 +183,11 @@ class _Making:
         """Whether something was done."""
         return self._stream is not None
 
+    @property
+    def lacks(self) -> int:
+        """How many of the runs that are asked for did not complete."""
+        return sum(requested_runs(self._request).values()) - _counts(self._request, self.cell.name)[0]
+
     def go_on(self) -> bool:
         """Do what can be done now; return whether the rest is to be done later."""
         try:
@@ -177,6 +199,9 @@ class _Making:
                 if isinstance(event, Idle):
                     self.idle = event.seconds
                     return True
+                if isinstance(event, LeftToCluster):
+                    self.left = event
+                    continue
                 self._trained += isinstance(event, RunEnded) and event.trained
                 self._evaluated += isinstance(event, RunEnded) and not event.trained
                 observe(event)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +18,7 @@ from deviate.replicate.engines.pace import Known
 from deviate.replicate.engines.ray import Ray
 from deviate.replicate.engines.sky import Sky
 from deviate.replicate.engines.slurm import Slurm
+from deviate.replicate.events import LeftToCluster
 from deviate.replicate.executors.registry import EXPORTED
 from deviate.replicate.jobs import evaluating_job, stays
 from deviate.replicate.lease import live_holder
@@ -40,6 +43,25 @@ class Engines:
             return None
         key = msgspec.json.encode((engine.name, engine.address, engine.wishes, engine.width))
         return self._made.setdefault(key, Known(engine))
+
+    def join(self, left: Sequence[LeftToCluster], waiting: int) -> Iterator[LeftToCluster]:
+        """Join what cells left to the same cluster; `waiting` are runs of cells that were not begun."""
+        engines = {(known.engine.name, known.engine.address): known.engine for known in self._made.values()}
+        for (name, address), engine in engines.items():
+            mine = [each for each in left if (each.executor, each.address) == (name, address)]
+            if not mine:
+                continue
+            submissions = frozenset().union(*(each.submissions for each in mine))
+            yield LeftToCluster(
+                executor=name,
+                runs=sum(each.runs for each in mine),
+                cancel=engine.cancel_words(submissions),
+                waiting=sum(each.waiting for each in mine) + waiting,
+                address=address,
+                submissions=submissions,
+                cells=len(mine),
+            )
+            waiting = 0
 
 
 def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
@@ -82,12 +104,25 @@ def make_printer(request: Request, folder: ExperimentFolder) -> Printer | None:
             f"mount under [{request.executor}] must be {folder.project} or a folder above it, found {wishes.mount!r}",
             hint="mount the volume where this machine has it: workers find the project under the same path",
         )
+    _check_scratch(wishes, Path(wishes.mount or folder.project), request)
     # `study.request.check_cluster` refuses the request without one.
     image = (request.container or "").rpartition("://")[2]
     width = request.jobs or wishes.width
     if request.executor == Kubernetes.name:
         return Kubernetes(wishes, image, width, folder.project)
     return Sky(wishes, image, width)
+
+
+def _check_scratch(wishes: ExportEntry, mount: Path, request: Request) -> None:
+    """Refuse a disk that would lie over the project, or in it."""
+    scratch = Path(wishes.scratch)
+    apart = not (scratch.is_relative_to(mount) or mount.is_relative_to(scratch))
+    if wishes.scratch and not (scratch.is_absolute() and "$" not in wishes.scratch and apart):
+        raise BadOption(
+            f"--scratch with --executor {request.executor} must be an absolute path without variables that is neither "
+            f"in {mount} nor above it, found {wishes.scratch!r}",
+            hint="type --scratch /scratch: the folder need not be there",
+        )
 
 
 def _engine(request: Request, folder: ExperimentFolder, name: str | None, handed: Order | None) -> Engine | None:

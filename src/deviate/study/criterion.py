@@ -11,13 +11,9 @@ import msgspec
 
 from deviate.analyse.findings import Findings
 from deviate.collect.measured import with_times
-from deviate.collect.tables import open_tables
-from deviate.contrast.guards import FEWEST_RUNS
-from deviate.contrast.stopping import least_runs
 from deviate.errors import BadOption, MetricNotRecorded
 from deviate.experiment import Decided, Until
 from deviate.factors import parse_variants
-from deviate.measure.fixed_width import FEWEST_PILOT
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.results.names import same_name
 from deviate.study.request import Request
@@ -97,6 +93,8 @@ def settle_until(request: Request) -> Until | Decided | None:
         return None
     if match := _DECIDED.fullmatch(request.until.strip()):
         return _settle_decided(match["metric"] or "", match["against"].strip(), request)
+    from deviate.measure.fixed_width import FEWEST_PILOT
+
     criterion = parse_until(request.until)
     if request.runs < FEWEST_PILOT:
         raise BadOption(
@@ -108,6 +106,8 @@ def settle_until(request: Request) -> Until | Decided | None:
 
 
 def _settle_decided(metric: str, against: str, request: Request) -> Decided:
+    from deviate.contrast.guards import FEWEST_RUNS
+
     variant, *others = parse_variants(request.variants)
     if others:
         raise BadOption(
@@ -124,6 +124,8 @@ def _settle_decided(metric: str, against: str, request: Request) -> Decided:
 
 
 def _with_most(until: Until, most: int | None) -> Until:
+    from deviate.contrast.stopping import least_runs
+
     fewest = least_runs(until)
     if fewest is None:
         raise BadOption(f"--until {until.text!r} takes more than 100,000 runs", hint="ask for a larger width")
@@ -170,6 +172,8 @@ def settle_recorded(folder: ExperimentFolder, until: Until) -> Until:
     MetricNotRecorded
         With the names that were recorded.
     """
+    from deviate.collect.tables import open_tables
+
     with open_tables(folder) as tables:
         names = with_times(name for name, _ in tables.names)
     name = same_name(until.metric, names)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from deviate.collect.measured import measured_metrics
-from deviate.contrast.stopping import Look
 from deviate.experiment import Decided, Experiment, Placement, Run, Until
 from deviate.replicate.events import Event, RunEnded, RunProgress
 from deviate.results.order import main_first
-from deviate.study.packing import Packing
+
+if TYPE_CHECKING:
+    from deviate.contrast.stopping import Look
+    from deviate.study.packing import Packing
 
 
 class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from deviate.collect.agreement import repeatable_series
 from deviate.collect.fingerprints import WEIGHTS, Fingerprint, agree
-from deviate.collect.identity import Series, first_difference
 from deviate.collect.runs import read_run
 from deviate.experiment import Experiment, Run
 from deviate.replicate.events import Event, RunEnded, RunProgress
@@ -22,6 +21,9 @@ from deviate.replicate.work import end_leftover
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.replicate.workspace.run_files import Completed, Unfinished
+
+if TYPE_CHECKING:
+    from deviate.collect.identity import Series
 
 CONTROL = "control"
 
@@ -144,6 +146,8 @@ def _make(
 
 
 def _made(experiment: Experiment, place: ExperimentFolder, run: Run) -> _Made:
+    from deviate.collect.agreement import repeatable_series
+
     folder = place.run(run)
     outcome = folder.read_outcome()
     failed = isinstance(outcome, Unfinished) and outcome.done
@@ -164,6 +168,8 @@ def _judged(alone: _Made, packed: Sequence[_Made], packing: Packing) -> Packing:
 
 def _compared(alone: _Made, packed: _Made) -> tuple[int, str]:
     """Return how many values were compared, and why nothing or too little is equal; empty where all are."""
+    from deviate.collect.identity import first_difference
+
     for made, how in ((alone, "a run alone"), (packed, "a run beside others")):
         if made.failure:
             return 0, f"{how} failed: {made.failure}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,7 +25,6 @@ from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
 from deviate.study.cluster import Engines, lacks_runs
 from deviate.study.criterion import settle_metric, settle_until
-from deviate.study.decided import Referee
 from deviate.study.events import GoesOn, OpenedAnew, RunsPlaced, StudyEvent
 from deviate.study.placement import Placed, place
 from deviate.study.request import Request, check_request, container_wish, prepare_request, with_steps
@@ -32,6 +32,9 @@ from deviate.study.resume import open_experiment
 from deviate.study.runs import make_runs, run_maker
 from deviate.study.slots import make_slots, shared_gpus
 from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, require_folders, take_steps
+
+if TYPE_CHECKING:
+    from deviate.study.decided import Referee
 
 
 def run(

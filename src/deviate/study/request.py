@@ -201,7 +201,7 @@ def check_cluster(request: Request) -> None:
         "--partition": (request.partition, ["slurm"]),
         "--time": (request.time, ["slurm"]),
         "--address": (request.address, ["ray"]),
-        "--scratch": (request.scratch, ["slurm", "ray"]),
+        "--scratch": (request.scratch, ENGINES),
         "--gres": (request.gres, ENGINES),
         "--cpus": (request.cpus, ENGINES),
         "--print": (request.print_script or None, ENGINES),

@@ -6,11 +6,11 @@ import re
 import shlex
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from deviate.analyse.source.leading import leading_packages
-from deviate.collect.observation import reports_metric
 from deviate.collect.runs import read_run
 from deviate.errors import FailedAlike, FirstRunFailed, NothingRecorded
 from deviate.experiment import Decided, Experiment, Run, Until
@@ -26,17 +26,18 @@ from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.cluster import Engines, make_printer
-from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.study.packing import Make as MakeTrial
 from deviate.study.packing import clear_trial, trial_options, try_packing
 from deviate.study.request import Request, container_wish
 from deviate.study.resume import note_needless, plan_runs, requested_runs
-from deviate.study.rounds import until_enough
 from deviate.study.sharing import Sharing, likely_alike
 from deviate.study.sharing import seen as seen_in
 from deviate.study.slots import Slots, make_slots
 from deviate.study.steps import step_overlay
+
+if TYPE_CHECKING:
+    from deviate.study.decided import Referee
 
 #: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
 _MISSING = re.compile(
@@ -98,6 +99,9 @@ def _rounds(
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
+    from deviate.study.decided import until_decided
+    from deviate.study.rounds import until_enough
+
     if isinstance(rule, Until):
         return until_enough(make, folder, rule, list(planned), slots.jobs)
     assert referee is not None  # `study.pipeline.run` refuses the request without one
@@ -212,7 +216,11 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
 
 
 def _require_records(folder: ExperimentFolder, completed: Run) -> None:
-    if any(run.record_files() for run in folder.runs() if run.is_done) or reports_metric(folder.run(completed)):
+    if any(run.record_files() for run in folder.runs() if run.is_done):
+        return
+    from deviate.collect.observation import reports_metric
+
+    if reports_metric(folder.run(completed)):
         return
     entry = folder.read_experiment().entry
     recorded = f"; `deviate extract {shlex.quote(entry)} --diff` what is recorded where" if entry else ""

@@ -49,12 +49,15 @@ def said(*events, width=80):
 
 
 @pytest.mark.parametrize(
-    ("runs", "waiting", "line"),
+    ("runs", "waiting", "cells", "line"),
     [
-        (1, 2, "1 run goes on in slurm without this command; 2 runs are not handed over yet: the same command goes on; "
-               "to end it, type"),
-        (3, 0, "3 runs go on in slurm without this command: the same command goes on; to end them, type"),
+        (1, 2, 1, "1 run goes on in slurm without this command; 2 runs are not handed over yet: the same command goes "
+                  "on; to end it, type"),
+        (5, 2, 3, "5 runs of 3 cells go on in slurm without this command; 2 runs are not handed over yet: the same "
+                  "command goes on; to end them, type"),
+        (3, 0, 1, "3 runs go on in slurm without this command: the same command goes on; to end them, type"),
     ],
 )  # fmt: skip
-def test_what_is_left_to_a_cluster_is_counted(runs, waiting, line):
-    assert said(LeftToCluster(executor="slurm", runs=runs, cancel="scancel", waiting=waiting)) == [line, "  scancel"]
+def test_what_is_left_to_a_cluster_is_counted(runs, waiting, cells, line):
+    left = LeftToCluster(executor="slurm", runs=runs, cancel="scancel", waiting=waiting, cells=cells)
+    assert said(left) == [line, "  scancel"]

@@ -23,6 +23,24 @@ print(json.dumps([status, [name for name in heavy if name in sys.modules]]))
 """
 
 
+#: Runs a command and prints which of the heavy libraries there were when the first run started.
+BEFORE_RUNS = """
+import contextlib, io, json, sys
+from deviate.cli import progress
+from deviate.cli.main import group
+words, heavy = json.loads(sys.argv[1])
+told, observe = [], progress.Progress.observe
+def noting(self, event):
+    if type(event).__name__ == "RunStarted":
+        told.append([name for name in heavy if name in sys.modules])
+    observe(self, event)
+progress.Progress.observe = noting
+with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+    status = group.main(words, standalone_mode=False)
+print(json.dumps([status, told[0]]))
+"""
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
@@ -36,9 +54,9 @@ def project(tmp_path_factory):
     return folder
 
 
-def imported(project, *words):
+def imported(project, *words, program=PROGRAM):
     """Return the status of a command in a process of its own, and the heavy libraries it imported."""
-    command = [sys.executable, "-c", PROGRAM, json.dumps([words, HEAVY])]
+    command = [sys.executable, "-c", program, json.dumps([words, HEAVY])]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -59,3 +77,13 @@ def test_what_compares_values_imports_no_more_than_it_takes_to_read_them(project
     status, heavy = imported(project, *words)
     assert not status
     assert set(heavy) <= {"numpy", "pyarrow"}
+
+
+def test_before_the_first_run_starts_no_more_is_imported_than_it_takes_to_start_it(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import random\nfor epoch in range(2):\n    acc = random.random()\n    print(acc)\n"
+    )
+    words = ("run", "-n", "1", "--", sys.executable, "train.py")
+    status, heavy = imported(tmp_path, *words, program=BEFORE_RUNS)
+    assert not status
+    assert set(heavy) <= {"numpy", "psutil"}

@@ -37,6 +37,7 @@ class Scripted:
     """An engine whose workers do what `work` does with their run, when the engine is asked about them."""
 
     name = "scripted"
+    address = ""
     threads = 2
 
     def __init__(self, work=lambda run: "GONE", refuses=False):
@@ -263,4 +264,4 @@ def test_who_stops_hears_what_goes_on_and_what_is_not_handed_over(folder, clock)
     assert isinstance(next(stream), Submitted)
     stop.count = 1
     (left,) = kinds(stream, LeftToCluster)
-    assert (left.runs, left.waiting) == (1, 2)
+    assert (left.runs, left.waiting, len(left.submissions), left.cells) == (1, 2, 1, 1)

@@ -17,7 +17,7 @@ from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.schedule import schedule
 from deviate.replicate.snapshot.manifest import describe, take
-from deviate.replicate.work import end_leftover
+from deviate.replicate.work import LOOK_EVERY, end_leftover
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed, NotInstrumented, TimedOut
 
@@ -225,6 +225,22 @@ def test_others_start_once_the_first_run_has_recorded_an_iteration(folder, clock
     _, events = make(folder, clock, works(clock, seconds=5, values=values), jobs=3, runs=3, options=options)
     order = [type(event) for event in events if isinstance(event, RunStarted | RunEnded)]
     assert order[:2] == ([RunStarted, RunEnded] if alone else [RunStarted, RunStarted])
+
+
+def test_no_time_passes_between_a_run_and_the_next_while_others_go_on(folder, clock):
+    lengths = iter([9.0, 1.0, 1.0])
+    _, events = make(folder, clock, lambda launch: works(clock, next(lengths))(launch), jobs=2,
+                     options=ReplicateOptions(probe="nothing"))  # fmt: skip
+    times = [(type(event), clock.now) for event in events if isinstance(event, RunStarted | RunEnded)]
+    assert [kind for kind, _ in times[:4]] == [RunStarted, RunStarted, RunEnded, RunStarted]
+    assert times[3][1] == times[2][1]
+
+
+def test_others_start_as_soon_as_the_first_run_has_recorded_an_iteration(folder, clock):
+    script = works(clock, seconds=5, values={-1: [0, 1], 0: [0.5, 0.75]})
+    _, events = make(folder, clock, script, jobs=2, runs=2, options=ReplicateOptions(probe="iteration"))
+    first, second = (clock.now for event in events if isinstance(event, RunStarted))
+    assert second - first <= LOOK_EVERY * 1.01
 
 
 def test_progress_tells_iteration_and_latest_values(folder, clock):

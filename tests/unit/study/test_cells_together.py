@@ -7,9 +7,11 @@ from contextlib import nullcontext
 import pytest
 
 from deviate.errors import BadOption
-from deviate.replicate.events import Idle
+from deviate.replicate.events import Idle, LeftToCluster
 from deviate.replicate.interrupts import listening
-from deviate.study.cells import _make_all, _Making
+from deviate.replicate.workspace.folders import Workspace
+from deviate.study import cells as module
+from deviate.study.cells import _make_all, _Making, make_cells
 from deviate.study.request import Request
 
 IDLE = Idle(seconds=0.0)
@@ -82,6 +84,41 @@ def test_ctrl_c_reaches_every_cell_and_begins_no_other(log):
     assert {"a left", "b left"} <= set(log)
     assert "c1" not in log
     assert signal.getsignal(signal.SIGINT) is before
+
+
+GRID = """
+executor = "slurm"
+[[experiment]]
+name = "g"
+command = "sh go.sh {lr}"
+n = 4
+[experiment.grid]
+lr = [1, 2, 3]
+"""
+
+
+def test_what_cells_leave_to_a_cluster_is_said_once_with_one_line_that_ends_it(log, tmp_path, monkeypatch):
+    """Two cells have handed two of their four runs over when Ctrl-C comes, the third has not begun."""
+    (tmp_path / "deviate.toml").write_text(GRID)
+
+    def study(request, referee, engines):
+        name = request.name.replace("@lr=", "-")
+        known = engines.known(request, Workspace(tmp_path).experiment(request.name))
+        yield from (IDLE, IDLE)
+        names = frozenset({name})
+        yield LeftToCluster(executor="slurm", address=known.engine.address, runs=2, waiting=2, submissions=names,
+                            cancel=known.engine.cancel_words(names))  # fmt: skip
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "study", study)
+    left = []
+    request = Request(command=[], here=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        make_cells(request, {"executor": "slurm", "jobs": 8}, lambda *_: nullcontext(log.append), leave=left.append)
+    assert log == []
+    (said,) = left
+    assert (said.cells, said.runs, said.waiting) == (2, 4, 8)
+    assert said.cancel == "scancel --me --name=deviate-g-1,deviate-g-2"
 
 
 def test_who_listens_may_end_in_any_order():

@@ -81,7 +81,6 @@ def test_an_option_of_this_machine_is_refused_elsewhere(workspace):
     ("options", "said"),
     [
         ({"scratch": "/s"}, "--scratch is for runs on a cluster"),
-        ({"scratch": "/s", "executor": "sky", "print_script": True}, "--scratch is for runs on a cluster"),
         ({"scratch": "here", "executor": "slurm"}, "--scratch must be an absolute path"),
     ],
 )

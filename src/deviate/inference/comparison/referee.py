@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from deviate.contrast.guards import FEWEST_RUNS
+from typing import TYPE_CHECKING
+
 from deviate.errors import BadOption
 from deviate.experiment import Decided
-from deviate.inference.comparison.comparison import read_comparison
-from deviate.inference.comparison.looks import read_pair_looks
-from deviate.inference.comparison.match import match_metrics, settle_names
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.side import read_sides
 from deviate.replicate.workspace.folders import Workspace
 from deviate.study.events import Compared
+
+if TYPE_CHECKING:
+    from deviate.inference.comparison.options import ComparisonOptions
 
 
 class Referee:
     """Compares growing runs with a stored experiment, as ``deviate compare --until decided`` does.
 
     The stored experiment has all its runs, so alpha is shared over looks up to those and the most that may be made.
+    What it takes is imported when it is asked, since no run starts before this module is there.
     """
 
     def check(self, workspace: Workspace, decided: Decided, side: str | None = None) -> None:
@@ -30,6 +30,11 @@ class Referee:
         BadOption
             If it has too few runs or not the metric, is the one that grows, or was compared with it before.
         """
+        from deviate.contrast.guards import FEWEST_RUNS
+        from deviate.inference.comparison.looks import read_pair_looks
+        from deviate.inference.comparison.match import match_metrics, settle_names
+        from deviate.inference.comparison.side import read_sides
+
         (other,) = read_sides(workspace, [decided.against])
         if other.completed < FEWEST_RUNS:
             raise BadOption(
@@ -45,6 +50,8 @@ class Referee:
 
     def look(self, workspace: Workspace, decided: Decided, side: str) -> Compared:
         """Compare once more, and record it."""
+        from deviate.inference.comparison.comparison import read_comparison
+
         comparison = read_comparison(workspace, [side, decided.against], _options(decided))
         (pair,) = comparison.pairs
         metric = next(each for each in pair.metrics if each.name in comparison.claimed)
@@ -65,5 +72,7 @@ class Referee:
 
 
 def _options(decided: Decided) -> ComparisonOptions:
+    from deviate.inference.comparison.options import ComparisonOptions
+
     metrics = [decided.metric] if decided.metric else []
     return ComparisonOptions(metrics=metrics, until="decided", most=decided.most, first_grows=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ class Kubernetes:
     """Says which Job makes the runs in pods of an image, at most `width` at a time; None: all at once."""
 
     name = "kubernetes"
-    address = scratch = ""
+    address = ""
 
     def __init__(self, wishes: ExportEntry, image: str, width: int | None, project: Path) -> None:
         self._wishes = wishes
@@ -39,6 +40,11 @@ class Kubernetes:
     def threads(self) -> int:
         """Threads that a run is given."""
         return self._wishes.cpus
+
+    @property
+    def scratch(self) -> str:
+        """Folder of each pod in which its run is made; empty: in the experiment's."""
+        return self._wishes.scratch
 
     def script(self, submission: Submission) -> str:
         """Return the manifest."""
@@ -62,15 +68,18 @@ class Kubernetes:
         path = self._wishes.mount or str(self._project)
         claim = self._wishes.volume
         volume = {"persistentVolumeClaim": {"claimName": claim}} if claim else {"hostPath": {"path": path}}
+        mounts = {"project": path, **({"scratch": self.scratch} if self.scratch else {})}
+        # The disk of the pod's machine, which goes with the pod.
+        scratch = [{"name": "scratch", "emptyDir": {}}] if self.scratch else []
         return {
             "restartPolicy": "Never",
             # Of the files that a worker reads, some are for the eyes of their owner alone.
             "securityContext": {"runAsUser": os.getuid(), "runAsGroup": os.getgid()},
-            "containers": [self._container(submission, path)],
-            "volumes": [{"name": "project", **volume}],
+            "containers": [self._container(submission, mounts)],
+            "volumes": [{"name": "project", **volume}, *scratch],
         }
 
-    def _container(self, submission: Submission, path: str) -> dict[str, Any]:
+    def _container(self, submission: Submission, mounts: Mapping[str, str]) -> dict[str, Any]:
         folder = str(submission.runs[0].path.parent)
         return {
             "name": "run",
@@ -89,7 +98,7 @@ class Kubernetes:
             ],
             # As much is reserved as is allowed.
             "resources": {"limits": {"cpu": str(self._wishes.cpus), **self._devices}},
-            "volumeMounts": [{"name": "project", "mountPath": path}],
+            "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
         }
 
 

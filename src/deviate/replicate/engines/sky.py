@@ -16,7 +16,7 @@ from deviate.replicate.orders import Submission
 #: Of two machines each makes every second run. SkyPilot ends all machines when the command of one fails; how a run
 #: ended is in its files.
 SCRIPT = """\
-runs=(
+{scratch}runs=(
 {runs}
 )
 for ((index = SKYPILOT_NODE_RANK; index < ${{#runs[@]}}; index += SKYPILOT_NUM_NODES)); do
@@ -29,7 +29,7 @@ class Sky:
     """Says which task makes the runs in containers of an image, on `width` machines; None: on one."""
 
     name = "sky"
-    address = scratch = ""
+    address = ""
 
     def __init__(self, wishes: ExportEntry, image: str, width: int | None) -> None:
         if wishes.gres.lower().startswith("gpu:"):
@@ -46,6 +46,11 @@ class Sky:
         """Threads that a run is given."""
         return self._wishes.cpus
 
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+        return self._wishes.scratch
+
     def script(self, submission: Submission) -> str:
         """Return the task."""
         wishes, runs = self._wishes, [run.path.name for run in submission.runs]
@@ -58,6 +63,9 @@ class Sky:
         if wishes.volume:
             task["volumes"] = {wishes.mount: wishes.volume}
         folder = shlex.quote(str(submission.runs[0].path.parent))
-        script = SCRIPT.format(runs="\n".join(f"    {shlex.quote(run)}" for run in runs), folder=folder)
+        # Where it cannot be made, the worker says so.
+        scratch = f"mkdir -p {shlex.quote(self.scratch)} || true\n" if self.scratch else ""
+        named = "\n".join(f"    {shlex.quote(run)}" for run in runs)
+        script = SCRIPT.format(runs=named, folder=folder, scratch=scratch)
         head = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=1000)
         return f"---\n{head}run: |\n{textwrap.indent(script, '  ')}"

@@ -118,12 +118,14 @@ class RemoteStage:
             self._engine.cancel({going.place.submission for going in self._going.values()})
             raise
         if self._going:
-            names = {going.place.submission for going in self._going.values()}
+            names = frozenset(going.place.submission for going in self._going.values())
             yield LeftToCluster(
                 executor=self._engine.name,
                 runs=len(self._going),
                 cancel=self._engine.cancel_words(names),
                 waiting=len(self._todo.jobs),
+                address=self._engine.address,
+                submissions=names,
             )
         if self._given_up:
             raise self._refusal()

@@ -76,6 +76,37 @@ def test_a_claim_is_mounted_where_the_project_is(submission, tmp_path):
         printed("kubernetes", tmp_path)
 
 
+def test_runs_are_made_on_a_disk_of_the_pod(submission, tmp_path):
+    printer = printed("kubernetes", tmp_path, scratch="/scratch")
+    pod = yaml.safe_load(printer.script(submission))["spec"]["template"]["spec"]
+    assert pod["volumes"] == [
+        {"name": "project", "hostPath": {"path": str(tmp_path)}},
+        {"name": "scratch", "emptyDir": {}},
+    ]
+    assert pod["containers"][0]["volumeMounts"] == [
+        {"name": "project", "mountPath": str(tmp_path)},
+        {"name": "scratch", "mountPath": "/scratch"},
+    ]
+    assert printer.scratch == "/scratch"
+
+
+def test_runs_are_made_on_a_disk_of_a_machine_of_skypilot(submission, tmp_path):
+    (tmp_path / "deviate.toml").write_text('[sky]\nscratch = "/fast disk"\n')
+    printer = printed("sky", tmp_path)
+    assert yaml.safe_load(printer.script(submission))["run"].startswith("mkdir -p '/fast disk' || true\nruns=(\n")
+    assert printer.scratch == "/fast disk"
+
+
+@pytest.mark.parametrize("executor", ["kubernetes", "sky"])
+def test_a_disk_lies_beside_the_project(executor, tmp_path):
+    for scratch in ("/", str(tmp_path.parent), str(tmp_path / "scratch"), "$TMPDIR", "/scratch/$USER"):
+        with pytest.raises(BadOption, match="nor above it"):
+            printed(executor, tmp_path, scratch=scratch)
+    (tmp_path / "deviate.toml").write_text(f'[{executor}]\nscratch = "here"\n')
+    with pytest.raises(BadOption, match="must be an absolute path without variables"):
+        printed(executor, tmp_path)
+
+
 def test_what_looks_like_a_variable_of_kubernetes_stays_as_it_is(tmp_path):
     submission = Submission(
         tmp_path, [Workspace(tmp_path / "$(HOME)").experiment("e").run(Run(variant="algo", index=0))]
