@@ -94,6 +94,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     titled: bool = False
     #: Cells hold sentences, which are wrapped: a question, an answer, and more in small print. Text writers list them.
     prose: bool = False
+    #: On terminals, columns that have no room go on in a further table below instead of being left out.
+    continued: bool = False
     #: Where the rows that are left out are shown.
     more: Hint | None = None
     #: Sentences below the table, on what it shows.
