@@ -160,7 +160,14 @@ def test_the_class_that_varies_most_is_named_with_what_chance_may_make(flips, ch
     assert chance in text
 
 
-@pytest.mark.parametrize(("shift", "said"), [(0, "cannot be said"), (60, "the rest is single examples that flip")])
+@pytest.mark.parametrize(
+    ("shift", "said"),
+    [
+        (0, "cannot be said"),
+        (60, "the rest is single examples that flip"),
+        (400, "points, and would be about as large on a test set without end."),
+    ],
+)
 def test_the_variance_on_a_test_set_without_end_is_told_or_limited(shift, said):
     rng = np.random.default_rng(2)
     targets = rng.integers(2, size=400)

@@ -173,7 +173,9 @@ def _variance(known: Correctness) -> Iterator[str]:
     parts, sd = known.variance, known.accuracy.sd
     if not sd or parts.distribution is None:
         return
-    if parts.distribution_sd is not None:
+    if parts.distribution_sd is not None and points(parts.distribution_sd) == points(sd):
+        yield f"The SD of the accuracy is {points(sd)}, and would be about as large on a test set without end."
+    elif parts.distribution_sd is not None:
         yield (
             f"On a test set without end the SD of the accuracy would be {points(parts.distribution_sd)} instead of "
             f"{points(sd)}: the rest is single examples that flip."
