@@ -172,8 +172,6 @@ class Remarks(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What to know before trusting the numbers: warnings first, then notes."""
 
     remarks: list[Remark]
-    #: On terminals the beginning of each is enough, and a line of its own.
-    cut: bool = False
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, tag=True):

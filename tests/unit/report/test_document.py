@@ -15,6 +15,7 @@ from deviate.measure.spread import spread
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.text.headline import figure_headline
+from deviate.report.writers.terminal import render_terminal
 from deviate.results.options import SampleOptions
 
 ALGO = "algo+impl"
@@ -71,6 +72,13 @@ def test_the_figure_of_a_page_has_the_other_sentences_beside_it():
 def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
     values = {name: [0.5, 0.6, 0.7 + 0.01 * k] for k, name in enumerate(names)}
     assert only(cases.document({ALGO: values})).headline[0].startswith(f"{first} (")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_warnings_on_a_screen_are_said_to_their_end(width):
+    screen = render_terminal(experiment_page(cases.troubled().facts, "screen"), width)
+    assert "…" not in screen
+    assert "reached the line, or it reported no number." in " ".join(screen.split())
 
 
 def test_short_times_have_the_unit_of_all_others():

@@ -8,7 +8,7 @@ from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.report.numbers import Numbers
 from deviate.report.page import Answer, Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, screen_caveats, telling
+from deviate.report.pages.cells import caveat_blocks, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
 from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
 from deviate.report.text.comparison.caveats import comparison_caveats
@@ -125,7 +125,7 @@ def screen_reasons(comparison: Comparison) -> Section | None:
 def warnings(comparison: Comparison) -> Section | None:
     """List what casts doubt on the verdicts, and what was asked for; `more` counts the rest."""
     shown, _ = _split_caveats(comparison)
-    return Section(slug="trust", blocks=screen_caveats(shown)) if shown else None
+    return Section(slug="trust", blocks=caveat_blocks(shown)) if shown else None
 
 
 def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
