@@ -267,16 +267,16 @@ def finest_by(sds: Iterable[tuple[Hashable, float | None]]) -> dict[Hashable, in
 
 
 def show_hours(hours: float | None) -> str:
-    """Write how long runs take together.
+    """Write how long runs will take together.
 
     Examples
     --------
     >>> show_hours(1234.56), show_hours(0.01), show_hours(None)
-    ('1,234.6 h', '36.0 s', '–')
+    ('1,234.6 h', '36 s', '–')
     """
     if hours is None:
         return UNKNOWN
-    return f"{hours:,.1f} h" if hours >= 1 else show_seconds(3600 * hours)
+    return f"{hours:,.1f} h" if hours >= 1 else about_seconds(3600 * hours)
 
 
 def show_difference(interval: Interval, place: int | None) -> str:

@@ -57,7 +57,9 @@ def interval_views(
             words = {"x": number(at, **x), "y": position["y"], "text": word(cut)}
             words |= {"yOffset": position["yOffset"]} if "yOffset" in position else {}
             views.append(view(data, "point", where, transform=beyond, **arrow))
-            views.append(view(data, "text", words, transform=beyond, style="soft-text", align=side, dy=-12))
+            # Clear of the name of the row, which stands before the axis.
+            inward = 14 if side == "left" else -14
+            views.append(view(data, "text", words, transform=beyond, style="soft-text", align=side, dx=inward, dy=-12))
     return views
 
 
