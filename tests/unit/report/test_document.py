@@ -1,6 +1,7 @@
 """What a document says about an experiment."""
 
 import math
+from itertools import pairwise
 
 import page_cases as pages
 import pandas as pd
@@ -79,6 +80,16 @@ def test_warnings_on_a_screen_are_said_to_their_end(width):
     screen = render_terminal(experiment_page(cases.troubled().facts, "screen"), width)
     assert "…" not in screen
     assert "reached the line, or it reported no number." in " ".join(screen.split())
+
+
+@pytest.mark.parametrize("make", [cases.usual, cases.sources])
+def test_whoever_asks_for_more_gets_every_column_of_the_screen(make):
+    def heads(reader):
+        lines = render_terminal(experiment_page(make().facts, reader), 80).splitlines()
+        ruled = (line for line, below in pairwise(lines) if below.startswith("───"))
+        return {head for line in ruled for head in line.split("  ") if head}
+
+    assert {head.strip() for head in heads("screen")} <= {head.strip() for head in heads("brief")}
 
 
 def test_short_times_have_the_unit_of_all_others():

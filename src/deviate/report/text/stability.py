@@ -82,8 +82,10 @@ def stability_sentences(facts: Stability) -> list[str]:
 
 def _churn(labels: Labels, examples: int) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
-    known = forced is not None and labels.churn.value
-    beyond = f"; the difference between their accuracies explains only {show_percent(forced)}" if known else ""
+    beyond = ""
+    if forced is not None and labels.churn.value:
+        explained = f"only {show_percent(forced)}" if forced else "none of it"
+        beyond = f"; the difference between their accuracies explains {explained}"
     return f"{_labelled(labels, examples)}{beyond}."
 
 
