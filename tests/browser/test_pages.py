@@ -397,3 +397,21 @@ def test_a_live_page_changes_in_place_and_says_when_nobody_serves_it(browser):
         server.server_close()
         thread.join()
     browser.wait_for("document.querySelector('.live').textContent.startsWith('not live')")
+
+
+@pytest.mark.parametrize("kind", ["arms and sources", "predictions", "comparison", "gate", "grid"])
+def test_the_contents_are_in_view_whole_at_every_width(browser, kind):
+    browser.open(pages.page_of(kind), width=1440)
+    for width in (1440, 1200, 1024, 390):
+        browser.resize(width)
+        beyond = (
+            "[...document.querySelectorAll('.contents a')].filter(a => a.getBoundingClientRect().left < 0"
+            " || a.getBoundingClientRect().right > document.documentElement.clientWidth).map(a => a.textContent)"
+        )
+        assert browser.ask(beyond) == [], width
+        nav = "document.querySelector('.contents')"
+        assert browser.ask(f"{nav}.scrollWidth - {nav}.clientWidth") == 0, width
+        # What a link leads to is not below the contents.
+        padding = "parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop)"
+        height = f"getComputedStyle({nav}).position === 'sticky' ? {nav}.getBoundingClientRect().height : 0"
+        assert width >= 1280 or browser.ask(f"({height}) <= {padding}"), width

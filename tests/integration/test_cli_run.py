@@ -106,7 +106,7 @@ def test_runs_that_are_added_go_on_side_by_side_as_those_before(project):
 
 def test_the_same_command_again_runs_nothing(trained):
     again = deviate("run", "-n", "3", "--json", *COMMAND)
-    assert "started" not in again.err
+    assert "✓" not in again.err
     assert metrics_of(again) == metrics_of(trained)
 
 
@@ -235,7 +235,7 @@ def test_a_new_name_or_aggregate_needs_no_new_runs(trained, project):
     path = project / "deviate.toml"
     path.write_text(path.read_text().replace('name = "train loss"', 'name = "renamed"'))
     again = deviate("run", "-n", "3", "--json", *COMMAND)
-    assert "started" not in again.err
+    assert "✓" not in again.err
     assert metrics_of(again)["renamed"]["values"] == metrics_of(trained)["train loss"]["values"]
 
 

@@ -1,6 +1,7 @@
 """``deviate run --until`` on a project that trains in a moment; ``deviate check`` on results that were imported."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -56,7 +57,7 @@ def test_it_goes_on_until_there_are_enough_runs_and_says_so(enough):
 
 def test_what_is_seen_meanwhile(enough):
     said = enough[1].err
-    assert "algo+impl-6 started (7 of 7)" in said
+    assert re.search(r"✓ algo\+impl-6 .*\(7 of 7\)\n", said)
     assert "after 5 runs, narrow enough; 7 runs keep the level" in said
     assert "after 7 runs: enough" in said
 
@@ -65,7 +66,7 @@ def test_the_same_command_again_makes_no_run_and_other_reports_say_the_same(proj
     again = deviate("run", "-n", "5", "--until", "Train Loss ±50", "--json", *COMMAND)
     assert again.status == 0
     assert again.json["variants"][0]["until"]["criterion"] == "train loss ±50"
-    assert "started" not in again.err
+    assert "✓" not in again.err
     assert len(again.json["variants"][0]["runs"]) == 7
     for format_name in ("terminal", "md"):
         assert "Enough after 7 runs" in " ".join(deviate("report", "train", "--format", format_name).out.split())
@@ -184,7 +185,7 @@ def test_runs_are_added_until_it_is_decided_and_compare_says_the_same(base, monk
     assert compared["look"]["number"] == runs - 4
     assert (compared["look"]["most"], compared["look"]["most_b"], compared["look"]["open"]) == (9, 6, False)
     assert compared["metrics"][0]["verdict"] == "a better"
-    assert "started" not in deviate(*words, *COMMAND, "40").err
+    assert "✓" not in deviate(*words, *COMMAND, "40").err
 
 
 def test_equal_recipes_end_undecided_with_the_runs_that_are_allowed(base, monkeypatch):

@@ -105,9 +105,12 @@ def test_finished_runs_are_evaluated_without_training_and_only_once(project):
     assert as_trained(project, metrics_of(done))
     assert [run_folder(project, index).joinpath("outcome.json").read_bytes() for index in range(2)] == before
     assert metrics_of(done)["train loss"] == metrics_of(alone)["train loss"]
-    assert "evaluated" in done.err
+    lines = [line for line in done.err.splitlines() if "evaluated" in line]
+    assert len(lines) == 2
+    assert all(re.match(r"✓ algo\+impl-\d  evaluated  ", line) for line in lines), lines
+    assert all("  train loss " in line and "  evaluate: noisy error " in line for line in lines), lines
     again = deviate("run", "--json", "--name", "train", "--then", THEN)
-    assert "started" not in again.err
+    assert "evaluated" not in again.err
     # A run that is added is evaluated as the others are.
     more = deviate("run", "-n", "3", "--json", *COMMAND)
     assert metrics_of(more)["evaluate: noisy error"]["n"] == 3

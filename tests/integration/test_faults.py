@@ -100,10 +100,10 @@ def test_a_run_whose_records_were_damaged_is_made_again_where_failed_ones_are(pr
     (records,) = project.glob(".deviate/experiments/train/runs/algo+impl-1/records-*.bin")
     data = records.read_bytes()
     records.write_bytes(data[:-30])
-    assert "started" not in deviate("run", "-n", "2", *COMMAND).err
+    assert "✓" not in deviate("run", "-n", "2", *COMMAND).err
     done = deviate("run", "-n", "2", "--retry-failed", *COMMAND)
     assert done.status == 0
-    assert done.err.count("started") == 1
+    assert done.err.count("✓") == 1
     again = package.load("train").samples()
     assert again["value"][again["metric"] != "time per run"].tolist() != []
     assert len(again) == len(whole)

@@ -47,7 +47,7 @@ def test_runs_that_draw_the_same_are_trained_once_and_reported_as_if_each_had_be
     assert "= augment-1  as control-1" in done.err
     # The same again has nothing to do; the shared runs are whole.
     again = deviate(*words, *COMMAND)
-    assert "started" not in again.err
+    assert "✓" not in again.err
     assert metrics(again, "augment") == metrics(done, "augment")
 
 

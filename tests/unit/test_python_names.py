@@ -106,7 +106,7 @@ def test_a_notebook_shows_how_far_the_runs_are():
     progress.observe(RunProgress(run=first, seconds=5.0, iteration=0, values={"test acc": 97.123456}))
     assert shown[-1] == "0 of 3 runs\n· init-0  5.0 s  1st iteration  test acc 97.12"
     progress.observe(RunEnded(run=first, outcome=Completed(seconds=10.0, ended=""), values={}))
-    assert shown[-1] == "1 of 3 runs  1 completed  about 20.0 s left"
+    assert shown[-1] == "1 of 3 runs  1 completed  about 20 s left"
     progress.observe(RunStarted(run=second, slot=slot, number=2, total=3))
     progress.observe(RunEnded(run=second, outcome=Failed(seconds=1.0, ended="", reason="exit status 1"), values={}))
     head, lost = shown[-1].splitlines()

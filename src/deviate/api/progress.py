@@ -10,7 +10,7 @@ from collections.abc import Callable
 from deviate.experiment import Run
 from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted
 from deviate.replicate.workspace.run_files import Completed
-from deviate.report.numbers import show_seconds
+from deviate.report.numbers import about_seconds, show_seconds
 from deviate.report.text.words import ended_as, nth_iteration
 from deviate.study.events import StudyEvent
 
@@ -64,7 +64,7 @@ class Progress:
         """Return what is shown: how many runs ended and how, those that failed, and those under way."""
         ends = ", ".join(f"{number} {end}" for end, number in self._ends.items())
         left = self._ended and (self._clock() - self._began) / self._ended * (self._total - self._ended)
-        parts = [f"{self._ended} of {self._total} runs", ends, f"about {show_seconds(left)} left" if left else ""]
+        parts = [f"{self._ended} of {self._total} runs", ends, f"about {about_seconds(left)} left" if left else ""]
         under_way = [f"· {run.folder}  {latest}" for run, latest in self._going.items()]
         return ["  ".join(filter(None, parts)), *self._lost, *under_way]
 

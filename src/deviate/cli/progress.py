@@ -30,6 +30,7 @@ from deviate.replicate.events import (
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
+from deviate.report.numbers import about_seconds
 from deviate.report.text.words import count, listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
@@ -63,6 +64,8 @@ class Progress:
         self.lost: dict[Run, dict[str, None]] = {}
         self.ended = 0
         self.total = 0
+        #: Whether it was said how many runs there are.
+        self.counted = False
         self.began = clock()
         #: The last comparison of ``--until 'decided against B'``.
         self.compared: Compared | None = None
@@ -87,8 +90,9 @@ class Progress:
             case RunStarted():
                 self.total = event.total
                 self.going[event.run] = event
-                if not self.draws:
-                    self._start(event)
+                if not self.draws and event.number == 1 and (event.total > 1 or not self.counted):
+                    self.counted = True
+                    self._whole(_planned(event.planned))
             case RunProgress():
                 self.going[event.run] = event
             case RunShared():
@@ -146,14 +150,6 @@ class Progress:
         if self.draws:
             self.live.update(self._table())
 
-    def _start(self, event: RunStarted) -> None:
-        """Print a line a run, behind what is planned of several variants; with the time left, where it is long."""
-        if event.number == 1 and len(event.planned) > 1:
-            self._whole(_planned(event.planned))
-        seconds = self.time_left()
-        left = f", about {show_duration(seconds)} left" if seconds is not None and seconds >= LONG else ""
-        self._say(Text(f"{event.run.folder} started ({event.number} of {event.total}{left})"))
-
     def _whole(self, line: str | Text, style: str = "") -> None:
         """Print a line that is not cut to the width of the terminal."""
         text = line if isinstance(line, Text) else Text(clean(line), style=style)
@@ -178,15 +174,29 @@ class Progress:
             mark, style = "✗", "red"
             what = f"{f'{what}, ' if event.trained else ''}not evaluated by {clean(listed(list(lost)))}"
         line = Text.assemble((mark, style), f" {event.run.folder}  {what}")
-        if isinstance(event.outcome, Completed):
+        if not isinstance(event.outcome, Completed):
+            line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
+        elif event.values:
             line.append(f"  {_values(event.values)}", style="dim")
+        if not self.draws:
+            line.append(f"  ({self._count()})", style="dim")
+        if isinstance(event.outcome, Completed):
             self._say(line)
         else:
-            line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
             self._whole(line)
 
+    def _count(self) -> str:
+        """Count the runs that ended, with the time left where it is long."""
+        seconds = self.time_left()
+        left = f", about {about_seconds(seconds)} left" if seconds is not None and seconds >= LONG else ""
+        return f"{self.ended} of {self.total}{left}"
+
     def _say(self, line: Text) -> None:
-        self.console.print(self._labelled(line), highlight=False, no_wrap=True, overflow="ellipsis")
+        """Print a line, on a terminal cut to its width."""
+        cut = self.console.is_terminal
+        self.console.print(
+            self._labelled(line), highlight=False, no_wrap=cut, overflow="ellipsis" if cut else None, soft_wrap=not cut
+        )
 
     def _labelled(self, line: Text) -> Text:
         return Text.assemble((f"{self.label}  ", "dim"), line) if self.label else line
@@ -201,7 +211,7 @@ class Progress:
 
     def _left(self) -> str:
         seconds = self.time_left()
-        return "" if seconds is None else f"about {show_duration(seconds)} left"
+        return "" if seconds is None else f"about {about_seconds(seconds)} left"
 
     def time_left(self) -> float | None:
         """Estimate the seconds left, from the pace of the runs that have ended; None before the first has."""
@@ -215,10 +225,12 @@ def _planned(planned: Mapping[str, int]) -> str:
 
     Examples
     --------
-    >>> _planned({"init": 6, "impl": 6}), _planned({"init": 6, "impl": 5})
-    ('12 runs: 2 variants (init and impl), 6 of each', '11 runs: 6 of init and 5 of impl')
+    >>> _planned({"init": 6, "impl": 6}), _planned({"init": 6, "impl": 5}), _planned({"init": 1})
+    ('12 runs: 2 variants (init and impl), 6 of each', '11 runs: 6 of init and 5 of impl', '1 run of init')
     """
-    total = f"{sum(planned.values())} runs"
+    total = count(sum(planned.values()), "run")
+    if len(planned) == 1:
+        return f"{total} of {next(iter(planned))}"
     if len(set(planned.values())) == 1:
         names = listed(list(planned), len(planned))
         return f"{total}: {len(planned)} variants ({names}), {next(iter(planned.values()))} of each"

@@ -48,7 +48,9 @@ class Todo:
         experiment = self._source.experiment
         self.jobs.extend(training_job(run, steps) for run in schedule(experiment.planned, done, experiment.seed))
         self.total = len(self.jobs)
-        self.planned = dict(Counter(job.run.variant for job in self.jobs))
+        # In the order of the experiment: that of the jobs is drawn.
+        counts = Counter(job.run.variant for job in self.jobs)
+        self.planned = {name: counts[name] for name in (*experiment.planned, *counts) if counts[name]}
         self.is_fresh = not done
 
     def take(self, going: Collection[Run]) -> Generator[Event, None, Job | None]:

@@ -136,7 +136,8 @@ class Worker:
             discard_work(self.folder)
         self.lease.release()
         if job.outcome is not None:
-            yield RunEnded(run=job.run, outcome=job.outcome, values=job.values, trained=job.trains)
+            trained = {} if job.trains else part_progress(self.folder, Part(), self._means.source)[1]
+            yield RunEnded(run=job.run, outcome=job.outcome, values=trained | job.values, trained=job.trains)
 
     def _refuse(self, training: Ready) -> bool:
         """Store that a run is not started here; tell whether that is so."""

@@ -27,12 +27,16 @@ PLAIN_DIGITS = 6
 #: Outside these magnitudes numbers are written with an exponent.
 FIXED_FROM, FIXED_BELOW = 1e-4, 1e7
 
+#: Numbers whose last digit has this power of ten or a larger one have no exponent for being small: an SD stands beside
+#: its mean.
+FIXED_PLACE = -6
+
 #: A float64 has 15 to 17 significant digits.
 MOST_DIGITS = 15
 
 UNKNOWN = "–"
 
-#: Seconds below which a duration is written in milliseconds.
+#: Seconds below which a duration needs two digits to be more than zero.
 SHORT = 0.095
 
 #: A p below this is written as being below it.
@@ -133,6 +137,11 @@ def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGI
 
     >>> show(-0.5, -2), show(-1.5e-12)
     ('−0.50', '−1.5e-12')
+
+    An SD is written like its mean.
+
+    >>> show(0.000913, -6), show(0.000015, -6)
+    ('0.000913', '0.000015')
     """
     return _signed(_shown(value, place, digits))
 
@@ -146,7 +155,8 @@ def _shown(value: float | None, place: int | None, digits: int) -> str:
         # No digit before the point is lost in a number that is written without exponent.
         whole = min(len(f"{abs(value):.0f}"), PLAIN_DIGITS) if abs(value) < 10.0**PLAIN_DIGITS else 0
         return _tidy(f"{value:.{max(digits, whole)}g}")
-    if FIXED_FROM <= abs(value) < FIXED_BELOW or abs(value) < 10.0**place:
+    smallest = 0.0 if place >= FIXED_PLACE else FIXED_FROM
+    if smallest <= abs(value) < FIXED_BELOW or abs(value) < 10.0**place:
         return _unsigned_zero(f"{value:.{max(-place, 0)}f}")
     # Rounding may add a digit in front: 9.96 to one decimal is 10.0.
     rough = max(_exponent(value, MOST_DIGITS) - place, 0)
@@ -204,17 +214,31 @@ def show_seconds(seconds: float | None) -> str:
     Examples
     --------
     >>> show_seconds(0.000673), show_seconds(3.14159), show_seconds(754.2), show_seconds(9000)
-    ('0.67 ms', '3.1 s', '12 min 34 s', '2 h 30 min')
+    ('0.00067 s', '3.1 s', '12 min 34 s', '2 h 30 min')
     """
     if seconds is None:
         return UNKNOWN
     if 0 < seconds < SHORT:
-        return f"{1000 * seconds:.2g} ms"
+        return f"{show(seconds, digits=2)} s"
     if seconds < 99.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def about_seconds(seconds: float) -> str:
+    """Write a duration that is estimated.
+
+    Examples
+    --------
+    >>> about_seconds(3.2), about_seconds(75.4), about_seconds(754.2), about_seconds(9000)
+    ('3 s', '75 s', '13 min', '2 h 30 min')
+    """
+    if seconds < 120:
+        return f"{round(seconds)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def finest(sds: Iterable[float | None]) -> int | None:
@@ -243,16 +267,16 @@ def finest_by(sds: Iterable[tuple[Hashable, float | None]]) -> dict[Hashable, in
 
 
 def show_hours(hours: float | None) -> str:
-    """Write how long runs take together.
+    """Write how long runs will take together.
 
     Examples
     --------
     >>> show_hours(1234.56), show_hours(0.01), show_hours(None)
-    ('1,234.6 h', '36.0 s', '–')
+    ('1,234.6 h', '36 s', '–')
     """
     if hours is None:
         return UNKNOWN
-    return f"{hours:,.1f} h" if hours >= 1 else show_seconds(3600 * hours)
+    return f"{hours:,.1f} h" if hours >= 1 else about_seconds(3600 * hours)
 
 
 def show_difference(interval: Interval, place: int | None) -> str:

@@ -94,6 +94,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     titled: bool = False
     #: Cells hold sentences, which are wrapped: a question, an answer, and more in small print. Text writers list them.
     prose: bool = False
+    #: On terminals, columns that have no room go on in a further table below instead of being left out.
+    continued: bool = False
     #: Where the rows that are left out are shown.
     more: Hint | None = None
     #: Sentences below the table, on what it shows.
@@ -170,8 +172,6 @@ class Remarks(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What to know before trusting the numbers: warnings first, then notes."""
 
     remarks: list[Remark]
-    #: On terminals the beginning of each is enough, and a line of its own.
-    cut: bool = False
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, tag=True):

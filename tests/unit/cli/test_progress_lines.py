@@ -12,32 +12,49 @@ from deviate.replicate.executors.executor import Slot
 from deviate.replicate.workspace.run_files import Completed
 
 
-def lines(planned, seconds):
+def lines(planned, seconds, **ended):
     """Start and end runs of `planned` one after the other, each of which takes so many seconds."""
     now, text = [0.0], io.StringIO()
-    progress = Progress(Console(file=text, width=200), clock=lambda: now[0])
+    progress = Progress(Console(file=text, width=60), clock=lambda: now[0])
     runs = [Run(variant=variant, index=index) for variant, count in planned.items() for index in range(count)]
     for number, run in enumerate(runs, 1):
         progress.observe(
             RunStarted(run=run, slot=Slot(index=0), number=number, total=len(runs), planned=planned),
         )
         now[0] += seconds
-        progress.observe(RunEnded(run=run, outcome=Completed(seconds=seconds, ended="")))
-    return [line for line in text.getvalue().splitlines() if "✓" not in line]
+        progress.observe(RunEnded(run=run, outcome=Completed(seconds=seconds, ended=""), **ended))
+    return text.getvalue().splitlines()
 
 
-def test_several_variants_are_counted_before_the_first_run_starts():
-    assert lines({"init": 2, "impl": 2}, 1.0)[0] == "4 runs: 2 variants (init and impl), 2 of each"
-    assert lines({"init": 2, "impl": 1}, 1.0)[0] == "3 runs: 2 of init and 1 of impl"
-    assert lines({"init": 2}, 1.0)[0] == "init-0 started (1 of 2)"
+@pytest.mark.parametrize(
+    ("planned", "heading"),
+    [
+        ({"init": 2, "impl": 2}, "4 runs: 2 variants (init and impl), 2 of each"),
+        ({"init": 2, "impl": 1}, "3 runs: 2 of init and 1 of impl"),
+        ({"init": 2}, "2 runs of init"),
+    ],
+)
+def test_runs_are_counted_once_and_have_a_line_each(planned, heading):
+    first, *others = lines(planned, 1.0)
+    assert first == heading
+    assert len(others) == sum(planned.values())
 
 
-@pytest.mark.parametrize(("seconds", "left"), [(60.0, ", about 2 min 00 s left"), (1.0, "")])
-def test_the_time_left_is_said_once_a_run_has_ended_and_where_it_is_long(seconds, left):
-    first, second, third = lines({"init": 3}, seconds)
-    assert first == "init-0 started (1 of 3)"
-    assert second == f"init-1 started (2 of 3{left})"
-    assert third.startswith("init-2 started (3 of 3")
+@pytest.mark.parametrize(("seconds", "left"), [(60.0, ["2 min", "60 s"]), (1.0, [])])
+def test_the_time_left_is_said_where_it_is_long(seconds, left):
+    _, first, second, third = lines({"init": 3}, seconds)
+    about = [f", about {each} left" for each in left] or ["", ""]
+    assert first.endswith(f"(1 of 3{about[0]})")
+    assert second.endswith(f"(2 of 3{about[1]})")
+    assert third.endswith("(3 of 3)")
+
+
+def test_a_run_that_is_evaluated_later_shows_its_values_and_no_line_ends_in_blanks():
+    values = {"test acc": 0.5, "evaluate: f1": 0.25}
+    assert lines({"init": 1}, 1.0, values=values, trained=False)[1:] == [
+        "✓ init-0  evaluated  test acc 0.5  evaluate: f1 0.25  (1 of 1)"
+    ]
+    assert lines({"init": 1}, 1.0, trained=False)[1:] == ["✓ init-0  evaluated  (1 of 1)"]
 
 
 def said(*events, width=80):

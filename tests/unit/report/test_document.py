@@ -1,6 +1,7 @@
 """What a document says about an experiment."""
 
 import math
+from itertools import pairwise
 
 import page_cases as pages
 import pandas as pd
@@ -15,6 +16,7 @@ from deviate.measure.spread import spread
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.text.headline import figure_headline
+from deviate.report.writers.terminal import render_terminal
 from deviate.results.options import SampleOptions
 
 ALGO = "algo+impl"
@@ -73,14 +75,33 @@ def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
     assert only(cases.document({ALGO: values})).headline[0].startswith(f"{first} (")
 
 
-def test_times_of_less_than_a_tenth_of_a_second_are_in_milliseconds():
-    runs = cases.completed(ALGO, 3, [0.0009, 0.00091, 0.00093])
-    document = cases.document({ALGO: {"test acc": [96.9, 97.2, 96.1]}}, runs=runs)
+@pytest.mark.parametrize("width", [60, 80])
+def test_warnings_on_a_screen_are_said_to_their_end(width):
+    screen = render_terminal(experiment_page(cases.troubled().facts, "screen"), width)
+    assert "…" not in screen
+    assert "reached the line, or it reported no number." in " ".join(screen.split())
+
+
+@pytest.mark.parametrize("make", [cases.usual, cases.sources])
+def test_whoever_asks_for_more_gets_every_column_of_the_screen(make):
+    def heads(reader):
+        lines = render_terminal(experiment_page(make().facts, reader), 80).splitlines()
+        ruled = (line for line, below in pairwise(lines) if below.startswith("───"))
+        return {head for line in ruled for head in line.split("  ") if head}
+
+    assert {head.strip() for head in heads("screen")} <= {head.strip() for head in heads("brief")}
+
+
+def test_short_times_have_the_unit_of_all_others():
+    runs = [*cases.completed(ALGO, 3, [0.0009, 0.00091, 0.00093]), *cases.completed("control", 3, [3.0, 3.1, 3.2])]
+    values = [96.9, 97.2, 96.1]
+    document = cases.document({ALGO: {"test acc": values}, "control": {"test acc": values}}, runs=runs)
     text = cases.render_markdown(document)
-    assert "| time per run (ms) | | 3 | 0.913 | 0.015 | 1.7% | 0.900 | 0.930 | 0.030 |" in " ".join(text.split())
-    assert "A run took 0.913 ± 0.015 ms." in text
-    units = {metric["name"]: metric["unit"] for metric in cases.contract(document)["variants"][0]["metrics"]}
-    assert units["time per run"] == "s"
+    assert "| time per run (s) | | 3 | 0.000913 | 0.000015 | 1.7% | 0.000900 | 0.000930 | 0.000030 |" in " ".join(
+        text.split()
+    )
+    assert "A run took 0.000913 ± 0.000015 s." in text
+    assert " ms" not in text
 
 
 def test_metrics_of_a_group_come_by_cv_and_those_without_come_last():

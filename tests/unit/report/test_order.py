@@ -1,6 +1,7 @@
 """Metrics come in the order in which a reader asks for them, the same in all variants and formats."""
 
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from deviate.replicate.events import RunProgress, RunStarted
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import ByMetric
 from deviate.report.pages.experiment.figures import curves as curve_section
+from deviate.report.pages.experiment.metrics import ORDER
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.writers.latex import render_latex
 from deviate.results.order import main_metric
@@ -40,6 +42,14 @@ def test_the_main_metric_comes_first_and_times_come_last():
     (variant,) = cases.document({"algo+impl": VALUES}).variants
     assert names(variant.metrics) == FIRST
     assert names(by_cv(variant.metrics))[0] == "val loss"
+
+
+def test_metrics_of_evaluations_stand_where_the_documentation_says():
+    configuration = Path(__file__).parents[3] / "docs" / "configuration.md"
+    assert ORDER in configuration.read_text(encoding="utf-8")
+    values = {"acc": [1.0, 2.0], "evaluate: f1": [1.0, 3.0], "loss": [1.0, 2.0], "evaluate: loss": [1.0, 2.0]}
+    (variant,) = cases.document({"algo+impl": values}).variants
+    assert names(variant.metrics)[:4] == ["acc", "evaluate: f1", "loss", "evaluate: loss"]
 
 
 def render_paper(document):

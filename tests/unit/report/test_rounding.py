@@ -47,7 +47,8 @@ def test_without_an_sd_six_digits_are_shown(value):
         (-1.5, -1, "−1.5"),
         (1.86e11, 9, "1.86e11"),
         (12345.6, 2, "12346"),
-        (4.2e-5, -6, "4.2e-5"),
+        (4.2e-5, -6, "0.000042"),
+        (4.2e-6, -7, "4.2e-6"),
         (float("nan"), 0, UNKNOWN),
         (None, None, UNKNOWN),
     ],
@@ -71,4 +72,4 @@ def test_intervals():
 def test_levels_and_durations():
     assert (show_level(0.9), show_level(0.999)) == ("90%", "99.9%")
     assert [show_seconds(x) for x in (None, 99.96, 3599.7)] == [UNKNOWN, "1 min 40 s", "1 h 0 min"]
-    assert [show_seconds(x) for x in (0.0, 0.000673, 0.04, 0.096)] == ["0.0 s", "0.67 ms", "40 ms", "0.1 s"]
+    assert [show_seconds(x) for x in (0.0, 0.000673, 0.04, 0.096)] == ["0.0 s", "0.00067 s", "0.04 s", "0.1 s"]

@@ -207,12 +207,16 @@ def _is_among(values: Floats, ordered: Floats, halves: Floats) -> NDArray[np.boo
 def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
     """Whether a slot has the very words of a metric for its name, and shows each of its values.
 
-    Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others.
+    Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others, or
+    all NaN.
     """
     names = (series.slot.name, series.slot.words)
     same = any(set(words_of(name)) == set(words_of(metric)) for name in names) or _is_time(series.slot, metric)
-    whole = len(series.values) == len(recorded) and bool(np.isfinite(series.values).any())
-    return same and whole and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
+    return (
+        same
+        and len(series.values) == len(recorded) > 0
+        and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
+    )
 
 
 def _is_time(slot: Slot, metric: str) -> bool:

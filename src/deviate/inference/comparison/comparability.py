@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from deviate.collect.fingerprints import EXAMPLES, agree, count_example_sets
+from deviate.experiment import Direction
 from deviate.factors import DATA, find_variant
 from deviate.inference.comparison.draws import RepeatedDraws
 from deviate.inference.comparison.match import Match, unmatched_metrics
@@ -67,6 +68,8 @@ class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     draws: list[RepeatedDraws] = []
     #: Fingerprints show one set of examples in all completed runs of all sides.
     same_examples: bool = False
+    #: Times that differ between runs that were not made in turn, each with the direction of its better values.
+    confounded: dict[str, Direction] = {}
 
 
 def comparability(
@@ -76,8 +79,12 @@ def comparability(
     draws: Sequence[RepeatedDraws],
     *,
     chosen: bool,
+    confounded: Mapping[str, Direction] | None = None,
 ) -> Comparability:
-    """Find what may mislead; `chosen`: the user named the metrics, so that those left out are no surprise."""
+    """Find what may mislead; `chosen`: the user named the metrics, so that those left out are no surprise.
+
+    `confounded`: see `Comparability`.
+    """
     units = ((match[0].name, units_differ(match)) for match in metrics)
     labels = [side.label for side in sides]
     return Comparability(
@@ -93,6 +100,7 @@ def comparability(
         unmatched={} if chosen else unmatched_metrics(sides, metrics),
         draws=list(draws),
         same_examples=_same_examples(sides),
+        confounded=dict(confounded or {}),
     )
 
 

@@ -187,7 +187,19 @@ def compare_sides(
         claimed=claimed,
         pairs=pairs,
         omnibus=metric_omnibus(labels, metrics, verdicts, claimed, options) if ranked else [],
-        comparability=comparability(sides, metrics, pairings, draws, chosen=bool(options.metrics)),
+        comparability=comparability(
+            sides,
+            metrics,
+            pairings,
+            draws,
+            chosen=bool(options.metrics),
+            confounded={
+                each.name: each.direction or "lower"
+                for pair in pairs
+                for each in pair.metrics
+                if each.confounded and each.differs
+            },
+        ),
         command=command,
     )
 

@@ -10,11 +10,21 @@ from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.curves import rounded
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug, unique
-from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
+from deviate.report.figures.scales import (
+    axis_title,
+    coloured,
+    cut_interval,
+    domain,
+    offset,
+    points_domain,
+    quantitative,
+    rows,
+    shaped,
+)
 from deviate.report.figures.swarm import lanes
-from deviate.report.figures.views import chart, flattened, number, only, tips, view, word
+from deviate.report.figures.views import chart, flattened, interval_views, number, only, says_cut, tips, view, word
 from deviate.report.numbers import show_level
-from deviate.report.text.comparison.cells import MetricCells
+from deviate.report.text.comparison.cells import MetricCells, last_digit
 from deviate.report.text.words import count
 
 ROW = 52
@@ -50,14 +60,16 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
        hypothesis testing", British Medical Journal 292, 1986.
     """
     cells = MetricCells(metric, pair)
+    spec = _chart(metric, pair, comparison.labels)
+    cut = says_cut(spec["datasets"].get("difference", []))
     parts = [cells.name] if len(comparison.pairs) == 1 else [cells.name, pair.a, pair.b]
     return Figure(
         slug=slug("comparison", *parts),
         section="comparison",
         title=f"{clean(cells.name)}: {clean(pair.a)} against {clean(pair.b)}",
-        description=_description(metric, pair, cells, pair.level),
+        description=_description(metric, pair, cells, cut=cut),
         metric=metric.name,
-        spec=_chart(metric, pair, comparison.labels),
+        spec=spec,
     )
 
 
@@ -74,10 +86,12 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
     if not known or zero is None:
         return chart(data, sides, ROW * len(names))
     margin = metric.contrast.margin
-    data |= {"difference": [_difference(metric)], "margin": [{"from": -margin, "to": margin}] if margin else []}
+    ends_above = [end - zero for end in ends]
+    data["difference"] = [_difference(metric, ends_above)]
+    data["margin"] = [{"from": -margin, "to": margin}] if margin else []
     title = axis_title("difference", metric.unit)
-    above = quantitative([end - zero for end in ends], title, orient="top", grid=False)
-    both = [{"layer": sides}, {"layer": _difference_views(above, position)}]
+    above = quantitative(ends_above, title, orient="top", grid=False)
+    both = [{"layer": sides}, {"layer": _difference_views(above, position, data["difference"])}]
     return chart(data, both, ROW * len(names), resolve={"scale": {"x": "independent"}})
 
 
@@ -105,14 +119,11 @@ def _ends(metric: MetricComparison) -> list[float]:
         if spread.mean is not None and spread.sd is not None:
             ends += [spread.mean - spread.sd, spread.mean + spread.sd]
     zero, interval = metric.b.spread.mean, metric.contrast.difference.interval
-    if zero is not None:
-        margin = metric.contrast.margin or 0.0
-        ends += [
-            zero - margin,
-            zero + margin,
-            *(zero + end for end in (interval.low, interval.high) if end is not None),
-        ]
-    return domain(ends)
+    if zero is None:
+        return domain(ends)
+    margin = metric.contrast.margin or 0.0
+    ends += [zero - margin, zero + margin]
+    return points_domain(ends, (zero + end for end in (interval.low, interval.high) if end is not None))
 
 
 def _runs(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]]:
@@ -174,16 +185,16 @@ def _side_views(x: dict[str, Any], position: dict[str, Any], order: list[str]) -
     ]
 
 
-def _difference(metric: MetricComparison) -> dict[str, Any]:
+def _difference(metric: MetricComparison, ends: Sequence[float]) -> dict[str, Any]:
     difference = metric.contrast.difference
-    ends = {"low": difference.interval.low, "high": difference.interval.high}
-    return {"variant": DIFFERENCE, "lane": 0.5, "difference": difference.value, **ends, "zero": 0}
+    interval = cut_interval(difference.interval.low, difference.interval.high, ends, last_digit(metric))
+    return {"variant": DIFFERENCE, "lane": 0.5, "difference": difference.value, **interval, "zero": 0}
 
 
-def _difference_views(x: dict[str, Any], position: dict[str, Any]) -> list[dict[str, Any]]:
+def _difference_views(
+    x: dict[str, Any], position: dict[str, Any], differences: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Draw the difference with its interval, the line of no difference, and the smallest difference that matters."""
-    known = [only("isValid(datum.low) && isValid(datum.high)")]
-    line = {"x": number("low", **x), "x2": {"field": "high"}, **position}
     point = {
         "x": number("difference", **x),
         **position,
@@ -193,25 +204,12 @@ def _difference_views(x: dict[str, Any], position: dict[str, Any]) -> list[dict[
     return [
         view("margin", "rect", margin, style="soft", opacity=0.25),
         view("difference", "rule", {"x": number("zero", **x)}, style="ink-line", strokeDash=[4, 3]),
-        view("difference", "rule", line, transform=known, style="ink", strokeWidth=2),
-        *(
-            view(
-                "difference",
-                "tick",
-                {"x": number(end, **x), **position},
-                transform=known,
-                style="ink",
-                orient="vertical",
-                thickness=2,
-                size=9,
-            )
-            for end in ("low", "high")
-        ),
+        *interval_views("difference", differences, x, position, style="ink"),
         view("difference", "point", point, style="ink", shape="diamond", size=60, opacity=1, filled=True),
     ]
 
 
-def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCells, level: float) -> str:
+def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCells, *, cut: bool) -> str:
     a, b, unit = clean(pair.a), clean(pair.b), f" {clean(metric.unit)}" if metric.unit else ""
     contrast = metric.contrast
     runs_a, runs_b = count(contrast.n_a, "run"), count(contrast.n_b, "run")
@@ -219,8 +217,12 @@ def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCe
     parts = [f"{a}: {cells.a}{unit} over {runs_a}; {b}: {cells.b}{unit} over {runs_b}{key}."]
     if contrast.difference.value is None:
         return f"{parts[0]} No difference is drawn: {contrast.difference.reason or 'it is not known'}."
-    interval = f", {show_level(level)} confidence interval {cells.ci}" if contrast.difference.interval.known else ""
+    interval = (
+        f", {show_level(pair.level)} confidence interval {cells.ci}" if contrast.difference.interval.known else ""
+    )
     parts.append(f"Difference ({a} less {b}): {cells.difference}{unit}{interval}; p {cells.p}; {clean(cells.verdict)}.")
+    if cut:
+        parts.append("An arrow marks where the interval goes on beyond the chart.")
     if contrast.margin:
         parts.append(f"The shaded band is the margin of equivalence, {contrast.margin:g}{unit} to both sides of zero.")
     parts.append(f"The upper axis has the scale of the lower one and its zero at the mean of {b}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,19 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug
-from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
+from deviate.report.figures.scales import (
+    axis_title,
+    coloured,
+    cut_interval,
+    offset,
+    points_domain,
+    quantitative,
+    rows,
+    shaped,
+)
 from deviate.report.figures.swarm import lanes
-from deviate.report.figures.views import chart, flattened, number, only, tips, view
-from deviate.report.numbers import show_level
+from deviate.report.figures.views import chart, flattened, interval_views, number, says_cut, tips, view
+from deviate.report.numbers import last_place, show_level
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import count
 
@@ -53,13 +62,14 @@ def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[s
     metric = measured[0][1]
     timed = metric.name == TIME_PER_RUN
     what = metric.name if timed else f"{metric.name} ({metric.aggregate})"
+    spec = distribution_chart(measured, order, axis_title(metric.name, metric.unit))
     return Figure(
         slug=slug("distribution", metric.name),
         section="time" if metric.kind == "speed" else "distribution",
         title="Time of each run" if timed else f"{clean(what)} of each run",
-        description=_description(measured, level),
+        description=_description(measured, level, cut=says_cut(spec["datasets"]["means"])),
         metric=metric.name,
-        spec=distribution_chart(measured, order, axis_title(metric.name, metric.unit)),
+        spec=spec,
     )
 
 
@@ -71,9 +81,10 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
     row = min(most, max(ROWS / len(measured), LEAST_ROW))
     # In low rows marks of full size would cover each other.
     small = min(1.0, row / ROW_WITHOUT_BOX)
-    x = quantitative(_ends(measured), title)
+    ends = _ends(measured)
+    x = quantitative(ends, title)
     position = {"y": rows(names), "yOffset": offset()}
-    data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured)}
+    data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured, ends)}
     layers = [
         *(_box_views(x, position, small) if data["boxes"] else []),
         view(
@@ -94,13 +105,14 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
             size=round(34 * small),
             opacity=0.75,
         ),
-        *(_mean_views(x, {**position, "color": coloured(order)}, small) if data["means"] else []),
+        *(_mean_views(x, {**position, "color": coloured(order)}, small, data["means"]) if data["means"] else []),
     ]
     return chart(data, layers, round(row * len(measured)))
 
 
 def _ends(measured: Sequence[Row]) -> list[float]:
-    return domain(end for _, metric in measured for end in (*metric.values, metric.ci_mean.low, metric.ci_mean.high))
+    values = [value for _, metric in measured for value in metric.values]
+    return points_domain(values, (end for _, metric in measured for end in (metric.ci_mean.low, metric.ci_mean.high)))
 
 
 def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
@@ -148,39 +160,26 @@ def _box_views(x: dict[str, Any], position: dict[str, Any], small: float) -> lis
     ]
 
 
-def _means(measured: Sequence[Row]) -> list[dict[str, Any]]:
+def _means(measured: Sequence[Row], ends: Sequence[float]) -> list[dict[str, Any]]:
     """Return the mean of two runs or more with its confidence interval, where there is one."""
     return [
         {
             "variant": name,
             "lane": MEAN_AT,
             "mean": metric.spread.mean,
-            "low": metric.ci_mean.low,
-            "high": metric.ci_mean.high,
+            **cut_interval(metric.ci_mean.low, metric.ci_mean.high, ends, last_place(metric.spread.sd)),
         }
         for name, metric in measured
         if metric.n > 1 and metric.spread.mean is not None
     ]
 
 
-def _mean_views(x: dict[str, Any], position: dict[str, Any], small: float) -> list[dict[str, Any]]:
-    known = [only("isValid(datum.low) && isValid(datum.high)")]
-    line = {"x": number("low", **x), "x2": {"field": "high"}, **position}
+def _mean_views(
+    x: dict[str, Any], position: dict[str, Any], small: float, means: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     tooltips = tips(mean="mean", low="CI from", high="CI to")
     return [
-        view("means", "rule", line, transform=known, strokeWidth=2),
-        *(
-            view(
-                "means",
-                "tick",
-                {"x": number(end, **x), **position},
-                transform=known,
-                orient="vertical",
-                thickness=2,
-                size=round(7 * small),
-            )
-            for end in ("low", "high")
-        ),
+        *interval_views("means", means, x, position, size=round(7 * small)),
         view(
             "means",
             "point",
@@ -193,13 +192,14 @@ def _mean_views(x: dict[str, Any], position: dict[str, Any], small: float) -> li
     ]
 
 
-def _description(measured: Sequence[Row], level: float) -> str:
+def _description(measured: Sequence[Row], level: float, *, cut: bool) -> str:
     sentences = [_sentence(variant, metric) for variant, metric in measured]
     drawn = ["each point is one run"]
     if any(metric.n >= BOX_FROM for _, metric in measured):
         drawn.append("the box spans the middle half of the runs and marks their median, the line spans all runs")
     if any(metric.ci_mean.known for _, metric in measured):
-        drawn.append(f"the diamond is the mean with its {show_level(level)} confidence interval")
+        beyond = ", an arrow where that goes on beyond the chart" if cut else ""
+        drawn.append(f"the diamond is the mean with its {show_level(level)} confidence interval{beyond}")
     elif any(metric.n > 1 for _, metric in measured):
         drawn.append("the diamond is the mean")
     key = "; ".join(drawn)

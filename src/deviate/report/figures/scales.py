@@ -11,6 +11,7 @@ import numpy as np
 from deviate.report.escape import clean
 from deviate.report.figures.themes import DASHES, LETTER, PAPER_WIDTH, SHAPES, THEMES
 from deviate.report.figures.views import number, word
+from deviate.report.numbers import show
 
 #: Ends of an axis beyond which the length of the axis is no float.
 _FARTHEST = 8e307
@@ -47,6 +48,41 @@ def domain(values: Iterable[float | None]) -> list[float]:
     low, high = min(finite), max(finite)
     room = (high - low) * PADDING if high > low else abs(low) * 0.01 or 1.0
     return [low - room, high + room]
+
+
+def points_domain(points: Iterable[float | None], intervals: Iterable[float | None]) -> list[float]:
+    """Return the ends of an axis on which all points lie, and intervals as far as they leave the points apart.
+
+    The interval of two runs is so wide that on an axis as long the runs would lie upon each other: it may lengthen the
+    axis at each end by half the length that the points take, and `interval_views` marks what is cut.
+
+    Examples
+    --------
+    >>> points_domain([1.0, 2.0], [0.5, 2.5]), points_domain([1.0, 2.0], [-9.0, 2.5])
+    ([0.42, 2.58], [0.42, 2.58])
+    """
+    known = [value for value in points if value is not None and math.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    if not low < high or not math.isfinite(high - low):
+        return domain([*known, *intervals])
+    room = (high - low) / 2
+    within = [min(max(end, low - room), high + room) for end in intervals if end is not None]
+    return domain([*known, *within])
+
+
+def cut_interval(low: float | None, high: float | None, ends: Sequence[float], place: int | None) -> dict[str, Any]:
+    """Return what `interval_views` draws of an interval on an axis from the one end to the other.
+
+    An end that is cut has its number as text, down to the digit of weight ``10**place``.
+    """
+    if low is None or high is None:
+        return {"low": low, "high": high}
+    shown = {"low": low, "high": high, "from": max(low, ends[0]), "to": min(high, ends[1])}
+    return {
+        **shown,
+        **({"low_cut": show(low, place)} if low < ends[0] else {}),
+        **({"high_cut": show(high, place)} if high > ends[1] else {}),
+    }
 
 
 def wants_log(kind: str, values: Iterable[float | None]) -> bool:

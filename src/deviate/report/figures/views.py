@@ -34,6 +34,40 @@ def view(
     return {"data": {"name": data}, **transformed, "mark": {"type": mark, **look}, "encoding": dict(encoding)}
 
 
+def interval_views(
+    data: str,
+    rows: Rows,
+    x: Mapping[str, Any],
+    position: Mapping[str, Any],
+    *,
+    size: int = 9,
+    **look: Any,
+) -> list[dict[str, Any]]:
+    """Draw intervals, see `scales.cut_interval`; an arrow and a number stand for an end that is beyond the axis."""
+    known = only("isValid(datum.low) && isValid(datum.high)")
+    line = {"x": number("from", **x), "x2": {"field": "to"}, **position}
+    views = [view(data, "rule", line, transform=[known], strokeWidth=2, **look)]
+    for end, at, side in (("low", "from", "left"), ("high", "to", "right")):
+        cut, where = f"{end}_cut", {"x": number(at, **x), **position}
+        mark = {"orient": "vertical", "thickness": 2, "size": size, **look}
+        views.append(view(data, "tick", where, transform=[known, only(f"!isValid(datum.{cut})")], **mark))
+        if any(cut in row for row in rows):
+            beyond = [only(f"isValid(datum.{cut})")]
+            arrow = {"shape": f"triangle-{side}", "size": 60, "opacity": 1, "filled": True, **look}
+            words = {"x": number(at, **x), "y": position["y"], "text": word(cut)}
+            words |= {"yOffset": position["yOffset"]} if "yOffset" in position else {}
+            views.append(view(data, "point", where, transform=beyond, **arrow))
+            # Clear of the name of the row, which stands before the axis.
+            inward = 14 if side == "left" else -14
+            views.append(view(data, "text", words, transform=beyond, style="soft-text", align=side, dx=inward, dy=-12))
+    return views
+
+
+def says_cut(rows: Rows) -> bool:
+    """Tell whether an end of an interval is beyond the axis."""
+    return any(not {"low_cut", "high_cut"}.isdisjoint(row) for row in rows)
+
+
 def number(field: str, **more: Any) -> dict[str, Any]:
     """Encode a number."""
     return {"field": field, "type": "quantitative", **more}

@@ -28,7 +28,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import columns, number, remark_blocks, screen_remarks
+from deviate.report.pages.cells import columns, number, remark_blocks
 from deviate.report.pages.explanation import explanation_section
 from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.preflight import (
@@ -83,8 +83,8 @@ def _screen(audit: Audit) -> Iterator[Section]:
     shown = [msgspec.structs.replace(table, rows=rows)] if rows else []
     yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit))), *shown])
     warned = [*map(cause_text, audit.causes), *map(repeated_text, audit.workers)]
-    cut = [Remark(message=message) for message in warned[:WARNED_ON_SCREEN]]
-    yield Section(slug="causes", blocks=screen_remarks(cut, []))
+    first = (Remark(message=message) for message in warned[:WARNED_ON_SCREEN])
+    yield Section(slug="causes", blocks=remark_blocks(first))
     yield explanation_section(audit.explanation)
     yield Section(slug="failures", blocks=_failures(audit, SCREEN_LINES)[:1])
     counts = count(len(warned[WARNED_ON_SCREEN:]), "more warning") if warned[WARNED_ON_SCREEN:] else ""

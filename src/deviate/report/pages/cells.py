@@ -9,7 +9,7 @@ import msgspec
 
 from deviate.report.numbers import UNKNOWN, show, show_percent
 from deviate.report.page import Block, Cell, Code, Column, Remark, Remarks, Row, Section, Sentences, Table
-from deviate.report.text.caveat import Caveat, split_asked
+from deviate.report.text.caveat import Caveat
 from deviate.report.text.words import count, listed
 
 #: Title of the section of caveats.
@@ -76,13 +76,6 @@ def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
     return [Remarks(remarks=listed)] if listed else []
 
 
-def screen_remarks(cut: Iterable[Remark], asked: Iterable[Remark]) -> list[Block]:
-    """Return remarks in a line each, and those that answer an option as they are."""
-    begun = list(cut)
-    first: list[Block] = [Remarks(remarks=begun, cut=True)] if begun else []
-    return [*first, *remark_blocks(asked)]
-
-
 def caveat_count(sections: Iterable[Section]) -> str:
     """Say how many caveats a page has, which may stand below the first screen; empty: none."""
     remarks = [
@@ -106,12 +99,6 @@ def more_blocks(*parts: str) -> list[Block]:
 def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:
     """Return the caveats as one block; none where there are none."""
     return remark_blocks(map(_remark, caveats))
-
-
-def screen_caveats(caveats: Iterable[Caveat]) -> list[Block]:
-    """Return the caveats that a screen shows, see `screen_remarks`."""
-    cut, asked = split_asked(caveats)
-    return screen_remarks(map(_remark, cut), map(_remark, asked))
 
 
 def _remark(caveat: Caveat) -> Remark:

@@ -33,7 +33,6 @@ from deviate.report.pages.cells import (
     columns,
     more_blocks,
     number,
-    screen_caveats,
 )
 from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.gate import (
@@ -123,7 +122,7 @@ def _screen(gate: Gate) -> Section:
             outcome,
             *_screen_reasons(gate),
             *_conditions(gate, most=1)[silent:],
-            *screen_caveats(shown),
+            *caveat_blocks(shown),
             *more_blocks(*counted_caveats(others), "what these runs can show of failures"),
         ],
     )

@@ -43,13 +43,6 @@ def split_caveats(caveats: Iterable[Caveat], most: int = WARNINGS_ON_SCREEN) -> 
     return shown, [caveat for caveat in listed if caveat not in shown]
 
 
-def split_asked(caveats: Iterable[Caveat]) -> tuple[list[Caveat], list[Caveat]]:
-    """Return the caveats that nobody asked for, and those that answer an option."""
-    listed = list(caveats)
-    asked = [caveat for caveat in listed if caveat.slug in ASKED_FOR]
-    return [caveat for caveat in listed if caveat not in asked], asked
-
-
 def counted_caveats(caveats: Iterable[Caveat]) -> list[str]:
     """Count the caveats that a screen does not show.
 

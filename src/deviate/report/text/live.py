@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deviate.report.numbers import show_seconds
+from deviate.report.numbers import about_seconds
 from deviate.report.text.words import count, listed
 from deviate.results.live import LiveExperiment, State
 
@@ -35,6 +35,6 @@ def live_sentences(live: LiveExperiment) -> list[str]:
     sentences = [f"{ended} of {count(len(live.runs), 'run')} ended{more}."]
     if live.going:
         left = live.seconds_left
-        about = "unknown before the first run has completed" if left is None else f"about {show_seconds(left)}"
+        about = "unknown before the first run has completed" if left is None else f"about {about_seconds(left)}"
         sentences.append(f"Time left: {about}.")
     return sentences

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from msgspec import structs
-
 from deviate.collect.measured import TIME_PER_RUN
 from deviate.inference.metric import MetricSpread
 from deviate.inference.sources import VariantSpread
-from deviate.measure.intervals import Interval
-from deviate.report.numbers import PLAIN_DIGITS, SHORT, finest, finest_by, last_place, show, show_interval, show_percent
+from deviate.report.numbers import PLAIN_DIGITS, finest, finest_by, last_place, show, show_interval, show_percent
 
 #: Digits of a number in a table for print, where neither its own SD nor another row says how many.
 PRINT_DIGITS = 4
@@ -28,31 +25,21 @@ class MetricText:
     def __init__(self, metric: MetricSpread, alike: Places | None = None) -> None:
         measured = metric.spread
         place, digits = _precision(measured.sd, metric.name, metric.aggregate, alike)
-        # Times below a tenth of a second have few digits in milliseconds, and many zeros in seconds.
-        short = metric.unit == "s" and measured.max is not None and 0 < measured.max < SHORT
-        unit, thousands = ("ms", 3) if short else (metric.unit, 0)
-        place = None if place is None else place + thousands
 
         def text(value: float | None) -> str:
-            return show(None if value is None else value * 10**thousands, place, digits)
-
-        def ends(interval: Interval) -> str:
-            if short and interval.low is not None and interval.high is not None:
-                interval = structs.replace(interval, low=1000 * interval.low, high=1000 * interval.high)
-            return show_interval(interval, place)
+            return show(value, place, digits)
 
         #: Write a value of the metric like its mean.
         self.of = text
-        self.name = f"{metric.name} ({unit})" if unit else metric.name
+        self.name = f"{metric.name} ({metric.unit})" if metric.unit else metric.name
         # The time of a run is one number already.
         self.aggregate = "" if metric.name == TIME_PER_RUN else metric.aggregate
-        self.unit = f" {unit}" if unit else ""
+        self.unit = f" {metric.unit}" if metric.unit else ""
         self.n = str(measured.n)
         self.mean, self.sd, self.cv = text(measured.mean), text(measured.sd), show_percent(measured.cv)
         self.min, self.max, self.range = text(measured.min), text(measured.max), text(measured.range)
         self.median, self.iqr = text(measured.median), text(measured.iqr)
-        self.ci_mean = ends(metric.ci_mean)
-        self.ci_sd = ends(metric.ci_sd)
+        self.ci_mean, self.ci_sd = show_interval(metric.ci_mean, place), show_interval(metric.ci_sd, place)
 
 
 class SpreadText:

@@ -232,7 +232,7 @@ def _ending(verification: Verification) -> str:
     return {
         "completed": f"the program ran to its end in {took}",
         "all seen": f"it was ended after {took}, once every metric had a value",
-        "limit": f"it was ended at the limit of {show_seconds(verification.limit)}, {progress}",
+        "limit": f"it was ended at the limit of {verification.limit:g} s, {progress}",
         "failed": f"the program failed after {took}",
     }[verification.ended]
 
@@ -240,7 +240,7 @@ def _ending(verification: Verification) -> str:
 def silence(verification: Verification) -> str:
     """Say why a metric has no value: the program never reports it, or had not come that far."""
     if verification.ended == "limit":
-        return f"not yet: the program may report it after {show_seconds(verification.limit)}; try a larger --limit"
+        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --limit"
     if verification.ended == "failed":
         return "not reported before the program failed"
     return "never reported: the program ran to its end without it"

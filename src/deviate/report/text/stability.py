@@ -82,8 +82,10 @@ def stability_sentences(facts: Stability) -> list[str]:
 
 def _churn(labels: Labels, examples: int) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
-    known = forced is not None and labels.churn.value
-    beyond = f"; the difference between their accuracies explains only {show_percent(forced)}" if known else ""
+    beyond = ""
+    if forced is not None and labels.churn.value:
+        explained = f"only {show_percent(forced)}" if forced else "none of it"
+        beyond = f"; the difference between their accuracies explains {explained}"
     return f"{_labelled(labels, examples)}{beyond}."
 
 
@@ -173,7 +175,9 @@ def _variance(known: Correctness) -> Iterator[str]:
     parts, sd = known.variance, known.accuracy.sd
     if not sd or parts.distribution is None:
         return
-    if parts.distribution_sd is not None:
+    if parts.distribution_sd is not None and points(parts.distribution_sd) == points(sd):
+        yield f"The SD of the accuracy is {points(sd)}, and would be about as large on a test set without end."
+    elif parts.distribution_sd is not None:
         yield (
             f"On a test set without end the SD of the accuracy would be {points(parts.distribution_sd)} instead of "
             f"{points(sd)}: the rest is single examples that flip."

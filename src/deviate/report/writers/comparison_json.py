@@ -21,7 +21,7 @@ from deviate.report.text.comparison.caveats import comparison_caveats, pairing_t
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
 from deviate.report.text.comparison.predictions import changed_sentences, group_sentences
-from deviate.report.text.comparison.reasons import reasons, spread_reasons
+from deviate.report.text.comparison.reasons import reasons, spread_reasons, unalternated
 from deviate.report.writers.json_values import bounds, fields, json_text
 
 
@@ -119,7 +119,7 @@ def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         "tests": {name: _test(test) for name, test in contrast.tests.items()},
         "effects": {name: effect.value for name, effect in contrast.effects.items()},
         **fields(metric, "p_adjusted", "verdict"),
-        "why": " ".join(reasons(metric, pair, comparison)),
+        "why": " ".join([*reasons(metric, pair, comparison), *unalternated(metric)]),
         "test": contrast.location.test,
         "p": contrast.p,
         **fields(metric, "differs", "family", "direction", "aggregate", "kind", "unit"),

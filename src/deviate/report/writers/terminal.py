@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from itertools import groupby
-from typing import Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -108,14 +107,13 @@ def _(block: Remarks, room: Room) -> list[RenderableType]:
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True, min_width=1)
     # A long path is folded, not cut: the number of its line stands at its end.
-    overflow: Literal["ellipsis", "fold"] = "ellipsis" if block.cut else "fold"
-    grid.add_column(overflow=overflow)
+    grid.add_column(overflow="fold")
     for remark in block.remarks:
         about = f"{remark.about}: " if remark.about else ""
         style = "" if remark.severity == "warning" else "dim"
         grid.add_row(
             _REMARK_SIGNS[remark.severity],
-            Text(clean(about + remark.message), style=style, no_wrap=block.cut, overflow=overflow),
+            Text(clean(about + remark.message), style=style, overflow="fold"),
         )
     return [room.narrow(grid)] if block.remarks else []
 

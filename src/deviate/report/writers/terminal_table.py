@@ -74,6 +74,8 @@ def fitting(columns: Sequence[Priced], room: int) -> list[int]:
 
 def grids(tables: Sequence[Table], room: Room) -> list[RenderableType]:
     """Lay tables out that stand below each other: what one has no room for, none shows."""
+    if all(table.continued for table in tables):
+        return _in_parts(tables, room)
     for brief in (False, True):
         texts = [_brief(table) if brief else table for table in tables]
         kept = min((_kept(table, room.width) for table in texts), key=len)
@@ -82,9 +84,23 @@ def grids(tables: Sequence[Table], room: Room) -> list[RenderableType]:
     return [_grid(_only(table, kept), room) for table in texts]
 
 
-def alike(table: Table) -> tuple[int, ...]:
+def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
+    """Lay tables out whose columns go on below, each part under the names of the rows."""
+    parts: list[list[RenderableType]] = [[] for _ in tables]
+    while len(tables[0].columns) > 1:
+        kept = min((_kept(table, room.width) for table in tables), key=len)
+        # A column that is too wide by itself is shown all the same.
+        kept = kept if len(kept) > 1 else [0, 1]
+        for part, table in zip(parts, tables, strict=True):
+            part += [*([Text("")] if part else []), _grid(_only(table, kept), room)]
+        rest = [0, *(index for index in range(len(tables[0].columns)) if index not in kept)]
+        tables = [_only(table, rest) for table in tables]
+    return [Group(*part) for part in parts]
+
+
+def alike(table: Table) -> tuple[object, ...]:
     """Return what tables have in common that keep the same columns."""
-    return tuple(column.sacrifice for column in table.columns)
+    return table.continued, *(column.sacrifice for column in table.columns)
 
 
 def with_curves(strips: Strips, room: Room) -> Table:

@@ -1,7 +1,7 @@
 """Figures of comparisons show what the comparison says."""
 
 import pytest
-from compared_sides import sides
+from compared_sides import side, side_metric, sides
 
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
@@ -53,3 +53,27 @@ def test_one_run_a_side_has_a_difference_without_interval():
     assert row["difference"] is not None
     assert row["low"] is None
     assert "too few runs" in figure.description
+
+
+def test_an_enormous_interval_does_not_stretch_the_axis_and_is_said():
+    few = [side(label, [side_metric(values=values)]) for label, values in (("a", [1.0, 1.5]), ("b", [1.1, 3.0]))]
+    made = compare_sides(few, ComparisonOptions(), "")
+    (figure,) = comparison_figures(made)
+    (row,) = figure.spec["datasets"]["difference"]
+    interval = made.pairs[0].metrics[0].contrast.difference.interval
+    assert (row["low"], row["high"]) == (interval.low, interval.high)
+    low, high = figure.spec["layer"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert high - low < interval.high - interval.low
+    assert row["low"] < row["from"]
+    assert row["to"] < row["high"]
+    assert float(row["low_cut"].replace("−", "-")) == pytest.approx(interval.low, abs=0.01)
+    assert "An arrow marks where the interval goes on beyond the chart." in figure.description
+    marks = [layer["mark"] for layer in figure.spec["layer"][1]["layer"]]
+    assert {"triangle-left", "triangle-right"} <= {mark.get("shape") for mark in marks}
+    assert figure.chart.to_dict()["description"] == figure.description
+
+
+def test_an_interval_that_fits_has_no_arrow():
+    figure = comparison_figures(comparison())[0]
+    assert "arrow" not in figure.description
+    assert not any("triangle" in layer["mark"].get("shape", "") for layer in figure.spec["layer"][1]["layer"])

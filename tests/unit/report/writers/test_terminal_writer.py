@@ -162,3 +162,12 @@ def test_heads_keep_their_line_breaks():
         caption="", columns=[Column(head="runs\na side"), Column(head="b")], rows=[Row(cells=[Cell("3")] * 2)]
     )
     assert shown(table).splitlines()[:2] == ["  runs", "a side  b"]
+
+
+def test_columns_go_on_below_where_none_may_be_left_out():
+    columns = [Column(head="metric", numeric=False), *(Column(head=f"column {n}", sacrifice=9 - n) for n in range(9))]
+    row = Row(cells=[Cell("acc"), *(Cell(f"{n}.0", n) for n in range(9))])
+    lines = shown(Table(caption="x", continued=True, columns=columns, rows=[row])).splitlines()
+    heads = [head for line in lines if line.startswith("metric") for head in re.split(r"\s{2,}", line)[1:]]
+    assert sorted(heads) == [f"column {n}" for n in range(9)]
+    assert sum(line.startswith("acc") for line in lines) == 2

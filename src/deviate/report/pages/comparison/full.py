@@ -23,7 +23,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, again_sections, columns, number
+from deviate.report.pages.cells import TRUST, again_sections, columns, number, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
 from deviate.report.pages.comparison.screen import remarks
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
@@ -91,9 +91,10 @@ def verdicts(comparison: Comparison) -> Section:
         *([f"{adjusted}."] if adjusted else []),
         *(text for text in pairing_sentences(comparison.comparability.pairings) if text not in caveats),
     ]
-    blocks: list[Block] = [
-        table for pair in comparison.pairs for table in (_means(pair, comparison), _spreads(pair, comparison))
-    ]
+    spreads = telling([_spreads(pair, comparison) for pair in comparison.pairs])
+    blocks: list[Block] = []
+    for pair, spread in zip(comparison.pairs, spreads, strict=True):
+        blocks += [_means(pair, comparison), spread]
     blocks += [Sentences(sentences=[note], emphasis="quiet") for note in notes]
     return Section(slug="verdicts", title="Metric by metric", blocks=blocks)
 

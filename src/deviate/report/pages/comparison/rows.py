@@ -36,6 +36,7 @@ def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
         "metric, aggregate": Cell(text.name + text.unit, remark=text.aggregate),
         "metric (aggregate)": Cell(text.name + text.unit + aggregate),
         "n": number(text.runs, contrast.n_a),
+        "none": Cell(""),
         "a": Cell(text.a, metric.a.spread.mean, brief=text.mean_a),
         "b": Cell(text.b, metric.b.spread.mean, brief=text.mean_b),
         "difference": number(text.difference, contrast.difference.value),

@@ -8,7 +8,7 @@ from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.report.numbers import Numbers
 from deviate.report.page import Answer, Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, screen_caveats, telling
+from deviate.report.pages.cells import caveat_blocks, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
 from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
 from deviate.report.text.comparison.caveats import comparison_caveats
@@ -31,8 +31,7 @@ EXPLAINED = 3
 #: Labels and names longer than this are cut or folded on narrow screens.
 NAME_WIDTH = 20
 
-_BRIEF = (*TESTED, "ratio", "ratio_ci", "verdict")
-_SCREEN = (*TESTED, "ratio", "ratio_ci", "short verdict")
+_NUMBERS = (*TESTED, "ratio", "ratio_ci")
 
 
 def screen_answer(comparison: Comparison) -> Section:
@@ -68,16 +67,23 @@ def _screen_table(
     b: str,
 ) -> Table:
     """Lay out means with SDs, the difference with its interval, and a verdict by the letters of the sides."""
+    names = ("metric", "n" if len(compared) > 1 else _runs(comparison), *_NUMBERS, "short verdict")
     rows = [
         _screen_row(metric, row, pair, named=len(compared) > 1)
         for metrics, pair in compared
-        for metric, row in zip(metrics, metric_rows(metrics, pair, "metric", "n", *_SCREEN), strict=True)
+        for metric, row in zip(metrics, metric_rows(metrics, pair, *names), strict=True)
     ]
     return Table(
         caption="",
         columns=_columns(first, a, b, comparison.pairs[0].alpha, comparison),
         rows=rows,
     )
+
+
+def _runs(comparison: Comparison) -> str:
+    """Name the cell with the numbers of runs; they are left out where all are those that the headline says."""
+    sizes = ({(each.contrast.n_a, each.contrast.n_b) for each in pair.metrics} for pair in comparison.pairs)
+    return "n" if any(len(each) > 1 for each in sizes) else "none"
 
 
 def _columns(first: str, a: str, b: str, alpha: float, comparison: Comparison) -> list[Column]:
@@ -119,7 +125,7 @@ def screen_reasons(comparison: Comparison) -> Section | None:
 def warnings(comparison: Comparison) -> Section | None:
     """List what casts doubt on the verdicts, and what was asked for; `more` counts the rest."""
     shown, _ = _split_caveats(comparison)
-    return Section(slug="trust", blocks=screen_caveats(shown)) if shown else None
+    return Section(slug="trust", blocks=caveat_blocks(shown)) if shown else None
 
 
 def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
@@ -166,8 +172,10 @@ def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
         caption=f"A {pair.a}  against  B {pair.b}",
         remark=f"({pair.variant_a})" if pair.variant_a == pair.variant_b else "",
         titled=True,
+        # Who asks for more gets no column less than a screen shows.
+        continued=True,
         columns=_columns("metric", pair.a, pair.b, pair.alpha, comparison),
-        rows=metric_rows(metrics, pair, "metric, aggregate", "n", *_BRIEF),
+        rows=metric_rows(metrics, pair, "metric, aggregate", _runs(comparison), *_NUMBERS, "verdict"),
         more=hint if more else None,
     )
 

@@ -95,6 +95,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
     share = show_level(facts.level)
     return Table(
         caption=TITLE,
+        continued=most == ACROSS_SHOWN,
         columns=[
             *_spread_columns("what varies", "mean", f"{share} CI of SD", f"of {whole}" if whole else ""),
             Column(head=STRIP_HEAD, numeric=False, centered=True, drawn=True, sacrifice=5),

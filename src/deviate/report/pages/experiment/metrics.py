@@ -60,6 +60,7 @@ def metric_table(variant: VariantFacts, facts: ExperimentFacts, most: int = METR
         caption=variant.variant if len(facts.variants) > 1 else "",
         remark=_completed(variant),
         titled=True,
+        continued=most == METRICS_SHOWN,
         columns=[Column(head="metric", numeric=False), *(each.column for each in numbers)],
         rows=[_brief_row(metric, numbers) for metric in chosen],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,

@@ -10,14 +10,14 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Answer, Block, Hint, Section, Sentences
-from deviate.report.pages.cells import screen_remarks
+from deviate.report.pages.cells import remark_blocks
 from deviate.report.pages.experiment import reported
 from deviate.report.pages.experiment.answer import remarks_of
 from deviate.report.pages.experiment.factors import ranking, spread_table
 from deviate.report.pages.experiment.metrics import metric_table
 from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import screen_failures
-from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_asked, split_caveats, together
+from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes
 from deviate.report.text.headline import all_equal, screen_headline
@@ -91,8 +91,7 @@ def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List what casts doubt on the numbers; `more` counts the rest."""
     shown, _ = _split_caveats(facts)
-    cut, asked = split_asked(shown)
-    blocks = screen_remarks(remarks_of(facts, cut), remarks_of(facts, asked))
+    blocks = remark_blocks(remarks_of(facts, shown))
     return Section(slug="trust", blocks=blocks) if blocks else None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
-from deviate.experiment import IMPORTED, Run
+from deviate.experiment import IMPORTED, Direction, Run
 from deviate.factors import DESCRIBED
 from deviate.inference.comparison.comparability import Comparability
 from deviate.inference.comparison.pairing import Pairing
@@ -143,11 +144,23 @@ def _best(facts: Comparability) -> Iterator[Caveat]:
 
 
 def _times(facts: Comparability) -> Iterator[Caveat]:
-    if any(metrics[0].kind == "speed" for metrics in facts.metrics):
+    if facts.confounded:
+        yield Caveat(slug="times-confounded", message=unalternated_text(facts.confounded), severity="note")
+    elif any(metrics[0].kind == "speed" for metrics in facts.metrics):
         message = (
             "Times are comparable only if each run had the machine to itself and the runs of both sides alternated."
         )
         yield Caveat(slug="times-confounded", message=message, severity="note")
+
+
+def unalternated_text(times: Mapping[str, Direction]) -> str:
+    """Say why neither side is called better in times that differ; `times` are their better directions, by name."""
+    typed = " ".join(f"--direction {shlex.quote(f'{name}={direction}')}" for name, direction in times.items())
+    return (
+        f"{listed(list(times))}: neither experiment is called better, since their runs did not alternate and the "
+        f"machine may have been busier during one of them. If it was idle, add {typed}. Variants of one experiment "
+        "alternate."
+    )
 
 
 def _resolution(facts: Comparability) -> Iterator[Caveat]:

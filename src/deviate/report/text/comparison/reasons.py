@@ -26,6 +26,7 @@ from deviate.report.numbers import (
     show_percent,
     show_ratio,
 )
+from deviate.report.text.comparison.caveats import unalternated_text
 from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
 from deviate.report.text.comparison.looks import look_sentences
 
@@ -65,6 +66,7 @@ def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Co
         f"{label[:1].upper() + label[1:]}{superiority}.",
         *look_sentences(pair, comparison),
         *_equivalence(metric, pair),
+        *unalternated(metric),
         *_undirected(metric),
         *_not_shown(metric, pair, assumed=False),
     ]
@@ -160,14 +162,15 @@ def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str
         yield f"Two one-sided tests: not shown to differ by less than {margin} ({p})."
 
 
+def unalternated(metric: MetricComparison) -> list[str]:
+    """Say why neither side is called better in a time that differs; pages say it once, of all times."""
+    times = {metric.name: metric.direction or "lower"}
+    return [unalternated_text(times)] if metric.confounded and metric.differs else []
+
+
 def _undirected(metric: MetricComparison) -> Iterator[str]:
-    if metric.confounded and metric.differs:
-        yield (
-            "The runs of the two sides did not alternate, so a difference may come from the load of the machine: "
-            "neither side is called better. Variants of one experiment alternate. If the machine was idle, add "
-            f"--direction '{metric.name}={metric.direction or 'lower'}'."
-        )
-    elif metric.direction is None and metric.differs and metric.verdict == "no difference shown":
+    undecided = metric.differs and metric.verdict == "no difference shown"
+    if undecided and metric.direction is None and not metric.confounded:
         yield (
             f"A difference is shown, but the direction of {metric.name} is unknown, so neither side is called better: "
             f"add --direction '{metric.name}=higher' or '{metric.name}=lower'."
