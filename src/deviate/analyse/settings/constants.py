@@ -137,7 +137,9 @@ class Constants:
         assert self.settings is not None
         store = self.settings.computed(keys)
         if store is not None:
-            return self.value(store.value, store.scope, depth + 1)
+            unit = store.scope.unit
+            is_run = unit is unit.module.unit or is_command(unit) or bool(self._calls_of(name_called(unit)))
+            return self.value(store.value, store.scope, depth + 1) if is_run else None
         return self.settings.value(keys, is_choice=self.plain is None)
 
     def _text(self, node: ast.JoinedStr | ast.BinOp, scope: Scope, depth: int) -> Known | None:
