@@ -10,7 +10,8 @@ from collections.abc import Callable
 from deviate.experiment import Run
 from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted
 from deviate.replicate.workspace.run_files import Completed
-from deviate.report.numbers import about_seconds, show_seconds
+from deviate.report.durations import about_seconds
+from deviate.report.numbers import show_seconds
 from deviate.report.text.words import ended_as, nth_iteration
 from deviate.study.events import StudyEvent
 

@@ -29,8 +29,8 @@ from deviate.replicate.events import (
 )
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
+from deviate.report.durations import about_seconds
 from deviate.report.escape import clean
-from deviate.report.numbers import about_seconds
 from deviate.report.text.words import count, listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT

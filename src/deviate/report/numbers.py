@@ -14,6 +14,7 @@ import msgspec
 from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.contrast.results import Effect, Tested
 from deviate.measure.intervals import Interval
+from deviate.report.durations import about_seconds
 
 #: Digits of a standard deviation that are shown. The SD of n runs has a relative error near ``1 / sqrt(2 (n - 1))``
 #: (27 % for 8 runs), so a third digit would be noise [1]_.
@@ -225,20 +226,6 @@ def show_seconds(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
-def about_seconds(seconds: float) -> str:
-    """Write a duration that is estimated.
-
-    Examples
-    --------
-    >>> about_seconds(3.2), about_seconds(75.4), about_seconds(754.2), about_seconds(9000)
-    ('3 s', '75 s', '13 min', '2 h 30 min')
-    """
-    if seconds < 120:
-        return f"{round(seconds)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def finest(sds: Iterable[float | None]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deviate.report.numbers import about_seconds
+from deviate.report.durations import about_seconds
 from deviate.report.text.words import count, listed
 from deviate.results.live import LiveExperiment, State
 

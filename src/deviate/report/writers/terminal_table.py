@@ -87,7 +87,8 @@ def grids(tables: Sequence[Table], room: Room) -> list[RenderableType]:
 def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
     """Lay tables out whose columns go on below, each part under the names of the rows."""
     parts: list[list[RenderableType]] = [[] for _ in tables]
-    while len(tables[0].columns) > 1:
+    # What is only drawn is given up: below, the rows would be said again for it alone.
+    while not all(column.drawn for column in tables[0].columns[1:]):
         kept = min((_kept(table, room.width) for table in tables), key=len)
         # A column that is too wide by itself is shown all the same.
         kept = kept if len(kept) > 1 else [0, 1]

@@ -116,9 +116,9 @@ def test_a_flat_curve_of_the_very_same_name_is_the_metric():
 
 def test_a_metric_that_is_nan_all_through_is_shown_by_the_slot_of_its_name_alone():
     shown = {"loss": np.full(6, np.nan), "acc": np.full(6, np.nan)}
-    assert list(join(printed(shown["loss"]), shown).values()) == ["loss"]
-    assert join(printed(shown["loss"]), {"acc": shown["acc"]}) == {}
-    assert join(printed(shown["loss"]), {"loss": np.arange(6.0)}) == {}
+    assert list(join([printed(shown["loss"])], shown).values()) == ["loss"]
+    assert join([printed(shown["loss"])], {"acc": shown["acc"]}) == {}
+    assert join([printed(shown["loss"])], {"loss": np.arange(6.0)}) == {}
 
 
 def test_a_slot_with_the_name_of_a_metric_needs_no_digits_where_it_shows_every_value():

@@ -32,8 +32,8 @@ ACROSS_SHOWN = 1
 #: Rows of the table of variants, its heading among them: those that differ most.
 ROWS_SHOWN = 6
 
-#: Warnings beside such a table.
-WARNINGS_OF_SEVERAL = 1
+#: Warnings beside such a table, and below an answer that names runs which lie far from the others.
+WARNINGS_BESIDE = 1
 
 #: Notes below the table of variants, as a screen has them; `-v` has the others.
 SHORT_NOTES = {NOT_ADDITIVE: NOT_ADDITIVE_SHORT, BY_CHANCE: BY_CHANCE}
@@ -48,6 +48,8 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     if len(facts.variants) > 1 and facts.across:
         table = spread_table(facts, ACROSS_SHOWN)
         notes = [SHORT_NOTES[note] for note in table.notes if note in SHORT_NOTES]
+        # Beside a warning there is room for one.
+        notes = notes[-1:] if _split_caveats(facts)[0] else notes
         blocks += [msgspec.structs.replace(table, rows=table.rows[:ROWS_SHOWN], more=None, notes=notes)]
         return Section(slug="answer", blocks=[*blocks, *screen_failures(facts.variants, facts)])
     for variant in facts.variants:
@@ -70,7 +72,12 @@ def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
 
 def _metrics_shown(facts: ExperimentFacts) -> int:
     """Return how many metrics there is room for, beside warnings and several variants."""
-    return METRICS_SHOWN - (len(_split_caveats(facts)[0]) > 1) - (len(facts.variants) > 1)
+    several = len(facts.variants) > 1
+    return METRICS_SHOWN - (len(_split_caveats(facts)[0]) > 1) - several - (_names_far_runs(facts) and not several)
+
+
+def _names_far_runs(facts: ExperimentFacts) -> bool:
+    return any(metric.far for variant in facts.variants for metric in variant.metrics)
 
 
 def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
@@ -98,7 +105,8 @@ def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def _split_caveats(facts: ExperimentFacts) -> tuple[list[Caveat], list[Caveat]]:
     """Return the first warnings beside those on the runs whose failures stand below the table, and all else."""
     caveats = [caveat for caveat in experiment_caveats(facts) if caveat.slug not in _SHOWN_AS_FAILURES]
-    return split_caveats(caveats, WARNINGS_OF_SEVERAL if len(facts.variants) > 1 else WARNINGS_ON_SCREEN)
+    is_long = len(facts.variants) > 1 or _names_far_runs(facts)
+    return split_caveats(caveats, WARNINGS_BESIDE if is_long else WARNINGS_ON_SCREEN)
 
 
 def more(facts: ExperimentFacts, charts: Charts) -> Section:
