@@ -21,6 +21,8 @@ _HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_sampl
 _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
 #: Arguments of a Hugging Face training that say when it evaluates.
 _HF_WHEN = ("eval_strategy", "evaluation_strategy", "evaluate_during_training")
+_HF_ASKED = ("eval_strategy", "do_eval")
+_HF_NEVER = (None, False, "no")
 #: Most certain; the rest is bookkeeping of the same run.
 _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
@@ -198,13 +200,13 @@ def _never_evaluates(flow: Evaluator, made: ast.Call, site: CallSite) -> bool:
     call = binding.value if binding is not None and not binding.path else arguments
     refs = flow.value(call.func, site.scope).refs if isinstance(call, ast.Call) else ()
     if not isinstance(call, ast.Call) or not any(map(_is_arguments, refs)):
-        asked = ast.Attribute(arguments, _HF_WHEN[0], ast.Load())
-        known = constants.value(ast.fix_missing_locations(ast.copy_location(asked, arguments)), site.scope)
-        return known is not None and known.value == "no"
+        asked = (ast.copy_location(ast.Attribute(arguments, name, ast.Load()), arguments) for name in _HF_ASKED)
+        known = [constants.value(each, site.scope) for each in asked]
+        return all(each is not None and each.value in _HF_NEVER for each in known)
     when = [key.value for key in call.keywords if key.arg in _HF_WHEN]
-    known = constants.value(when[0], site.scope) if when else Known("no")
+    known = constants.value(when[0], site.scope) if when else Known(None)
     is_whole = bool(call.keywords) and all(key.arg is not None for key in call.keywords)
-    return is_whole and known is not None and known.value in {"no", False}
+    return is_whole and known is not None and known.value in _HF_NEVER
 
 
 def _is_arguments(ref: object) -> bool:
