@@ -46,6 +46,10 @@ IDIOMS = {
         "rows.append({'epoch': epoch, 'loss': loss.item()})\npd.DataFrame(rows).to_csv('x')",
         "import pandas as pd\nrows = []",
     ),
+    "kept for columns": (
+        "losses.append(loss.item())\ntable = pd.DataFrame(data={'Loss': losses})\ntable.to_csv('x')",
+        "import pandas as pd\nlosses = []",
+    ),
     "kept for a file": ("kept.append(loss.item())\nnp.savez('x', losses=kept)", "import numpy as np\nkept = []"),
     "kept for a figure": (
         "losses.append(loss.item())\nplt.plot(losses)",
