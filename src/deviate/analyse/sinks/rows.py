@@ -28,6 +28,7 @@ from deviate.analyse.sinks.readers import (
     message,
     named_lists,
     plotted_point,
+    shown_text,
     tag_and_value,
     texts,
 )
@@ -152,7 +153,7 @@ _SUMMARY_WRITER = r"(?i)log|summ|writer|record|tb|board"
 SINKS = (
     Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
     Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist|^tf$|tensorflow"),
-    Sink("tqdm", "set_description set_description_str set_postfix_str", texts(1)),
+    Sink("tqdm", "set_description set_description_str set_postfix_str", shown_text),
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
     Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
