@@ -38,6 +38,8 @@ def _source(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> Param 
         return _of_call(flow, expr, scope, depth)
     if isinstance(expr, ast.BinOp):
         sides = [side for side in (expr.left, expr.right) if not isinstance(side, ast.Constant)]
+        if isinstance(expr.op, ast.Div) and _is_one_unless_given(expr.right, scope):
+            sides = [expr.left]
         params = [forwarded_param(flow, side, scope, depth + 1) for side in sides]
         return params[0] if len(params) == 1 else None
     if isinstance(expr, ast.IfExp):
@@ -46,6 +48,22 @@ def _source(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> Param 
         element = expr.value if isinstance(expr, ast.DictComp) else expr.elt
         return forwarded_param(flow, element, scope.module.inner.get(expr, scope), depth + 1)
     return None
+
+
+def _is_one_unless_given(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name is a parameter whose default is one: ``n`` of ``def log(key, value, n=1)``."""
+    function = scope.unit.node
+    if not isinstance(node, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    given = function.args
+    named = [*given.posonlyargs, *given.args]
+    pairs = [
+        *zip(reversed(named), reversed(given.defaults), strict=False),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ]
+    return any(
+        arg.arg == node.id and isinstance(default, ast.Constant) and default.value == 1 for arg, default in pairs
+    )
 
 
 def _of_name(flow: Evaluator, node: ast.Name, scope: Scope, depth: int) -> Param | None:

@@ -10,7 +10,8 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.naming.words import aggregate_of, meaning_of
-from deviate.analyse.source.index import CallSite, Unit, bindings_of
+from deviate.analyse.settings.known import Known
+from deviate.analyse.source.index import CallSite, Scope, Unit, bindings_of, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import Capture, Direction, Kind, Metric
 
@@ -18,11 +19,17 @@ from deviate.experiment import Capture, Direction, Kind, Metric
 _HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second",
                 "train_steps_per_second")  # fmt: skip
 _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
+#: Arguments of a Hugging Face training that say when it evaluates.
+_HF_WHEN = ("eval_strategy", "evaluation_strategy", "evaluate_during_training")
+_HF_ASKED = ("eval_strategy", "do_eval")
+_HF_NEVER = (None, False, "no")
 #: Most certain; the rest is bookkeeping of the same run.
 _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
 #: Libraries whose models are fitted as well, and report nothing as Keras does.
 _OTHERS = {"catboost", "lightgbm", "lightning", "pytorch_lightning", "sklearn", "xgboost"}
+#: Callbacks of Keras that show no loss and no metric.
+_SILENT = {"BackupAndRestore", "EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau", "TerminateOnNaN"}
 
 
 def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
@@ -41,7 +48,7 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if libraries and libraries <= _OTHERS:
         return
     compiled = _compiled_with(site, _compile_calls(flow.program))
-    if not compiled or _is_silent(site):
+    if not compiled or _is_silent(flow, site):
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
     names = ["loss", *dict.fromkeys([*(name for call in compiled for name in _compiled_names(flow, call)), *added])]
@@ -61,13 +68,25 @@ def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
     return {ref.dotted.partition(".")[0] for ref in refs if isinstance(ref, External)}
 
 
-def _is_silent(site: CallSite) -> bool:
+def _is_silent(flow: Evaluator, site: CallSite) -> bool:
     """Whether Keras shows nothing of a training, hands it to no callback, and the program takes no history of it."""
     keywords = {key.arg: key.value for key in site.node.keywords}
     verbose = keywords.get("verbose")
     is_quiet = isinstance(verbose, ast.Constant) and verbose.value in (0, False)
     is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
-    return is_quiet and is_dropped and "callbacks" not in keywords and None not in keywords
+    is_kept = "callbacks" in keywords and not _are_silent(flow, keywords["callbacks"], site.scope)
+    return is_quiet and is_dropped and not is_kept and None not in keywords
+
+
+def _are_silent(flow: Evaluator, callbacks: ast.expr, scope: Scope) -> bool:
+    """Whether a list is written out of callbacks of Keras that show no value: ``[EarlyStopping(patience=3)]``."""
+    if not isinstance(callbacks, ast.List):
+        return False
+    made = [flow.resolved(item, scope).refs for item in callbacks.elts]
+    return all(
+        bool(refs) and all(isinstance(ref, External) and ref.dotted.rpartition(".")[2] in _SILENT for ref in refs)
+        for refs in made
+    )
 
 
 def _compile_calls(program: Program) -> list[CallSite]:
@@ -158,7 +177,8 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     names = list(_HF_TRAINING)
     dataset = flow.program.constants.taken(keywords.get("eval_dataset"), site.scope)
     is_spread = None in keywords and bool(flow.program.calls.get("evaluate"))
-    if is_spread or (dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None)):
+    is_given = dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None)
+    if is_spread or (is_given and not _never_evaluates(flow, made, site)):
         names.extend(_HF_EVALUATION)
         names.extend(
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)
@@ -166,6 +186,31 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     for name in names:
         is_bookkeeping = name in _HF_TRAINING + _HF_EVALUATION and name not in _HF_MAIN
         yield _metric(site, name, "hf-trainer", 0.7 if is_bookkeeping else 0.95)
+
+
+def _never_evaluates(flow: Evaluator, made: ast.Call, site: CallSite) -> bool:
+    """Whether nothing evaluates: the training does only where its arguments say when, and nothing else asks for it."""
+    arguments = next((key.value for key in made.keywords if key.arg == "args"), None)
+    if arguments is None and len(made.args) > 1:
+        arguments = made.args[1]
+    if arguments is None or flow.program.calls.get("evaluate"):
+        return False
+    constants = flow.program.constants
+    binding = only_binding(arguments.id, site.scope) if isinstance(arguments, ast.Name) else None
+    call = binding.value if binding is not None and not binding.path else arguments
+    refs = flow.value(call.func, site.scope).refs if isinstance(call, ast.Call) else ()
+    if not isinstance(call, ast.Call) or not any(map(_is_arguments, refs)):
+        asked = (ast.copy_location(ast.Attribute(arguments, name, ast.Load()), arguments) for name in _HF_ASKED)
+        known = [constants.value(each, site.scope) for each in asked]
+        return all(each is not None and each.value in _HF_NEVER for each in known)
+    when = [key.value for key in call.keywords if key.arg in _HF_WHEN]
+    known = constants.value(when[0], site.scope) if when else Known(None)
+    is_whole = bool(call.keywords) and all(key.arg is not None for key in call.keywords)
+    return is_whole and known is not None and known.value in _HF_NEVER
+
+
+def _is_arguments(ref: object) -> bool:
+    return isinstance(ref, External) and ref.dotted.endswith(("Arguments", "Config"))
 
 
 def _trainer_call(flow: Evaluator, site: CallSite) -> ast.Call | None:

@@ -218,6 +218,8 @@ def _of_training(
     is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
     if is_schedule(variable) or (is_schedule(description) and not (is_metric_word(variable) or is_timed)):
         return Verdict(reason="setting")
+    if _weighs_loss(last_name(variable)):
+        return Verdict(reason="setting")
     measured = value.has(From.DURATION) or (
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
     )
@@ -302,6 +304,12 @@ def _is_coefficient(value: Value, name: str) -> bool:
     meaning = meaning_of(name)
     is_weight = bool(words) and words[-1] in _COEFFICIENTS and not any(word.startswith("corr") for word in words)
     return is_weight and value.has(From.SETTING) and (meaning is None or meaning.direction is None)
+
+
+def _weighs_loss(name: str) -> bool:
+    """Whether a name is of what a part of the loss is multiplied with: ``loss_weights``."""
+    words = words_of(name)
+    return words[-1:] in {("weight",), ("weights",)} and "loss" in words[:-1]
 
 
 def last_name(variable: str) -> str:

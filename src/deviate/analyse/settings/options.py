@@ -49,6 +49,7 @@ def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
         option = None
         if name == "HfArgumentParser":
             yield from (Option(phase, (f"--{phase}",), Known(False), type="bool") for phase in _PHASES)
+            yield Option("eval_strategy", ("--eval_strategy", "--evaluation_strategy"), Known(None))
         if name in {"add_argument", "add_arg", "add_option"} or (name == "add" and _is_flag(site.node)):
             option = _of_parser(site.node, site.scope)
         elif name == "option":

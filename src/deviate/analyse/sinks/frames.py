@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.sinks.readers import accumulated, elements_of
+from deviate.analyse.sinks.readers import accumulated, argument, elements_of
 from deviate.analyse.source.index import Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import Part, as_mapping, change_values
@@ -35,8 +35,9 @@ def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0)
         return [*made, *_set_parts(flow, frame, scope)]
     if isinstance(frame, ast.Call):
         name = called_name(frame)
-        if frame.args and name in _MAKERS:
-            return as_mapping(elements_of(flow, frame.args[0], scope))
+        held = argument(frame, 0, "data") if name in _MAKERS else None
+        if held is not None:
+            return as_mapping(_columns(flow, held, scope) or elements_of(flow, held, scope))
         if frame.args and name == "concat":
             parts = frame.args[0].elts if isinstance(frame.args[0], (ast.List, ast.Tuple)) else []
             return [part for one in parts for part in _frame_parts(flow, one, scope, depth + _MAX_DEPTH // 2)]
@@ -51,6 +52,17 @@ def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0)
         if isinstance(frame.func, ast.Attribute):
             return _frame_parts(flow, frame.func.value, scope, depth + 1)
     return []
+
+
+def _columns(flow: Evaluator, held: ast.expr, scope: Scope) -> list[Part]:
+    """Read columns that are lists filled over time: ``{"loss": losses}``; nothing where one is no variable."""
+    if not isinstance(held, ast.Dict):
+        return []
+    keys = [key.value for key in held.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    if len(keys) != len(held.keys) or not all(isinstance(value, ast.Name) for value in held.values):
+        return []
+    columns = zip(keys, held.values, strict=True)
+    return [part for key, value in columns for part in (*_named(accumulated(flow, value, scope), key, ""), "\n")]
 
 
 def _set_parts(flow: Evaluator, frame: ast.Name, scope: Scope) -> list[Part]:

@@ -50,6 +50,12 @@ def first_text(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | No
     return take_apart(flow, call.args[0], scope) if call.args else None
 
 
+def shown_text(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
+    """Read the text that a progress bar shows: ``set_description(desc=text)``."""
+    text = argument(call, 0, "desc", "s")
+    return [] if text is None else [*take_apart(flow, text, scope), " "]
+
+
 def message(start: int = 0) -> Reader:
     """Read ``info(message, *values)``: the message is formatted by ``%`` with the values, or in braces."""
 

@@ -28,6 +28,7 @@ from deviate.analyse.sinks.readers import (
     message,
     named_lists,
     plotted_point,
+    shown_text,
     tag_and_value,
     texts,
 )
@@ -53,6 +54,9 @@ _FILE = re.compile(
     r"|.*\.(stdout|stderr|logfile|file|log|f))$|_(f|file|log)$",
     re.IGNORECASE,
 )
+
+#: Keywords of visdom that say which plot is meant and what is added to it.
+_PLOTTED = {"X", "Y", "env", "name", "opts", "update", "win"}
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,12 @@ def _writes_mapping(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return len(call.args) == 1 and (isinstance(call.args[0], ast.Dict) or bool(flow.value(call.args[0], scope).keys))
 
 
+def _is_plot(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether ``line`` adds a point to a plot of visdom: ``draw.line([(left, top), (right, top)])`` draws a line."""
+    is_named = any(key.arg in _PLOTTED for key in call.keywords)
+    return is_named or re.search(r"vis|viz|plot", receiver_text(call), re.IGNORECASE) is not None
+
+
 def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether the receiver is a table of a library, by its name or by what made it."""
     refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
@@ -143,7 +153,7 @@ _SUMMARY_WRITER = r"(?i)log|summ|writer|record|tb|board"
 SINKS = (
     Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
     Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist|^tf$|tensorflow"),
-    Sink("tqdm", "set_description set_description_str set_postfix_str", texts(1)),
+    Sink("tqdm", "set_description set_description_str set_postfix_str", shown_text),
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
     Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
@@ -175,7 +185,7 @@ SINKS = (
     Sink("tqdm", "update", keyword("values")),
     Sink("tracker", "update", mapping(0), receiver=r"summary$"),
     Sink("tracker", "append log extend", item_of_receiver),
-    Sink("visdom", "line", plotted_point),
+    Sink("visdom", "line", plotted_point, when=_is_plot),
     # Files, tables and figures.
     Sink("csv", "writerow writerows", first_text),
     Sink("json", "dump", dumped, receiver=r"json$"),

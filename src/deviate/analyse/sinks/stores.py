@@ -10,7 +10,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import is_counting
-from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup
+from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup, only_binding
 from deviate.analyse.source.syntax import called_name
 
 #: An attribute of a class, a global of a module, or a name of a function.
@@ -57,6 +57,8 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         return []
     for holder, key, value, scope in _keeping(unit):
         value = _last(value)
+        if _is_compared(value, scope):
+            continue
         param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
         if param is None or param.unit is not unit:
             continue
@@ -106,6 +108,21 @@ def _last(value: ast.expr) -> ast.expr:
     while isinstance(value, (ast.List, ast.Tuple)) and value.elts:
         value = value.elts[-1]
     return value
+
+
+def _is_compared(value: ast.expr, scope: Scope) -> bool:
+    """Whether a value counts what agrees, and is no value that callers give: ``(prediction == target).sum()``."""
+    while isinstance(value, ast.Call):
+        if isinstance(value.func, ast.Attribute) and not value.args:
+            value = value.func.value
+        elif len(value.args) == 1:
+            value = value.args[0]
+        else:
+            return False
+    binding = only_binding(value.id, scope) if isinstance(value, ast.Name) else None
+    if binding is not None and binding.kind == "assign" and not binding.path and binding.value is not None:
+        value = binding.value
+    return isinstance(value, ast.Compare)
 
 
 def _without_keys(holder: ast.expr, key: ast.expr | None) -> tuple[ast.expr, list[ast.expr]]:

@@ -258,3 +258,17 @@ def test_a_meter_that_receives_what_is_not_known_is_not_a_setting(tmp_path):
     """
     report = "errors.update(weighed(align(i)))\nprint(f'Error: {errors.avg:.3f}')"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"errors"}
+
+
+def test_what_a_logger_divides_by_a_count_that_is_one_is_reported_by_its_callers(tmp_path):
+    before = """
+from torch.utils.tensorboard import SummaryWriter
+class Notes:
+    def __init__(self):
+        self.writer = SummaryWriter()
+    def note(self, key, value, step, n=1):
+        self.writer.add_scalar(key, value / n, step)
+notes = Notes()
+"""
+    report = "total = (model(x) ** 2).mean()\nnotes.note('train/total', total, i)\nnotes.note('train/cost', loss, i)"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"total", "loss"}

@@ -326,11 +326,55 @@ def test_an_evaluation_that_an_option_leaves_out_reports_nothing(tmp_path):
     assert "fit:eval_loss" in logged["--do_eval"]
 
 
+WHEN = {
+    "never": ("eval_strategy='no'", "", False),
+    "by default": ("output_dir='out'", "", False),
+    "each epoch": ("evaluation_strategy='epoch'", "", True),
+    "unknown": ("eval_strategy=when", "", True),
+    "spread": ("**settings", "", True),
+    "afterwards": ("eval_strategy='no'", "trainer.evaluate()", True),
+}
+
+
+@pytest.mark.parametrize(("when", "after", "is_logged"), WHEN.values(), ids=WHEN.keys())
+def test_a_hugging_face_training_evaluates_where_its_arguments_say_when(tmp_path, when, after, is_logged):
+    text = f"""
+    from transformers import Trainer, TrainingArguments
+    options = TrainingArguments({when})
+    trainer = Trainer(model=model, args=options, train_dataset=a, eval_dataset=b)
+    trainer.train()
+    {after}
+    """
+    assert ("fit:eval_loss" in names(analyse(tmp_path, train=text))) is is_logged
+
+
+def test_a_command_says_when_a_hugging_face_training_evaluates(tmp_path):
+    text = """
+    from transformers import HfArgumentParser, Trainer, TrainingArguments
+    args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+    trainer = Trainer(model, args, eval_dataset=data)
+    trainer.train()
+    """
+    project = write(tmp_path, train=text)
+    logged = {
+        words: "fit:eval_loss" in names(analyse_project(project, Path("train.py"), (), words.split()))
+        for words in ("", "--eval_strategy no", "--evaluation_strategy=steps")
+    }
+    assert logged == {"": False, "--eval_strategy no": False, "--evaluation_strategy=steps": True}
+    assert "fit:eval_loss" in names(analyse(tmp_path, train=text))
+
+
 FITS = {
     "quiet": ("model.fit(x, y, verbose=0)", False),
     "shown": ("model.fit(x, y)", True),
     "taken": ("history = model.fit(x, y, verbose=0)", True),
     "called back": ("model.fit(x, y, verbose=0, callbacks=[log])", True),
+    "stopped early": ("model.fit(x, y, verbose=0, callbacks=[keras.callbacks.EarlyStopping(patience=2)])", False),
+    "stopped and logged": (
+        "stop = keras.callbacks.EarlyStopping()\nlog = keras.callbacks.CSVLogger('log')\n"
+        "model.fit(x, y, verbose=0, callbacks=[stop, log])",
+        True,
+    ),
 }
 
 

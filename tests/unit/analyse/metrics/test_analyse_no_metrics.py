@@ -136,3 +136,8 @@ def test_the_time_that_a_loss_takes_is_no_loss(tmp_path):
     report = "print(f'compute loss time: {time.time() - before:.3f}')"
     (metric,) = analyse(tmp_path, train=looped(report, "before = time.time()")).metrics
     assert (metric.kind, metric.direction) == ("speed", "lower")
+
+
+def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
+    report = "loss_weights = model.weighed(loss)\nprint('Loss: {} Weights: {}'.format(loss.item(), loss_weights))"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}

@@ -15,6 +15,15 @@ def test_a_point_that_is_plotted_with_visdom_is_a_value(tmp_path, point):
     assert names(analyse(tmp_path, train=looped(report, before))) == {"loss": "value"}
 
 
+def test_a_line_that_is_drawn_is_no_value(tmp_path):
+    report = """
+    top, left = (float(each) for each in model(x)[0, :2])
+    pen.line([(left, top), (left, top + 1)], fill='red')
+    print('loss', loss.item())
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, "from picture import pen")))) == {"loss"}
+
+
 def test_what_lightning_is_handed_back_to_log_is_reported(tmp_path):
     module = """
     import pytorch_lightning as pl

@@ -38,6 +38,10 @@ IDIOMS = {
         "from rich.progress import Progress\nbar = Progress()\ntask = bar.add_task('train')",
     ),
     "tqdm description": ("bar.set_description(f'loss {loss.item():.2f}')", "from tqdm import tqdm\nbar = tqdm(loader)"),
+    "tqdm description by keyword": (
+        "bar.set_description(desc='loss %.3f' % loss.item())",
+        "from tqdm import tqdm\nbar = tqdm(loader)",
+    ),
     "bar suffix": ("bar.suffix = 'loss {:.3f}'.format(loss.item())", "bar = object()"),
     "file": ("f.write(f'{epoch},{loss.item()}\\n')", "f = open('log.txt', 'w')"),
     "csv": ("w.writerow([epoch, loss.item()])", "import csv\nw = csv.writer(open('a.csv', 'w'))"),
@@ -45,6 +49,10 @@ IDIOMS = {
     "kept for a table": (
         "rows.append({'epoch': epoch, 'loss': loss.item()})\npd.DataFrame(rows).to_csv('x')",
         "import pandas as pd\nrows = []",
+    ),
+    "kept for columns": (
+        "losses.append(loss.item())\ntable = pd.DataFrame(data={'Loss': losses})\ntable.to_csv('x')",
+        "import pandas as pd\nlosses = []",
     ),
     "kept for a file": ("kept.append(loss.item())\nnp.savez('x', losses=kept)", "import numpy as np\nkept = []"),
     "kept for a figure": (

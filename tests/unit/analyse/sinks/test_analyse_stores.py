@@ -216,3 +216,21 @@ def test_what_a_function_makes_of_a_mapping_is_not_kept(tmp_path):
     """
     report = "made = gap(x)\nprint('penalty', made.item())"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"made"}
+
+
+@pytest.mark.parametrize("agreement", ["(guess == int(truth))", "agree.sum()", "int(guess == truth)"])
+def test_what_is_counted_as_right_is_no_metric_of_the_caller(tmp_path, agreement):
+    before = f"""
+class Tally:
+    def __init__(self):
+        self.rows = [dict(right=0, seen=0) for _ in range(3)]
+    def log(self, guess, truth):
+        agree = guess == truth
+        self.rows[truth]['right'] += {agreement}
+        self.rows[truth]['seen'] += 1
+    def rate(self, row):
+        return self.rows[row]['right'] / self.rows[row]['seen']
+tally = Tally()
+"""
+    report = "guess = model(x)\ntally.log(guess, y)\nprint('accuracy %.3f' % tally.rate(1), loss.item())"
+    assert "guess" not in names(analyse(tmp_path, train=looped(report, before)))
