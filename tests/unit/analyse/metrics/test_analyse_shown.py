@@ -147,3 +147,16 @@ def test_options_that_configargparse_adds_are_read(tmp_path):
     """
     found = analyse(tmp_path, train=train)
     assert [metric.name for metric in found.metrics if metric.selected] == ["loss"]
+
+
+def test_a_time_that_a_function_writes_of_its_start_in_parts_is_one_metric(tmp_path):
+    before = """
+    def since(begun):
+        seconds = int(time.time() - begun)
+        minutes, seconds = divmod(seconds, 60)
+        return "{}m{:02}s".format(minutes, seconds)
+    begun = time.time()
+    """
+    (loss, spent) = analyse(tmp_path, train=looped("print(f'loss {loss:.3f} spent {since(begun)}')", before)).metrics
+    assert (loss.variable, spent.variable, spent.kind, spent.capture.how) == ("loss", "since()", "speed", "value")
+    assert (spent.function, spent.selected) == ("<module>", True)
