@@ -225,7 +225,8 @@ class Program:
         """Find the calls that reach a function, by name first and by data flow where it can tell."""
         if unit in self._callers:
             return self._callers[unit]
-        names = {unit.name} | self.aliases.get(unit.name, set()) | self._passed_as.get(unit, set())
+        # What is called without a name may be taken from a table: ``MAKERS[kind](model)``.
+        names = {unit.name, ""} | self.aliases.get(unit.name, set()) | self._passed_as.get(unit, set())
         if unit.owner is not None and unit.name == "__init__":
             for cls in self.family(flow, unit.owner):
                 names |= {cls.name} | self.aliases.get(cls.name, set())

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from analysed_projects import HEAD, STEP, analyse, names, write
+from analysed_projects import HEAD, STEP, analyse, looped, names, write
 
 from deviate.analyse.project import analyse_project
 from deviate.analyse.settings.documented import documented_arguments
@@ -301,3 +301,23 @@ def test_a_table_that_a_class_holds_gives_the_entry_that_settings_name(tmp_path)
     """
     findings = analyse(tmp_path, train=train, kinds=kinds)
     assert (findings.main_loop.variable, set(names(findings))) == ("passed", {"loss"})
+
+
+def test_what_is_given_to_a_class_that_is_taken_out_of_a_table_is_known_in_it(tmp_path):
+    before = """
+    class Judge:
+        def judged(self):
+            return (model(torch.ones(4, 2)) > 0).float().mean().item()
+    class Shown:
+        def __init__(self, judge=None):
+            self.judge = judge
+        def show(self):
+            share = self.judge.judged()
+            print("share", share)
+    class Hidden(Shown):
+        def show(self):
+            pass
+    kinds = {"shown": Shown, "hidden": Hidden}
+    shower = kinds["shown"](Judge())
+    """
+    assert "share" in names(analyse(tmp_path, train=looped("shower.show()", before)))
