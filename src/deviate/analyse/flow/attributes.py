@@ -59,7 +59,8 @@ def _of_ref(flow: Evaluator, ref: Ref, name: str) -> Value | None:
     if isinstance(ref, External):
         if name in _NUMBERS and not ref.made:
             return of(From.CONSTANT)
-        return Value(refs=(External(f"{ref.dotted}.{name}"),)) if not ref.made else None
+        below = flow.program.imports.below(ref.dotted, name)
+        return Value(refs=(below or External(f"{ref.dotted}.{name}"),)) if not ref.made else None
     if isinstance(ref, Instance):
         return instance_attribute(flow, ref, name)
     if isinstance(ref, ClassScope):

@@ -45,13 +45,22 @@ class CallsByName:
         #: Reach nothing that is known.
         self.open: list[CallSite] = []
         self._waiting = list(sites)
+        #: Calls whose targets are being evaluated: that may ask for the callers of a function again.
+        self._asked = 0
+
+    @property
+    def is_sorted_out(self) -> bool:
+        """Whether no call is left to look at, nor being looked at."""
+        return not self._waiting and not self._asked
 
     def sort_out(self, targets: Callable[[CallSite], list[Unit] | None]) -> None:
         """Look at the calls not looked at yet; again later at those whose targets are not known yet (None)."""
         later: list[CallSite] = []
         while self._waiting:
             site = self._waiting.pop()
+            self._asked += 1
             units = targets(site)
+            self._asked -= 1
             if units is None:
                 later.append(site)
             elif not units:
@@ -216,12 +225,14 @@ class Program:
         """Find the calls that reach a function, by name first and by data flow where it can tell."""
         if unit in self._callers:
             return self._callers[unit]
-        names = {unit.name} | self.aliases.get(unit.name, set()) | self._passed_as.get(unit, set())
+        # What is called without a name may be taken from a table: ``MAKERS[kind](model)``.
+        names = {unit.name, ""} | self.aliases.get(unit.name, set()) | self._passed_as.get(unit, set())
         if unit.owner is not None and unit.name == "__init__":
             for cls in self.family(flow, unit.owner):
                 names |= {cls.name} | self.aliases.get(cls.name, set())
         sites = [site for name in sorted(names) for site in self._calling(flow, name, unit)]
-        self._callers[unit] = sites
+        if all(self._named[name].is_sorted_out for name in names):
+            self._callers[unit] = sites
         return sites
 
     def find_passed(self, flow: Valuation) -> None:

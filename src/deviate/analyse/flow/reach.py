@@ -239,7 +239,8 @@ class _Reach:
                     return self._imported_module(base.unit.bindings[node.attr])
                 module = self.program.resolve_dotted(name_below(base.dotted, node.attr), base)
                 return module if isinstance(module, ModuleIndex) else None
-            return base
+            below = self.program.imports.below(dotted_text(node.value), node.attr) if base is not None else None
+            return below or base
         taken = self._taken_by_name(node, scope) if self.program.is_decided else None
         if taken is not None:
             return taken

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.index import Binding, Nesting, Scope, bindings_of, only_binding
+from deviate.analyse.source.index import Binding, ClassScope, Nesting, Scope, bindings_of, only_binding
 from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import called_name, dotted_text
 
@@ -27,7 +27,7 @@ class Tables:
         self.parents = Parents()
         #: Entries by the bindings of the table's name, which are one list for all who read it.
         self._entries: dict[int, _Entries] = {}
-        #: Names of tables; those of a file, which other files can read, with the table.
+        #: Names of tables; those of a file or a class, which other code can read, with the table.
         self._names: set[str] = set()
         self._shared: dict[str, list[int]] = {}
         self._find()
@@ -95,13 +95,13 @@ class Tables:
 
     def _find(self) -> None:
         for module in self.program.modules:
-            for unit in module.units:
-                for name, bindings in unit.bindings.items():
+            for scope in (*module.units, *module.classes):
+                for name, bindings in scope.bindings.items():
                     entries = _entries_of(bindings)
                     if entries:
                         self._entries[id(bindings)] = entries
                         self._names |= {name} | self.program.aliases.get(name, set())
-                        if unit is module.unit:
+                        if scope is module.unit or isinstance(scope, ClassScope):
                             self._shared.setdefault(name, []).append(id(bindings))
 
     def _readings(self) -> Iterator[tuple[int, str | None]]:

@@ -161,6 +161,8 @@ def _is_traced(reported: ReportedValue) -> bool:
     while unit is not None:
         for decorator in unit.decorators:
             exprs = [decorator.func, *decorator.args] if isinstance(decorator, ast.Call) else [decorator]
+            if isinstance(decorator, ast.Call) and called_name(decorator) == "wraps":
+                continue  # names what is wrapped, which may be called ``function``
             if any(_TRACED.search(dotted_text(expr)) for expr in exprs):
                 return True
         unit = unit.parent.unit if unit.parent is not None else None

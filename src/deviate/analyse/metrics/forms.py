@@ -44,9 +44,17 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
     value = flow.resolved(reported.expr, reported.scope)
+    if value.plain() >= {From.TEXT, From.DURATION} and not value.has(From.LIVE) and _is_written_by(flow, reported):
+        return True
     if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
+
+
+def _is_written_by(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a function of the project writes a value as text: ``elapsed(start)``, which the runtime reads."""
+    func = reported.expr.func if isinstance(reported.expr, ast.Call) else None
+    return func is not None and any(isinstance(ref, Unit) for ref in flow.value(func, reported.scope).refs)
 
 
 def is_best(reported: ReportedValue) -> bool:

@@ -73,6 +73,7 @@ _NUMBER_FORMAT = re.compile(r"(mixed|half|full|single|float|numerical)[ _-]?prec
 #: Mean average precision: in lower case it may be any map.
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
+_EACH = re.compile(r"^per[_ ](epoch|batch|step|iter(ation)?|episode)[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: A loss that is called after what it is made of: ``loss_dice``.
 _LOSS_OF = re.compile(r"(?<![a-z0-9])loss_(?!acc|coef|ratio|std|time|var|weight)[a-z0-9]+$")
@@ -179,7 +180,7 @@ def without_unit(text: str) -> str:
 
 def is_counting(text: str) -> bool:
     """Whether a name counts something and names no metric."""
-    words = words_of(without_unit(text))
+    words = words_of(without_unit(_EACH.sub("", text)))
     # ``nt``, ``nb``: a number of targets, of batches.
     is_number_of = len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])) and words[-1] not in _MEANINGS
     counts = any(word in _COUNTING for word in words) or is_number_of

@@ -238,7 +238,7 @@ class Constants:
         """Return what all calls of a function pass for a parameter, where it is only ever called by its name."""
         if self.settings is not None and is_command(unit):
             return self.settings.value((name,))
-        if unit.decorators or name in (unit.vararg, unit.kwarg) or name == "self":
+        if any(map(_changes_call, unit.decorators)) or name in (unit.vararg, unit.kwarg) or name == "self":
             return None
         called = name_called(unit)
         calls = self._calls_of(called) if called else []
@@ -262,3 +262,8 @@ class Constants:
                 for node, _, _ in unit.loads:
                     self._mentions[node.id if isinstance(node, ast.Name) else node.attr] += 1
         return self._calls.get(name, [])
+
+
+def _changes_call(decorator: ast.expr) -> bool:
+    """Whether a decorator may call a function with other arguments than it is given."""
+    return not (isinstance(decorator, ast.Name) and decorator.id == "staticmethod")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cached_property
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
@@ -111,6 +112,16 @@ class Imports:
             path = self.search.locate(dotted, (self.root / importer.file).parent)
             self._located[key] = self.load(path) if path is not None else None
         return self._located[key]
+
+    def below(self, folder: str, name: str) -> ModuleIndex | None:
+        """Find a module in a folder of the project that is imported without being a module: no ``__init__.py``."""
+        return self._located.get((f"{folder}.{name}", "")) if folder in self._namespaces else None
+
+    @cached_property
+    def _namespaces(self) -> set[str]:
+        """Dotted names that modules of the project were imported from below."""
+        found = [dotted for (dotted, folder), module in self._located.items() if module is not None and not folder]
+        return {dotted[:at] for dotted in found for at, letter in enumerate(dotted) if letter == "."}
 
     def _follow(self, module: ModuleIndex, path: Path) -> None:
         self._follow_path_edits(module, path)

@@ -10,7 +10,8 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_mapping, makes_mapping
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.records import given_fields
-from deviate.analyse.flow.values import From, Instance
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
+from deviate.analyse.naming.words import is_clock_part
 from deviate.analyse.source.index import Binding, Scope, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
 from deviate.analyse.texts.building import (
@@ -322,7 +323,16 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
         parts, lambda value: ReportedValue(expr, scope, mapping=True) if is_whole_mapping(value, unit) else value
     )
     values = [part for part in parts if isinstance(part, ReportedValue)]
+    if sum(is_clock_part(dotted_text(value.expr)) for value in values) > 1 and _spans(flow, expr, scope):
+        return [ReportedValue(expr, scope)]  # one time, of which each value is a part
     if values and not any(is_of_caller(flow, value, unit) for value in values):
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
     return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
+
+
+def _spans(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a function is given moments alone and gives the time since: ``elapsed(start)``."""
+    args = [flow.resolved(arg, scope) for arg in (*call.args, *(key.value for key in call.keywords))]
+    are_moments = bool(args) and all(arg.has(From.CLOCK) and not arg.has(*METRIC_ORIGINS) for arg in args)
+    return are_moments and flow.resolved(call, scope).has(From.DURATION)

@@ -184,3 +184,16 @@ def test_modules_found_through_path_edits_and_relative_imports(tmp_path):
         pkg__deep="x = 1\n",
     )
     assert set(findings.files) >= {"tools/train.py", "pkg/sub.py", "pkg/deep.py"}
+
+
+def test_modules_below_a_folder_that_is_no_package_are_the_projects_own(tmp_path):
+    scores = """
+    def show(right, loud=False):
+        share = float(right) / 4
+        if loud:
+            print('Hits = {:.3f}'.format(share))
+        return share
+    """
+    train = looped("rank = kit.deep.scores.show((model(x) > y).sum().item(), loud=True)", "import kit.deep.scores")
+    (metric,) = (one for one in analyse(tmp_path, train=train, kit__deep__scores=scores).metrics if one.selected)
+    assert (metric.file, metric.name) == ("kit/deep/scores.py", "Hits")

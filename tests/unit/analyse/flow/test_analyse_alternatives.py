@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from analysed_projects import HEAD, STEP, write
+from analysed_projects import HEAD, STEP, analyse, looped, names, write
 
 from deviate.analyse.project import analyse_project
 from deviate.analyse.settings.documented import documented_arguments
@@ -262,3 +262,62 @@ def test_a_given_choice_beats_the_projects_name(tmp_path):
     project.mkdir()
     (project / "README.md").write_text("    python train.py --kind small\n")
     assert reported(project, CHOICES) == {"small loss"}
+
+
+def test_a_table_that_a_class_holds_gives_the_entry_that_settings_name(tmp_path):
+    kinds = """
+    import torch
+    class Plain:
+        def fit(self, passes):
+            model = torch.nn.Linear(2, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for passed in range(passes):
+                loss = model(torch.randn(4, 2)).mean()
+                loss.backward()
+                optimizer.step()
+                print(f"loss {loss.item():.3f}")
+    class Careful(Plain):
+        def fit(self, passes):
+            model = torch.nn.Linear(2, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(passes):
+                penalty = model(torch.randn(4, 2)).mean()
+                penalty.backward()
+                optimizer.step()
+                print(f"penalty {penalty.item():.3f}")
+    class Makers:
+        table = {"plain": Plain, "careful": Careful}
+        @staticmethod
+        def make(name):
+            return Makers.table[name]()
+    """
+    train = """
+    import argparse
+    from kinds import Makers
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kind", default="plain")
+    args = parser.parse_args()
+    Makers.make(args.kind).fit(3)
+    """
+    findings = analyse(tmp_path, train=train, kinds=kinds)
+    assert (findings.main_loop.variable, set(names(findings))) == ("passed", {"loss"})
+
+
+def test_what_is_given_to_a_class_that_is_taken_out_of_a_table_is_known_in_it(tmp_path):
+    before = """
+    class Judge:
+        def judged(self):
+            return (model(torch.ones(4, 2)) > 0).float().mean().item()
+    class Shown:
+        def __init__(self, judge=None):
+            self.judge = judge
+        def show(self):
+            share = self.judge.judged()
+            print("share", share)
+    class Hidden(Shown):
+        def show(self):
+            pass
+    kinds = {"shown": Shown, "hidden": Hidden}
+    shower = kinds["shown"](Judge())
+    """
+    assert "share" in names(analyse(tmp_path, train=looped("shower.show()", before)))

@@ -147,3 +147,39 @@ def test_options_that_configargparse_adds_are_read(tmp_path):
     """
     found = analyse(tmp_path, train=train)
     assert [metric.name for metric in found.metrics if metric.selected] == ["loss"]
+
+
+def test_a_time_that_a_function_writes_of_its_start_in_parts_is_one_metric(tmp_path):
+    before = """
+    def since(begun):
+        seconds = int(time.time() - begun)
+        minutes, seconds = divmod(seconds, 60)
+        return "{}m{:02}s".format(minutes, seconds)
+    begun = time.time()
+    """
+    (loss, spent) = analyse(tmp_path, train=looped("print(f'loss {loss:.3f} spent {since(begun)}')", before)).metrics
+    assert (loss.variable, spent.variable, spent.kind, spent.capture.how) == ("loss", "since()", "speed", "value")
+    assert (spent.function, spent.selected) == ("<module>", True)
+
+
+def test_a_decorator_that_takes_a_function_by_that_name_reports_its_time(tmp_path):
+    before = """
+    import functools
+    def timed(function):
+        @functools.wraps(function)
+        def wrapper(*args):
+            begun = time.time()
+            result = function(*args)
+            print(f"took {time.time() - begun:.2f} s")
+            return result
+        return wrapper
+    @timed
+    def shown(value):
+        return value
+    """
+    assert names(analyse(tmp_path, train=looped("shown(loss)", before))) == {"begun": "value"}
+
+
+def test_what_is_given_for_each_epoch_counts_nothing(tmp_path):
+    report = "per_epoch_val_mr = read()['mr']\nprint('Val_mr: %0.5f' % float(per_epoch_val_mr))"
+    assert "per_epoch_val_mr" in names(analyse(tmp_path, train=looped(report, "from unknown import read")))

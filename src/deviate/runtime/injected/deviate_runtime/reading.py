@@ -1,5 +1,11 @@
 """Read a number off a value, as the author's formatting would."""
 
+import re
+
+#: A time that is written with its units, or like one of a day, and the seconds of each part.
+SPENT = re.compile(r"(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m ?)?(\d+(?:\.\d+)?)s$|(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)$")
+SECONDS = (86400, 3600, 60, 1, 3600, 60, 1)
+
 
 class NotANumberError(Exception):
     """The value is no number; the message describes it."""
@@ -78,7 +84,7 @@ def read_plain(element):
 
 
 def read_text(text):
-    """Return the number that `text` consists of, a percent sign after it aside."""
+    """Return the number that `text` consists of, a percent sign after it aside; of a time spent, the seconds."""
     if isinstance(text, bytes):
         text = text.decode("ascii", "replace")
     if len(text) > 64:
@@ -89,7 +95,10 @@ def read_text(text):
     try:
         return float(text)
     except ValueError:
-        raise NotANumberError("it is the text %r" % text) from None
+        spent = SPENT.match(text)
+        if spent is None:
+            raise NotANumberError("it is the text %r" % text) from None
+        return sum(float(part) * seconds for part, seconds in zip(spent.groups(), SECONDS) if part)  # noqa: B905
 
 
 def read_attributes(value, path):
