@@ -159,6 +159,8 @@ def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Bi
     """Bindings of a name, or of one item of it, without the zero that it starts from."""
     name, key = (node, None) if isinstance(node, ast.Name) else (node.value, node.slice)
     bindings = bindings_of(name.id, scope) if isinstance(name, ast.Name) else []
+    if isinstance(key, ast.Name):  # ``sums[i] += loss.item()``
+        return [binding for binding in bindings if isinstance(binding.statement, ast.AugAssign) and not binding.path]
     if key is not None:
         text = key.value if isinstance(key, ast.Constant) else None
         return [binding for binding in bindings if binding.kind == "key" and binding.key == text]

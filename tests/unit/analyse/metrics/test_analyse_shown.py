@@ -183,3 +183,8 @@ def test_a_decorator_that_takes_a_function_by_that_name_reports_its_time(tmp_pat
 def test_what_is_given_for_each_epoch_counts_nothing(tmp_path):
     report = "per_epoch_val_mr = read()['mr']\nprint('Val_mr: %0.5f' % float(per_epoch_val_mr))"
     assert "per_epoch_val_mr" in names(analyse(tmp_path, train=looped(report, "from unknown import read")))
+
+
+def test_an_item_that_numbers_are_added_to_is_a_number(tmp_path):
+    report = "zz = [0, 0]\nfor k in range(2):\n    zz[k] += (model(x) - y).abs().mean().item()\n    print(zz[k])"
+    assert "zz[k]" in names(analyse(tmp_path, train=looped(report)))
