@@ -201,8 +201,8 @@ def _never_evaluates(flow: Evaluator, made: ast.Call, site: CallSite) -> bool:
     refs = flow.value(call.func, site.scope).refs if isinstance(call, ast.Call) else ()
     if not isinstance(call, ast.Call) or not any(map(_is_arguments, refs)):
         asked = (ast.copy_location(ast.Attribute(arguments, name, ast.Load()), arguments) for name in _HF_ASKED)
-        known = [constants.value(each, site.scope) for each in asked]
-        return all(each is not None and each.value in _HF_NEVER for each in known)
+        answers = [constants.value(each, site.scope) for each in asked]
+        return all(each is not None and each.value in _HF_NEVER for each in answers)
     when = [key.value for key in call.keywords if key.arg in _HF_WHEN]
     known = constants.value(when[0], site.scope) if when else Known(None)
     is_whole = bool(call.keywords) and all(key.arg is not None for key in call.keywords)
