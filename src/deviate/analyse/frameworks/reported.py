@@ -21,6 +21,7 @@ _HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_sampl
 _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
 #: Arguments of a Hugging Face training that say when it evaluates.
 _HF_WHEN = ("eval_strategy", "evaluation_strategy", "evaluate_during_training")
+#: Options of a command that ask for an evaluation, and what leaves it out.
 _HF_ASKED = ("eval_strategy", "do_eval")
 _HF_NEVER = (None, False, "no")
 #: Most certain; the rest is bookkeeping of the same run.
