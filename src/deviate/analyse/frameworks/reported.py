@@ -21,6 +21,7 @@ _HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_sampl
 _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
 #: Arguments of a Hugging Face training that say when it evaluates.
 _HF_WHEN = ("eval_strategy", "evaluation_strategy", "evaluate_during_training")
+#: Options of a command that ask for an evaluation, and what leaves it out.
 _HF_ASKED = ("eval_strategy", "do_eval")
 _HF_NEVER = (None, False, "no")
 #: Most certain; the rest is bookkeeping of the same run.
@@ -201,8 +202,8 @@ def _never_evaluates(flow: Evaluator, made: ast.Call, site: CallSite) -> bool:
     refs = flow.value(call.func, site.scope).refs if isinstance(call, ast.Call) else ()
     if not isinstance(call, ast.Call) or not any(map(_is_arguments, refs)):
         asked = (ast.copy_location(ast.Attribute(arguments, name, ast.Load()), arguments) for name in _HF_ASKED)
-        known = [constants.value(each, site.scope) for each in asked]
-        return all(each is not None and each.value in _HF_NEVER for each in known)
+        answers = [constants.value(each, site.scope) for each in asked]
+        return all(each is not None and each.value in _HF_NEVER for each in answers)
     when = [key.value for key in call.keywords if key.arg in _HF_WHEN]
     known = constants.value(when[0], site.scope) if when else Known(None)
     is_whole = bool(call.keywords) and all(key.arg is not None for key in call.keywords)

@@ -232,3 +232,25 @@ def test_values_of_texts_that_begin_with_other_parts_of_the_data_are_apart(tmp_p
     """
     metrics = analyse(tmp_path, train=looped(report)).metrics
     assert sorted(metric.name for metric in metrics) == ["train gap", "val gap"]
+
+
+def test_an_item_of_a_global_mapping_is_one_metric_whichever_function_sets_it(tmp_path):
+    train = """
+    import torch
+    model = torch.nn.Linear(2, 1)
+    kept = {}
+    def train():
+        total = 0.0
+        for x, y in loader:
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            total += loss.item()
+        kept['cost'] = total / len(loader)
+    for epoch in range(2):
+        train()
+        if epoch == 0:
+            print(kept)
+        print('epoch %d cost %.3f' % (epoch, kept['cost']))
+    """
+    (metric,) = analyse(tmp_path, train=train).metrics
+    assert metric.name == "cost"
