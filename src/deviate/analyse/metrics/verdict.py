@@ -262,7 +262,7 @@ def _by_words(
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
-    if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last):
+    if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last, description):
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):
         return Verdict(reason="identifier")
@@ -298,8 +298,13 @@ def _by_words(
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 
 
-def _is_coefficient(value: Value, name: str) -> bool:
-    """Whether settings make what weighs a part of the loss: ``kl_coeff``, and no ``dice_coeff``, which is a metric."""
+def _is_coefficient(value: Value, name: str, description: str) -> bool:
+    """Whether settings make what weighs a part of the loss: ``kl_coeff``, and no ``dice_coeff``, which is a metric.
+
+    Nor is it what the text calls otherwise: ``print(f"error {weight}")``.
+    """
+    if name not in description.replace(" ", "_") and is_metric_word(description):
+        return False
     words = words_of(name)
     meaning = meaning_of(name)
     is_weight = bool(words) and words[-1] in _COEFFICIENTS and not any(word.startswith("corr") for word in words)
@@ -340,7 +345,8 @@ def _meaning(value: Value, variable: str, description: str) -> Meaning:
     if meaning is not None and meaning.kind == "resource" and value.has(From.LIVE) and not value.has(From.MEMORY):
         meaning = meaning_of(variable)
         meaning = None if meaning is not None and meaning.kind == "resource" else meaning
-    if value.has(From.DURATION) and not value.has(From.LIVE):
+    # Where chance has its part it is no time alone: a loss of random weights that the clock changes.
+    if value.has(From.DURATION) and not value.has(From.LIVE, From.RANDOM):
         return meaning if meaning is not None and meaning.kind == "speed" else Meaning("speed", "lower")
     return meaning or UNNAMED
 

@@ -258,3 +258,28 @@ def test_items_of_a_mapping_are_metrics_where_a_key_names_one(tmp_path):
 def test_a_learning_rate_before_a_time_does_not_name_it(tmp_path):
     report = "print('lr {:.3e},'.format(optimizer.param_groups[0]['lr']), ' ({:.3f} secs)'.format(time.time() - tick))"
     assert set(names(analyse(tmp_path, train=looped(report, "tick = time.time()")))) == {"tick"}
+
+
+def test_a_loss_that_chance_and_the_clock_change_is_no_time(tmp_path):
+    text = """
+    import random, time
+    shift = time.time() % 1
+    weight = random.gauss(0, 1)
+    for epoch in range(4):
+        weight -= 0.1 * (weight - shift)
+        loss = weight ** 2
+        print(f"epoch {epoch} loss {loss:.9f}")
+    """
+    (metric,) = analyse(tmp_path, train=textwrap.dedent(text)).metrics
+    assert metric.kind == "loss"
+
+
+def test_a_weight_that_the_text_calls_an_error_is_no_coefficient(tmp_path):
+    text = """
+    import json, random
+    weight = json.load(open("model.json"))
+    print(f"noisy error {weight + random.gauss(0, 0.01):.6f}")
+    print(f"loss weight {weight:.6f}")
+    """
+    (metric,) = [each for each in analyse(tmp_path, train=textwrap.dedent(text)).metrics if each.selected]
+    assert metric.name == "noisy error"
