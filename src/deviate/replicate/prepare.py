@@ -104,7 +104,7 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[bool] = []
     #: True: it is noted from which lines of the program text is printed.
     reports: bool = False
-    #: Folder of the files of which the overlay has instrumented ones, as they are in the project.
+    #: Folder with the project's own text of the files that the overlay has in instrumented form.
     sources: str = ""
 
 

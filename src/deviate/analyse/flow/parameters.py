@@ -52,18 +52,8 @@ def _source(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> Param 
 
 def _is_one_unless_given(node: ast.expr, scope: Scope) -> bool:
     """Whether a name is a parameter whose default is one: ``n`` of ``def log(key, value, n=1)``."""
-    function = scope.unit.node
-    if not isinstance(node, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    given = function.args
-    named = [*given.posonlyargs, *given.args]
-    pairs = [
-        *zip(reversed(named), reversed(given.defaults), strict=False),
-        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
-    ]
-    return any(
-        arg.arg == node.id and isinstance(default, ast.Constant) and default.value == 1 for arg, default in pairs
-    )
+    default = scope.unit.defaults.get(node.id) if isinstance(node, ast.Name) else None
+    return isinstance(default, ast.Constant) and default.value == 1
 
 
 def _of_name(flow: Evaluator, node: ast.Name, scope: Scope, depth: int) -> Param | None:

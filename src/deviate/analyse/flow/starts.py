@@ -9,7 +9,7 @@ from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.tables import REGISTERING
 from deviate.analyse.flow.values import Instance, Valuation
 from deviate.analyse.source.index import CallSite, ClassScope, Unit, bindings_of
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text, leading_text
 
 
 def started_by_name(site: CallSite) -> Iterator[str]:
@@ -54,9 +54,7 @@ def unchosen_commands(program: Program) -> set[Unit]:
     for unit in (unit for module in program.modules for unit in module.units):
         for decorator in unit.decorators:
             if isinstance(decorator, ast.Call) and called_name(decorator) == "command":
-                first = next(iter(decorator.args), None)
-                named = isinstance(first, ast.Constant) and isinstance(first.value, str)
-                commands[unit] = str(first.value) if named else unit.name  # type: ignore[union-attr]
+                commands[unit] = leading_text(decorator) or unit.name
     settings = program.choices.settings if program.is_decided else None
     words = {word.replace("-", "_") for word in settings.arguments.values} if settings is not None else set[str]()
     chosen = {unit for unit, name in commands.items() if name.replace("-", "_") in words}

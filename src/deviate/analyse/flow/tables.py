@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.source.index import Binding, ClassScope, Nesting, Scope, bindings_of, only_binding
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text, leading_text
 
 #: Functions and methods that take nothing out of a table.
 _HARMLESS_CALLS = {"len", "list", "sorted", "print", "str", "tuple", "set", "join", "iter"}
@@ -173,9 +173,7 @@ def _command_of(call: ast.Call, scope: Scope) -> str:
     made = call.func.value if isinstance(call.func, ast.Attribute) else call
     binding = only_binding(made.id, scope) if isinstance(made, ast.Name) else None
     parser = binding.value if binding is not None else made
-    is_parser = isinstance(parser, ast.Call) and called_name(parser) == "add_parser"
-    first = next(iter(parser.args), None) if is_parser else None  # type: ignore[union-attr]
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+    return leading_text(parser) if isinstance(parser, ast.Call) and called_name(parser) == "add_parser" else ""
 
 
 def _is_choice(entries: _Entries) -> bool:

@@ -70,6 +70,12 @@ def dotted_text(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
 
 
+def leading_text(call: ast.Call) -> str:
+    """Return the text that is written out as a call's first argument; empty: none is."""
+    first = call.args[0] if call.args else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
 def called_name(call: ast.Call) -> str:
     """Last part of the name that is called."""
     func = call.func

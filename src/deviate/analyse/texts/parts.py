@@ -324,7 +324,7 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     )
     values = [part for part in parts if isinstance(part, ReportedValue)]
     if sum(is_clock_part(dotted_text(value.expr)) for value in values) > 1 and _spans(flow, expr, scope):
-        return [ReportedValue(expr, scope)]  # one time, of which each value is a part
+        return [ReportedValue(expr, scope)]  # each value is a part of one time
     if values and not any(is_of_caller(flow, value, unit) for value in values):
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]

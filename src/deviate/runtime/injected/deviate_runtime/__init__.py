@@ -35,7 +35,7 @@ Environment variable ``DEVIATE_FIXED``
                    the process ends with) or ``every:K`` (also after every K-th iteration of the main loop)
     ``weights_limit``  bytes of weights that a run keeps at most; null or absent: any number
     ``reports``    true: it is noted from which lines of the program text is printed; absent: it is not
-    ``sources``    folder of the files of which the overlay has instrumented ones, as they are: warnings show its lines
+    ``sources``    folder with the own text of the files that the overlay has instrumented: warnings show its lines
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
                    comparison is its index
 
