@@ -1,4 +1,4 @@
-"""Measure what it costs to make many runs: by Deviate, by Deviate with ``--warm``, by a shell loop and by ``xargs -P``.
+"""Measure what it costs to make many runs: by Deviate, warm too, by a shell loop, by ``xargs`` and by GNU parallel.
 
     python benchmarks/throughput/run.py                        16 runs, 2 at a time, 3 repeats: a table, a JSON object
     python benchmarks/throughput/run.py --runs 4 --repeats 1   a short look
@@ -8,7 +8,7 @@
 The training is a small network of torch on the CPU, with one thread. In each repeat every way makes all runs once, in
 an order that is drawn anew, and differences are taken within a repeat. Wall time says something only on a machine that
 is idle otherwise: the load is printed. CPU time is that of all processes, those that Deviate needs itself included.
-Both ways of Deviate must record the same values, or the benchmark fails.
+Both ways of Deviate must record the same values, or the benchmark fails. GNU parallel is left out where it is missing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import os
 import random
 import resource
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -127,12 +128,16 @@ def one_round(project: Path, options: argparse.Namespace, rng: random.Random) ->
     words += ["--vary", "control"]
     steps = str(options.steps)
     train = ["--", sys.executable, "train.py", steps]
+    bare = f"{python} train.py {steps} > /dev/null"
     ways = {
-        "loop": ["sh", "-c", f"for i in $(seq {number}); do {python} train.py {steps} > /dev/null; done"],
-        "xargs": ["sh", "-c", f"seq {number} | xargs -P {options.jobs} -I _ {python} train.py {steps} > /dev/null"],
+        "loop": ["sh", "-c", f"for i in $(seq {number}); do {bare}; done"],
+        "xargs": ["sh", "-c", f"seq {number} | xargs -P {options.jobs} -I _ {bare}"],
+        "parallel": ["sh", "-c", f"seq {number} | parallel --will-cite -j {options.jobs} -N0 {shlex.quote(bare)}"],
         "deviate": [*words, "--name", f"cold-{name}", *train],
         "warm": [*words, "--warm", "--name", f"warm-{name}", *train],
     }
+    if shutil.which("parallel") is None:
+        del ways["parallel"]
     order = list(ways)
     rng.shuffle(order)
     measured = {way: measure(way, ways[way], project) for way in order}
