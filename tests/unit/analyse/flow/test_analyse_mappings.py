@@ -107,6 +107,7 @@ def test_an_item_that_no_written_key_gives_is_no_constant(tmp_path):
     before = """
     rows = [{'at': 5}, {'at': 10}]
     def rate(rows):
+        rows = copy.deepcopy(rows)
         for row in rows:
             row['value'] = judge(model, row['at'])
         return [row['value'] for row in rows]
