@@ -182,7 +182,8 @@ def _weights(
     if own is None:
         return {unit for unit in program.reached if unit.owner is not None}, None
     unit, loop = own
-    return {unit} | graph.inside(unit, loop.node), Phases(program, graph, unit, loop, loops.training_loops())
+    phases = Phases(program, graph, unit, loop, loops.training_loops(), loops.repeating)
+    return {unit} | graph.inside(unit, loop.node), phases
 
 
 def _phases_of_draws(

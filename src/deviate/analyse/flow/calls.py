@@ -77,6 +77,8 @@ def _is_stored_callable(flow: Evaluator, func: ast.Attribute, scope: Scope) -> b
 def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: list[Value]) -> Value | None:
     dotted = next((ref.dotted for ref in func.refs if isinstance(ref, External) and not ref.made), "")
     name = dotted.rpartition(".")[2]
+    if dotted and any(key.arg == "requires_grad" and _is_true(key.value) for key in node.keywords):
+        return Value(frozenset({From.WEIGHTS}), refs=(External(dotted, made=True),))
     if dotted == "builtins.enumerate" and args:
         element = element_of(flow.resolve(args[0]))
         return Value(args[0].origins, element=Value(element.origins, items=(of(From.COUNT), element)))
@@ -105,6 +107,10 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
     if dotted == "builtins.map" and len(args) > 1:
         return Value(mixed(args[1:]).origins, element=mixed(args[1:]))
     return None
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _scanned(flow: Evaluator, args: list[Value]) -> Value:

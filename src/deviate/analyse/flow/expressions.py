@@ -96,6 +96,8 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
             return of(From.SCHEDULE)
         if key in base.keys and not _is_only_its_own(base.keys[key]):
             return base.keys[key]
+        if base.keys and not base.refs and base.plain() <= {From.CONSTANT, From.TEXT}:
+            return of(From.UNKNOWN)  # put there by what is not seen: nothing that is written out is it
     if isinstance(key, int) and base.items is not None and -len(base.items) <= key < len(base.items):
         return join([base.items[key], *_set_later(flow, node.value, key, scope)])
     if isinstance(node.slice, ast.Slice):

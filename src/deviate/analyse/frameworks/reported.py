@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
@@ -29,6 +29,8 @@ _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
 #: Libraries whose models are fitted as well, and report nothing as Keras does.
 _OTHERS = {"catboost", "lightgbm", "lightning", "pytorch_lightning", "sklearn", "xgboost"}
+#: Callbacks of Keras that watch a value by its name.
+_MONITORS = ("EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau")
 #: Callbacks of Keras that show no loss and no metric.
 _SILENT = {"BackupAndRestore", "EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau", "TerminateOnNaN"}
 
@@ -52,12 +54,26 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if not compiled or _is_silent(flow, site):
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
-    names = ["loss", *dict.fromkeys([*(name for call in compiled for name in _compiled_names(flow, call)), *added])]
+    own = dict.fromkeys(name for call in compiled for name in _compiled_names(flow, call))
+    names = ["loss", *dict.fromkeys([*_as_monitored(flow.program, own), *added])]
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
         names.extend([f"val_{name}" for name in names])
     for name in names:
         yield _metric(site, name, "keras", 0.95)
+
+
+def _as_monitored(program: Program, names: Iterable[str]) -> list[str]:
+    """Return the names of metrics; an accuracy is ``acc`` where a callback watches it so, as the first Keras said."""
+    sites = (site for callback in _MONITORS for site in program.calls.get(callback, ()))
+    watched = {
+        key.value.value.removeprefix("val_")
+        for site in sites
+        for key in site.node.keywords
+        if key.arg == "monitor" and isinstance(key.value, ast.Constant) and isinstance(key.value.value, str)
+    }
+    is_short = any(name.endswith("acc") for name in watched)
+    return [re.sub(r"(^|_)accuracy$", r"\1acc", name) if is_short else name for name in names]
 
 
 def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
@@ -110,7 +126,7 @@ def _receiver(site: CallSite) -> str:
 
 def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
     loss = next((key.value for key in compiled.node.keywords if key.arg == "loss"), None)
-    outputs = _keys_of(flow, loss, compiled)
+    outputs = _keys_of(flow, loss, compiled) or _named_outputs(flow.program, loss)
     if len(outputs) > 1:
         yield from (f"{output}_loss" for output in outputs)
     metrics = next((key.value for key in compiled.node.keywords if key.arg == "metrics"), None)
@@ -126,7 +142,8 @@ def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
             if isinstance(output, ast.Constant) and isinstance(output.value, str):
                 yield from (f"{output.value}_{name}" for name in filter(None, map(_metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
-        yield from filter(None, map(_metric_name, metrics.elts))
+        own = [name for name in map(_metric_name, metrics.elts) if name]
+        yield from own if len(outputs) < 2 else (f"{output}_{name}" for output in outputs for name in own)
 
 
 def _added_names(flow: Evaluator, added: CallSite) -> Iterator[str]:
@@ -150,6 +167,32 @@ def _keys_of(flow: Evaluator, losses: ast.expr | None, compiled: CallSite) -> li
         keys = [key for value in written if isinstance(value, ast.Dict) for key in value.keys]
         return list(dict.fromkeys([*_texts(keys), *filled])) or list(flow.value(losses, compiled.scope).keys)
     return _texts(losses.keys) if isinstance(losses, ast.Dict) else []
+
+
+def _named_outputs(program: Program, losses: ast.expr | None) -> list[str]:
+    """Name the outputs of a model that is compiled with a list of losses, after the layers that give them."""
+    if not isinstance(losses, (ast.List, ast.Tuple)) or len(losses.elts) < 2:
+        return []
+    named = [
+        tuple(_layer_name(output, site.scope) for output in given.elts)
+        for site in program.calls.get("Model", ())
+        for given in (*site.node.args[1:2], *(key.value for key in site.node.keywords if key.arg == "outputs"))
+        if isinstance(given, (ast.List, ast.Tuple)) and len(given.elts) == len(losses.elts)
+    ]
+    return list(named[0]) if len(set(named)) == 1 and all(named[0]) else []
+
+
+def _layer_name(output: ast.expr, scope: Scope) -> str:
+    """Name of the layer that gives an output: ``Dense(1, name="age")(x)``, or of one that has a name: ``head(x)``."""
+    made = output.func if isinstance(output, ast.Call) else output
+    if isinstance(made, ast.Name):
+        given = [each.value for each in bindings_of(made.id, scope) if each.kind == "assign" and not each.path]
+        value = given[0] if len(given) == 1 else None
+        if isinstance(output, ast.Name):
+            return _layer_name(value, scope) if isinstance(value, ast.Call) else ""
+        made = value or made
+    names = [key.value for key in made.keywords if key.arg == "name"] if isinstance(made, ast.Call) else []
+    return next(iter(_texts(list(names))), "")
 
 
 def _texts(keys: list[ast.expr | None]) -> list[str]:

@@ -141,6 +141,8 @@ class LoopFinder:
         self.compiled = self._calls(lambda site: is_compiled_loop(flow, site) and self._loops_over_training(site))
         #: Loops that train and do not repeat whole trainings, once the main loop was looked for.
         self.usable: list[Candidate] = []
+        #: Loops that repeat whole trainings.
+        self.repeating: list[tuple[Unit, Loop]] = []
 
     def _calls(self, test: Callable[[CallSite], bool]) -> list[CallSite]:
         return [
@@ -183,6 +185,7 @@ class LoopFinder:
         self.usable = [
             candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
         ]
+        self.repeating = [(one.unit, one.loop) for one in usable if one.loop is not None and one not in self.usable]
         return self._main(self.usable)
 
     def find_reporting(

@@ -20,6 +20,7 @@ class Phases:
     Code after the loop counts, because it may report what the training led to; so does code whose callers are not
     known, such as hooks that a library runs. The main loop, or the call of a library's,
     stands in `unit`; `training` are all loops that train: a pre-training, and the ones that other settings choose.
+    `repeating` are loops of whole trainings: those that do not lead to the main loop run other methods beside it.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Phases:
         unit: Unit,
         loop: Loop | CallSite,
         training: Iterable[tuple[Unit, Loop]],
+        repeating: Iterable[tuple[Unit, Loop]] = (),
     ) -> None:
         self.graph = graph
         self.unit = unit
@@ -42,6 +44,9 @@ class Phases:
         #: Lines and nestings of the loop or of the calls that lead to it, in each function on the way to the loop.
         self.ways: dict[Unit, list[tuple[int, Nesting | None]]] = {unit: [(loop.node.lineno, loop.nesting)]}
         self._find_ways()
+        for trainer, its_loop in repeating:
+            if trainer not in self.ways:
+                self.during |= {trainer} | self._within(trainer, its_loop)
         self.during |= self._closure([*self._callbacks(), *self._deferred()])
         self.after = self._closure(self._called_later())
         #: What runs within the main loop only because an object is made there.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import Param
+from deviate.analyse.flow.values import From, Param
 from deviate.analyse.frameworks.logged import is_framework_logged
 from deviate.analyse.metrics.finding import Finding
 from deviate.analyse.metrics.forms import statistic_of
@@ -38,7 +38,9 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
     for position, finding in enumerate(findings):
         identity = identity_of(flow, finding.reported.expr, finding.reported.scope)
         group = groups.setdefault((identity.computed_in or finding.reported.scope.unit, finding.reported.mapping), [])
-        same = next((at for at, (other, its) in enumerate(group) if _is_same(finding, identity, other, its)), None)
+        same = next(
+            (at for at, (other, its) in enumerate(group) if _is_same(flow, finding, identity, other, its)), None
+        )
         if same is None:
             order[id(finding)] = position
             group.append((finding, identity))
@@ -51,12 +53,12 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
     return sorted(merged, key=lambda finding: order[id(finding)])
 
 
-def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
+def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
     if finding.split and other.split and finding.split != other.split:
         return False
-    if finding.report is other.report and (_tags_differ(finding, other) or _sums_differ(finding, other)):
+    if (finding.report is other.report and _tags_differ(finding, other)) or _sums_differ(finding, other):
         return False
-    if _is_given_anew(finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
+    if _is_given_anew(flow, finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
         return False
     if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
         return False
@@ -94,16 +96,36 @@ def _summed(expr: ast.expr) -> set[str]:
     return summed if len(summed) > 1 else set()
 
 
-def _is_given_anew(finding: Finding, other: Finding) -> bool:
-    """Whether a name is given another value between its two reports: ``loss = train()``, then ``loss = test()``."""
+def _is_given_anew(flow: Evaluator, finding: Finding, other: Finding) -> bool:
+    """Whether a name is given another value between its two reports: ``loss = train()``, then ``loss = test()``.
+
+    Each reading of a clock is another value.
+    """
     scope = finding.reported.scope
     if finding.variable != other.variable or scope is not other.reported.scope:
         return False
     nodes = [_holder(_converted(one.reported.expr)) for one in (finding, other)]
+    if all(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in nodes):
+        nodes = [_named_in(node, finding.variable) for node in nodes]  # ``time() - start``
     names = [node for node in nodes if isinstance(node, ast.Name)]
     given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
     values = [binding.value for binding in given if binding is not None and binding.value is not None]
-    return len(values) == 2 and values[0] is not values[1] and text_of(values[0]) != text_of(values[1])
+    if len(values) < 2 or values[0] is values[1]:
+        return False
+    return text_of(values[0]) != text_of(values[1]) or flow.value(values[0], scope).has(From.CLOCK)
+
+
+def _named_in(node: ast.expr, name: str) -> ast.expr:
+    """Return where a name is read in an expression; the expression where it is not."""
+    return next((each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id == name), node)
+
+
+def _is_in_loop_apart(finding: Finding, other: Finding) -> bool:
+    """Whether two loops, one after the other, report a value under two names: of a pretraining and of a training."""
+    if finding.reported.scope is not other.reported.scope or _is_plain(finding) or _is_plain(other):
+        return False
+    outer = [enclosing_loops(one.report.nesting)[-1:] for one in (finding, other)]
+    return all(outer) and outer[0] != outer[1] and _letters(finding.name) != _letters(other.name)
 
 
 def _is_rate(finding: Finding) -> bool:
@@ -123,6 +145,8 @@ def _is_iterated_anew(finding: Finding, other: Finding) -> bool:
     """Whether two loops of one variable run over different things: ``for key, value in losses.items()``."""
     if finding.variable != other.variable:
         return False
+    if _is_in_loop_apart(finding, other):
+        return True
     sources = [text_of(one) for one in map(_iterated, (finding, other)) if one is not None]
     return len(sources) == 2 and sources[0] != sources[1]
 

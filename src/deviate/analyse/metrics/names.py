@@ -46,6 +46,8 @@ def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = 
     if cost:
         return after or words_before(reported) or plain_variable(variable)
     own = words_before(reported) or (after if _only_links(reported) else "") or earlier or after
+    if speed and own.lower() in {"total", "overall"}:
+        return f"{own} time"
     if meaning_of(own) is None and meaning_of(earlier) is not None and meaning_of(variable) is not None:
         own = earlier
     if speed and own and meaning_of(own) is None and set(words_of(own)) < set(words_of(variable)):

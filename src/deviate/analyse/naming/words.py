@@ -72,6 +72,8 @@ _FIRST_RANKS = re.compile(r"(?<![a-z0-9])rank[ _-]?(1|5|10|20)(?!\d)")
 _NUMBER_FORMAT = re.compile(r"(mixed|half|full|single|float|numerical)[ _-]?precision")
 #: Mean average precision: in lower case it may be any map.
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
+#: A letter right after a number marks a variant, and is no counter: ``r1i``, a recall of images.
+_MARKED = re.compile(r"(?<=\d)[a-z](?![A-Za-z0-9])")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _EACH = re.compile(r"^per[_ ](epoch|batch|step|iter(ation)?|episode)[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
@@ -180,7 +182,7 @@ def without_unit(text: str) -> str:
 
 def is_counting(text: str) -> bool:
     """Whether a name counts something and names no metric."""
-    words = words_of(without_unit(_EACH.sub("", text)))
+    words = words_of(without_unit(_EACH.sub("", _MARKED.sub("", text))))
     # ``nt``, ``nb``: a number of targets, of batches.
     is_number_of = len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])) and words[-1] not in _MEANINGS
     counts = any(word in _COUNTING for word in words) or is_number_of

@@ -37,6 +37,7 @@ _ADDING = {
 _GIVING = {"setdefault", "get"}
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
 _SETTINGS = frozenset({From.SETTING, From.CONSTANT})
+_WEIGHING = frozenset({From.TOTAL, From.COUNT, *_SETTINGS})
 _TEXT_METHODS = ("__str__", "__repr__", "__format__")
 
 
@@ -163,6 +164,8 @@ def _only_param(flow: Evaluator, value: ast.expr, scope: Scope) -> Param | None:
     own = [param for param in own if param.name in names and not is_counting(param.name)]
     if flow.value(value, scope).has(From.LIVE):  # a loss may be weighted by a parameter
         own = [param for param in own if not flow.param(param).origins <= _SETTINGS]
+    # What a value is weighed by is no value: ``sums[key] += size * value``.
+    own = [param for param in own if not flow.param(param).origins <= _WEIGHING] or own
     return min(own, key=lambda param: names.index(param.name), default=None)
 
 

@@ -101,3 +101,16 @@ def test_what_keras_recorded_of_a_fit_is_not_listed_again(tmp_path):
     print('best', max(history.history['mae']))
     """
     assert set(names(analyse(tmp_path, train=train))) == {"fit:loss", "fit:mae"}
+
+
+def test_an_item_that_no_written_key_gives_is_no_constant(tmp_path):
+    before = """
+    rows = [{'at': 5}, {'at': 10}]
+    def rate(rows):
+        rows = copy.deepcopy(rows)
+        for row in rows:
+            row['value'] = judge(model, row['at'])
+        return [row['value'] for row in rows]
+    """
+    report = "values = rate(rows)\nprint(f'recall@5: {values[0]:.3f}, first row: {rows[0][\"at\"]:.1f}')"
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["values[0]"]

@@ -221,3 +221,17 @@ for epoch in range(3):
 
 def test_outputs_of_a_compiled_loop_are_not_the_state_that_it_hands_on(tmp_path):
     assert [metric.variable for metric in analyse(tmp_path, train=SCANNED).metrics] == ["scores"]
+
+
+def test_a_tensor_that_is_trained_is_no_setting(tmp_path):
+    before = """
+    class Heat:
+        def __init__(self, heat=0.1, learns=True):
+            self.heat = heat
+            if learns:
+                self.log_heat = torch.zeros(1, requires_grad=True)
+                self.heat = self.log_heat.exp().item()
+    held = Heat()
+    """
+    report = "writer.add_scalar('temperature', held.heat, i)"
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["held.heat"]

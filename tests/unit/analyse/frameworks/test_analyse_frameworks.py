@@ -497,3 +497,22 @@ def test_a_module_of_mxnet_trains_where_it_is_fitted(tmp_path):
     """
     loop = analyse(tmp_path, train=train).main_loop
     assert (loop.kind, loop.line) == ("call", 5)
+
+
+def test_outputs_of_a_keras_model_are_called_after_the_layers_that_give_them(tmp_path):
+    train = """
+    import keras
+    def build(shape):
+        inner = keras.Sequential(name='drawing')
+        inner.add(keras.layers.Dense(4))
+        seen = keras.Input(shape)
+        kind = keras.layers.Dense(3, name='kind')(seen)
+        return keras.Model(seen, [kind, inner(seen)]), keras.Model(seen, kind)
+    model, part = build((4,))
+    saving = keras.callbacks.ModelCheckpoint('best.h5', monitor='val_kind_acc')
+    model.compile('adam', loss=[margin, 'mse'], metrics={'kind': 'accuracy'})
+    model.fit(x, [y, x], validation_data=(a, [b, a]), callbacks=[saving])
+    """
+    ours = {"loss", "kind_loss", "drawing_loss", "kind_acc"}
+    expected = {f"fit:{split}{name}" for name in ours for split in ("", "val_")}
+    assert set(names(analyse(tmp_path, train=train))) == expected

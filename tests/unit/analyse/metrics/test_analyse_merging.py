@@ -254,3 +254,43 @@ def test_an_item_of_a_global_mapping_is_one_metric_whichever_function_sets_it(tm
     """
     (metric,) = analyse(tmp_path, train=train).metrics
     assert metric.name == "cost"
+
+
+def test_times_from_two_readings_of_a_clock_are_two_metrics(tmp_path):
+    report = """
+    began = time.time()
+    prepare(x)
+    print('preparing took', time.time() - began)
+    began = time.time()
+    move(x)
+    print('moving took', time.time() - began)
+    """
+    assert len(names_of(analyse(tmp_path, train=looped(report)))) == 2
+
+
+def test_a_sum_of_two_times_is_a_metric_beside_each_of_them(tmp_path):
+    before = "began = time.time()\nload(loader)\nload_time = time.time() - began\nprint('load time:', load_time)"
+    after = """
+    fit_time = time.time() - began
+    print('load {:.1f} s, fit {:.1f} s, total: {:.1f} s'.format(load_time, fit_time, load_time + fit_time))
+    """
+    assert "total time" in names_of(analyse(tmp_path, train=looped(after, before)))
+
+
+def test_loops_one_after_the_other_report_under_names_of_their_own(tmp_path):
+    train = """
+    import wandb
+    for step in range(100):
+        info = agent.update(draw())
+        for key, value in info.items():
+            wandb.log({f'before/{key}': value}, step=step)
+    for step in range(1000):
+        info = agent.update(draw())
+        for key, value in info.items():
+            wandb.log({f'training/{key}': value}, step=step)
+    """
+    assert len(names_of(analyse(tmp_path, train=train))) == 2
+
+
+def names_of(findings):
+    return sorted(metric.name for metric in findings.metrics if metric.selected)

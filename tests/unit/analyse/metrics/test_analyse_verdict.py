@@ -283,3 +283,27 @@ def test_a_weight_that_the_text_calls_an_error_is_no_coefficient(tmp_path):
     """
     (metric,) = [each for each in analyse(tmp_path, train=textwrap.dedent(text)).metrics if each.selected]
     assert metric.name == "noisy error"
+
+
+def test_another_method_that_repeats_trainings_of_its_own_is_not_beside_the_training(tmp_path):
+    def method(name: str) -> str:
+        return f"""
+def fit_{name}(model, loader):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        for x, y in loader:
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+    return model
+
+def run_{name}(clients):
+    for i in range(5):
+        for client in clients:
+            model = fit_{name}(client.model, client.loader)
+        accuracy_{name} = judge(model, client.loader)
+        print('accuracy of {name}: %.3f' % accuracy_{name})
+"""
+
+    train = f"import torch\n{method('one')}{method('two')}\nrun_two(clients)\nrun_one(clients)\n"
+    assert {"accuracy_one", "accuracy_two"} <= set(names(analyse(tmp_path, train=train)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import deviate.analyse
-from deviate.analyse.naming.words import word_lists
+from deviate.analyse.naming.words import is_counting, word_lists
 
 FILES = sorted(Path(deviate.analyse.__path__[0]).rglob("*.txt"))
 
@@ -28,3 +28,9 @@ def test_lists_are_sorted_without_repeats_and_belong_to_a_module(path: Path) -> 
         assert listed == sorted(set(listed)), name
     names = Counter(block.partition("]")[0] for block in blocks)
     assert set(names.values()) == {1}
+
+
+def test_a_letter_after_a_number_counts_nothing() -> None:
+    assert not is_counting("r5i")
+    assert not is_counting("r10i")
+    assert is_counting("r_i")

@@ -234,3 +234,26 @@ tally = Tally()
 """
     report = "guess = model(x)\ntally.log(guess, y)\nprint('accuracy %.3f' % tally.rate(1), loss.item())"
     assert "guess" not in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_what_is_kept_is_the_value_and_not_what_it_is_weighed_by(tmp_path):
+    before = """
+    import wandb
+    class Kept:
+        def __init__(self):
+            self.kept = {}
+        def add(self, part, length, values):
+            for key, value in values.items():
+                name = f'{part}/{key}'
+                seen, total = self.kept.get(name, (0, 0.0))
+                self.kept[name] = (seen + length, total + length * value.item())
+        def show(self):
+            means = {}
+            for name, kept in self.kept.items():
+                seen, total = kept
+                means[name] = total / seen
+            wandb.log(means)
+    kept = Kept()
+    """
+    report = "kept.add('train', len(x), {'loss': loss, 'gap': (model(x) - y).mean()})\nkept.show()"
+    assert {"loss"} <= set(names(analyse(tmp_path, train=looped(report, before))))
