@@ -25,6 +25,8 @@ _REPEATS = _LISTS["repeats"]
 #: What a count of whole trainings is called, and one of the passes of a training.
 _TIMES = _LISTS["times"]
 _ROUNDS = _LISTS["rounds"]
+#: What the parties of a federated training are called.
+_CLIENTS = _LISTS["clients"]
 _PASSES = (_EPOCHS | _STEPS) - _LISTS["any counter"]
 _COUNTED = {word for word in _PASSES if word.endswith("s")}
 #: Variables that say nothing of what is counted.
@@ -88,6 +90,12 @@ class Candidate:
         names = list(_names_counted(count)) if is_count else []
         words = {word for name in names for word in (name.lower(), *words_of(name))}
         return words | {_NUMBER_OF.sub("", word) for word in words}
+
+    @property
+    def goes_over(self) -> set[str]:
+        """Words of what a ``for`` loop runs over."""
+        over = text_of(self.node.iter) if isinstance(self.node, (ast.For, ast.AsyncFor)) else ""
+        return {word for name in re.findall(r"[A-Za-z_]+", over) for word in words_of(name)}
 
     @property
     def counts_epochs(self) -> bool:
@@ -247,7 +255,7 @@ class LoopFinder:
         One that counts rounds or iterations by name is a training of several trainings: federated, or by self-play.
         """
         is_plain = candidate.loop is None or candidate.counts_epochs or candidate.words & _ROUNDS
-        if is_plain or self._trains_itself(candidate):
+        if is_plain or self._trains_itself(candidate) or _goes_round_clients(candidate, others):
             return False
         inside = [
             other
@@ -389,7 +397,7 @@ class LoopFinder:
 
 def _is_range(node: ast.expr) -> bool:
     """Whether an expression counts up, whatever shows how far: ``Progress(range(epochs))``."""
-    return isinstance(node, ast.Call) and called_name(node) == "range"
+    return isinstance(node, ast.Call) and called_name(node) in {"range", "trange", "xrange"}
 
 
 def _names_counted(node: ast.expr) -> Iterator[str]:
@@ -406,6 +414,8 @@ def _names_counted(node: ast.expr) -> Iterator[str]:
 def _end_counted(node: ast.AST) -> list[ast.expr]:
     """Return what a loop counts up to by ones, in a list: ``n`` of ``range(1, n)``."""
     over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else None
+    if isinstance(over, ast.Call) and called_name(over) in _COUNTS:
+        over = next(filter(_is_range, over.args), over)  # shown by a progress bar
     return over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
 
 
@@ -473,6 +483,17 @@ def _is_counted(loop: Loop) -> bool:
     if isinstance(loop.node, ast.While):
         return True
     return isinstance(loop.node.iter, ast.Call) and called_name(loop.node.iter) in _COUNTS
+
+
+def _goes_round_clients(candidate: Candidate, others: list[Candidate]) -> bool:
+    """Whether a loop that counts is the nearest around one that trains each client: a round of federated learning."""
+    counting = [other for other in others if other is not candidate and _end_counted(other.node)]
+    return bool(_end_counted(candidate.node)) and any(
+        other.goes_over & _CLIENTS
+        and _encloses(candidate, other)
+        and not any(_encloses(candidate, round_) and _encloses(round_, other) for round_ in counting)
+        for other in others
+    )
 
 
 def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:

@@ -414,3 +414,20 @@ def test_of_alternatives_the_loop_that_counts_what_the_entry_gives_by_name_is_ta
     work += "        train_quickly(iterations=iterations)\n"
     entry = "import work\nwork.fit(settings.way(), iterations=900)\n"
     assert "# main" in found(tmp_path, train=entry, work=work)
+
+
+@pytest.mark.parametrize("over", ["range(0, FLAGS.pretrain_steps)", "tqdm.trange(0, FLAGS.pretrain_steps)"])
+def test_of_two_loops_over_steps_the_one_whose_bar_counts_a_preparation_is_not_the_main_one(tmp_path, over):
+    if over.startswith("range"):
+        over = f"tqdm.tqdm({over}, disable=not FLAGS.bar)"
+    text = HEAD + f"for i in {over}:\n    fit()\n" + training("fit", "for part in loader:")
+    text += "for i in tqdm.tqdm(range(0, FLAGS.max_steps + 1)):  # main\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize("over", ["chosen_clients", "np.sort(users)", "range(args.num_clients)"])
+def test_a_count_of_exchanges_with_clients_that_train_anew_each_is_the_main_loop(tmp_path, over):
+    text = HEAD + training("local", made=OPTIMISER) + "def serve(much):\n    for i in range(much):  # main\n"
+    text += f"        for c in {over}:\n            local()\n"
+    assert "# main" in found(tmp_path, train=text + "serve(9)\n")
+    assert "# main" in found(tmp_path, train=text + "for i in range(n_settings):\n    serve(9)\n")
