@@ -257,6 +257,8 @@ class LoopFinder:
         is_plain = candidate.loop is None or candidate.counts_epochs or candidate.words & _ROUNDS
         if is_plain or self._trains_itself(candidate) or _goes_round_clients(candidate, others):
             return False
+        if candidate.indirect and self._makes_model(candidate):
+            return True
         inside = [
             other
             for other in others
@@ -276,6 +278,12 @@ class LoopFinder:
                 for other in inside
             )
         )
+
+    def _makes_model(self, candidate: Candidate) -> bool:
+        """Whether a loop makes anew what a library trains in it: a compiled Keras model, or a trainer."""
+        own = [site for site in candidate.unit.calls if is_within(site.nesting, candidate.node)]
+        sites = [*own, *(site for unit in candidate.inside for site in unit.calls)]
+        return any(map(_is_made_to_fit, sites))
 
     def _is_stage(self, outer: Candidate, inner: Candidate) -> bool:
         """Whether an outer loop makes the optimiser for a loop over epochs that stands in it: a stage, not a pass."""
@@ -499,6 +507,12 @@ def _goes_round_clients(candidate: Candidate, others: list[Candidate]) -> bool:
 def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
     """Whether a function makes an optimiser outside its loop."""
     return any(_OPTIMISER.search(called_name(site.node)) and not is_within(site.nesting, loop) for site in unit.calls)
+
+
+def _is_made_to_fit(site: CallSite) -> bool:
+    """Whether a call makes what a library trains: ``model.compile(loss="mse")``, ``Trainer(max_epochs=9)``."""
+    name, keywords = called_name(site.node), {key.arg for key in site.node.keywords}
+    return name == "Trainer" or (name == "compile" and bool(keywords & {"loss", "optimizer"}))
 
 
 def _advanced(loop: ast.While) -> str:

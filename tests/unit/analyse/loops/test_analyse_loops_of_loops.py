@@ -431,3 +431,12 @@ def test_a_count_of_exchanges_with_clients_that_train_anew_each_is_the_main_loop
     text += f"        for c in {over}:\n            local()\n"
     assert "# main" in found(tmp_path, train=text + "serve(9)\n")
     assert "# main" in found(tmp_path, train=text + "for i in range(n_settings):\n    serve(9)\n")
+
+
+@pytest.mark.parametrize(("made", "kind"), [("model.compile(loss='mse', optimizer='adam')", "call"), ("pass", "for")])
+def test_a_loop_that_compiles_each_model_that_keras_trains_repeats_trainings(tmp_path, made, kind):
+    text = (
+        f"import keras\ndef fit_one(data):\n    model = build()\n    {made}\n"
+        "    model.fit(data, epochs=9, batch_size=2)\nfor it in range(5):\n    fit_one(load(it))\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.kind == kind
