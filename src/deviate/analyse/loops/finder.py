@@ -43,6 +43,9 @@ _GRADIENTS = {"backward", "grad", "GradientTape"}
 _COUNTS = _LISTS["counting functions"]
 _OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptim(i[sz]ers?\w*)?)$")
 
+#: Classes of libraries whose methods run within their training.
+_HOOKED = re.compile(r"(Callback|LightningModule)$")
+
 
 @dataclass(eq=False)
 class Candidate:
@@ -315,11 +318,19 @@ class LoopFinder:
         outermost = [
             candidate
             for candidate in usable
-            if not any(_encloses(other, candidate) for other in usable if other is not candidate)
-        ]
+            if not any(
+                _encloses(other, candidate) or (other.loop is None and self._is_hook(candidate))
+                for other in usable if other is not candidate
+            )
+        ]  # fmt: skip
         if len(outermost) == 1:
             return _described(outermost[0])
         return _described(min(outermost or usable, key=self._rank)) if usable else None
+
+    def _is_hook(self, candidate: Candidate) -> bool:
+        """Whether a loop stands in a class whose methods the training of a library calls: a callback's own probe."""
+        owner = candidate.unit.enclosing_class if candidate.loop is not None else None
+        return owner is not None and any(map(_HOOKED.search, self.program.external_bases(self.flow, owner)))
 
     @cached_property
     def _called(self) -> set[Unit]:
