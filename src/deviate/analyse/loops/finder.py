@@ -111,6 +111,12 @@ class Candidate:
         return bool(self.words & (_EPOCHS | _STEPS))
 
     @property
+    def numbers(self) -> bool:
+        """Whether it numbers what it runs over by a counter of any name: ``for i, label in enumerate(labels)``."""
+        is_pair = isinstance(self.node, (ast.For, ast.AsyncFor)) and isinstance(self.node.target, ast.Tuple)
+        return is_pair and not self.own & _PASSES
+
+    @property
     def repeats(self) -> bool:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
         if not isinstance(self.node, (ast.For, ast.AsyncFor)):
@@ -190,7 +196,11 @@ class LoopFinder:
         loops = [candidate for unit, loop in self._loops() if (candidate := self._candidate(unit, loop))]
         calls = [Candidate(site.node, site.scope.unit, None, set(), text_of(site.node.func)) for site in self.fitting]
         calls.extend(map(self._compiled_candidate, self.compiled))
-        usable = [candidate for candidate in [*loops, *calls] if candidate.counts or not candidate.indirect]
+        usable = [
+            candidate
+            for candidate in [*loops, *calls]
+            if not candidate.indirect or (candidate.counts and not candidate.numbers)
+        ]
         self.usable = [
             candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
         ]

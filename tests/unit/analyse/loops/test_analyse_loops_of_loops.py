@@ -448,3 +448,9 @@ def test_a_probe_that_a_callback_trains_runs_within_the_training_of_the_library(
     text += "class Net(pl.LightningModule):\n    def training_step(self, batch, i):\n        return self(batch)\n"
     text += "trainer = pl.Trainer(callbacks=[Probe()])\ntrainer.fit(Net(), loader)  # main\n"
     assert "# main" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize(("over", "kind"), [("i, label in enumerate(labels)", "call"), ("i in range(5)", "for")])
+def test_to_number_what_a_library_trains_for_is_to_repeat_trainings(tmp_path, over, kind):
+    text = f"import lightgbm as lgb\nfor {over}:\n    model = lgb.train(options, data(i))\n"
+    assert analyse(tmp_path, train=text).main_loop.kind == kind
