@@ -443,7 +443,9 @@ def test_a_loop_that_compiles_each_model_that_keras_trains_repeats_trainings(tmp
 
 
 def test_a_probe_that_a_callback_trains_runs_within_the_training_of_the_library(tmp_path):
-    probe = training("on_epoch_end", "for epoch in range(self.epochs):").replace("(model", "(self, trainer, module, model")
+    probe = training("on_epoch_end", "for epoch in range(self.epochs):").replace(
+        "(model", "(self, trainer, module, model"
+    )
     text = HEAD + "import pytorch_lightning as pl\nclass Probe(pl.Callback):\n" + textwrap.indent(probe, "    ")
     text += "class Net(pl.LightningModule):\n    def training_step(self, batch, i):\n        return self(batch)\n"
     text += "trainer = pl.Trainer(callbacks=[Probe()])\ntrainer.fit(Net(), loader)  # main\n"
