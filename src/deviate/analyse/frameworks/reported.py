@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
 from deviate.analyse.settings.known import Known
 from deviate.analyse.source.index import CallSite, Scope, Unit, bindings_of, only_binding
@@ -19,6 +20,12 @@ from deviate.experiment import Capture, Direction, Kind, Metric
 _HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second",
                 "train_steps_per_second")  # fmt: skip
 _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
+#: The first version of ``transformers`` that logs them, of what not every version does.
+_HF_SINCE = {
+    "grad_norm": (4, 38), "train_loss": (4, 7), "train_steps_per_second": (4, 7), "eval_steps_per_second": (4, 7),
+    "train_runtime": (4, 2), "train_samples_per_second": (4, 2), "eval_runtime": (4, 2),
+    "eval_samples_per_second": (4, 2),
+}  # fmt: skip
 #: Arguments of a Hugging Face training that say when it evaluates.
 _HF_WHEN = ("eval_strategy", "evaluation_strategy", "evaluate_during_training")
 #: Options of a command that ask for an evaluation, and what leaves it out.
@@ -227,7 +234,8 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         names.extend(
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)
         )
-    for name in names:
+    version = stated_version(flow.program.imports.root, "transformers")
+    for name in names if version is None else [each for each in names if version >= _HF_SINCE.get(each, ())]:
         is_bookkeeping = name in _HF_TRAINING + _HF_EVALUATION and name not in _HF_MAIN
         yield _metric(site, name, "hf-trainer", 0.7 if is_bookkeeping else 0.95)
 

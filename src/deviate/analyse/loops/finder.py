@@ -25,6 +25,8 @@ _REPEATS = _LISTS["repeats"]
 #: What a count of whole trainings is called, and one of the passes of a training.
 _TIMES = _LISTS["times"]
 _ROUNDS = _LISTS["rounds"]
+#: What the parties of a federated training are called.
+_CLIENTS = _LISTS["clients"]
 _PASSES = (_EPOCHS | _STEPS) - _LISTS["any counter"]
 _COUNTED = {word for word in _PASSES if word.endswith("s")}
 #: Variables that say nothing of what is counted.
@@ -40,6 +42,9 @@ _TRAINS = re.compile(r"(^|_)train", re.IGNORECASE)
 _GRADIENTS = {"backward", "grad", "GradientTape"}
 _COUNTS = _LISTS["counting functions"]
 _OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptim(i[sz]ers?\w*)?)$")
+
+#: Classes of libraries whose methods run within their training.
+_HOOKED = re.compile(r"(Callback|LightningModule)$")
 
 
 @dataclass(eq=False)
@@ -90,6 +95,12 @@ class Candidate:
         return words | {_NUMBER_OF.sub("", word) for word in words}
 
     @property
+    def goes_over(self) -> set[str]:
+        """Words of what a ``for`` loop runs over."""
+        over = text_of(self.node.iter) if isinstance(self.node, (ast.For, ast.AsyncFor)) else ""
+        return {word for name in re.findall(r"[A-Za-z_]+", over) for word in words_of(name)}
+
+    @property
     def counts_epochs(self) -> bool:
         """Whether the variable is named like an epoch."""
         return bool(self.words & _EPOCHS)
@@ -98,6 +109,12 @@ class Candidate:
     def counts(self) -> bool:
         """Whether the variable is named like an epoch or a step."""
         return bool(self.words & (_EPOCHS | _STEPS))
+
+    @property
+    def numbers(self) -> bool:
+        """Whether it numbers what it runs over by a counter of any name: ``for i, label in enumerate(labels)``."""
+        is_pair = isinstance(self.node, (ast.For, ast.AsyncFor)) and isinstance(self.node.target, ast.Tuple)
+        return is_pair and not self.own & _PASSES
 
     @property
     def repeats(self) -> bool:
@@ -181,7 +198,11 @@ class LoopFinder:
         loops = [candidate for unit, loop in self._loops() if (candidate := self._candidate(unit, loop))]
         calls = [Candidate(site.node, site.scope.unit, None, set(), text_of(site.node.func)) for site in self.fitting]
         calls.extend(map(self._compiled_candidate, self.compiled))
-        usable = [candidate for candidate in [*loops, *calls] if candidate.counts or not candidate.indirect]
+        usable = [
+            candidate
+            for candidate in [*loops, *calls]
+            if not candidate.indirect or (candidate.counts and not candidate.numbers)
+        ]
         self.usable = [
             candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
         ]
@@ -250,8 +271,10 @@ class LoopFinder:
         One that counts rounds or iterations by name is a training of several trainings: federated, or by self-play.
         """
         is_plain = candidate.loop is None or candidate.counts_epochs or candidate.words & _ROUNDS
-        if is_plain or self._trains_itself(candidate):
+        if is_plain or self._trains_itself(candidate) or _goes_round_clients(candidate, others):
             return False
+        if candidate.indirect and self._makes_model(candidate):
+            return True
         inside = [
             other
             for other in others
@@ -271,6 +294,12 @@ class LoopFinder:
                 for other in inside
             )
         )
+
+    def _makes_model(self, candidate: Candidate) -> bool:
+        """Whether a loop makes anew what a library trains in it: a compiled Keras model, or a trainer."""
+        own = [site for site in candidate.unit.calls if is_within(site.nesting, candidate.node)]
+        sites = [*own, *(site for unit in candidate.inside for site in unit.calls)]
+        return any(map(_is_made_to_fit, sites))
 
     def _is_stage(self, outer: Candidate, inner: Candidate) -> bool:
         """Whether an outer loop makes the optimiser for a loop over epochs that stands in it: a stage, not a pass."""
@@ -302,11 +331,19 @@ class LoopFinder:
         outermost = [
             candidate
             for candidate in usable
-            if not any(_encloses(other, candidate) for other in usable if other is not candidate)
-        ]
+            if not any(
+                _encloses(other, candidate) or (other.loop is None and self._is_hook(candidate))
+                for other in usable if other is not candidate
+            )
+        ]  # fmt: skip
         if len(outermost) == 1:
             return _described(outermost[0])
         return _described(min(outermost or usable, key=self._rank)) if usable else None
+
+    def _is_hook(self, candidate: Candidate) -> bool:
+        """Whether a loop stands in a class whose methods the training of a library calls: a callback's own probe."""
+        owner = candidate.unit.enclosing_class if candidate.loop is not None else None
+        return owner is not None and any(map(_HOOKED.search, self.program.external_bases(self.flow, owner)))
 
     @cached_property
     def _called(self) -> set[Unit]:
@@ -392,7 +429,7 @@ class LoopFinder:
 
 def _is_range(node: ast.expr) -> bool:
     """Whether an expression counts up, whatever shows how far: ``Progress(range(epochs))``."""
-    return isinstance(node, ast.Call) and called_name(node) == "range"
+    return isinstance(node, ast.Call) and called_name(node) in {"range", "trange", "xrange"}
 
 
 def _names_counted(node: ast.expr) -> Iterator[str]:
@@ -409,6 +446,8 @@ def _names_counted(node: ast.expr) -> Iterator[str]:
 def _end_counted(node: ast.AST) -> list[ast.expr]:
     """Return what a loop counts up to by ones, in a list: ``n`` of ``range(1, n)``."""
     over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else None
+    if isinstance(over, ast.Call) and called_name(over) in _COUNTS:
+        over = next(filter(_is_range, over.args), over)  # shown by a progress bar
     return over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
 
 
@@ -478,9 +517,26 @@ def _is_counted(loop: Loop) -> bool:
     return isinstance(loop.node.iter, ast.Call) and called_name(loop.node.iter) in _COUNTS
 
 
+def _goes_round_clients(candidate: Candidate, others: list[Candidate]) -> bool:
+    """Whether a loop that counts is the nearest around one that trains each client: a round of federated learning."""
+    counting = [other for other in others if other is not candidate and _end_counted(other.node)]
+    return bool(_end_counted(candidate.node)) and any(
+        other.goes_over & _CLIENTS
+        and _encloses(candidate, other)
+        and not any(_encloses(candidate, round_) and _encloses(round_, other) for round_ in counting)
+        for other in others
+    )
+
+
 def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
     """Whether a function makes an optimiser outside its loop."""
     return any(_OPTIMISER.search(called_name(site.node)) and not is_within(site.nesting, loop) for site in unit.calls)
+
+
+def _is_made_to_fit(site: CallSite) -> bool:
+    """Whether a call makes what a library trains: ``model.compile(loss="mse")``, ``Trainer(max_epochs=9)``."""
+    name, keywords = called_name(site.node), {key.arg for key in site.node.keywords}
+    return name == "Trainer" or (name == "compile" and bool(keywords & {"loss", "optimizer"}))
 
 
 def _advanced(loop: ast.While) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
-from deviate.analyse.naming.words import is_counting
+from deviate.analyse.naming.words import is_bookkeeping, is_counting
 from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup, only_binding
 from deviate.analyse.source.syntax import called_name
 
@@ -61,8 +61,8 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         if _is_compared(value, scope):
             continue
         param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
-        if param is None or param.unit is not unit:
-            continue
+        if param is None or param.unit is not unit or param.name == "t" or is_bookkeeping(param.name):
+            continue  # not what is kept, but when
         container, keys = _without_keys(holder, key)
         found = (_key_param(flow, one, scope, param) for one in keys)
         key_param = next((name for name in found if name is not None), None) if keys else ""

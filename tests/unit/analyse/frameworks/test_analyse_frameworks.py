@@ -516,3 +516,22 @@ def test_outputs_of_a_keras_model_are_called_after_the_layers_that_give_them(tmp
     ours = {"loss", "kind_loss", "drawing_loss", "kind_acc"}
     expected = {f"fit:{split}{name}" for name in ours for split in ("", "val_")}
     assert set(names(analyse(tmp_path, train=train))) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "absent"),
+    [
+        ("requirements.txt", "sentence-transformers==2.0.1\n", set()),
+        ("requirements.txt", "torch\ntransformers[torch]==4.38.0\n", set()),
+        ("requirements.txt", "transformers >= 4.1\n", set()),
+        ("environment.yml", "  - transformers=4.31.0\n", {"grad_norm"}),
+        ("README.md", "We ran it with `transformers==4.6.1`.", {"grad_norm", "train_loss", "train_steps_per_second"}),
+        ("pyproject.toml", 'transformers = "4.1.1"\n', {"grad_norm", "train_loss", "train_runtime",
+                                                       "train_samples_per_second", "train_steps_per_second"}),
+    ],
+)  # fmt: skip
+def test_the_version_that_a_project_states_says_what_the_hugging_face_trainer_logs(tmp_path, file, text, absent):
+    train = "from transformers import Trainer\ntrainer = Trainer(model=model, train_dataset=data)\ntrainer.train()\n"
+    (tmp_path / file).write_text(text)
+    every = {"loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second"}
+    assert set(names(analyse(tmp_path, train=train))) == {f"fit:{name}" for name in every - absent}

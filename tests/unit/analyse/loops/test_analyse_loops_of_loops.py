@@ -414,3 +414,45 @@ def test_of_alternatives_the_loop_that_counts_what_the_entry_gives_by_name_is_ta
     work += "        train_quickly(iterations=iterations)\n"
     entry = "import work\nwork.fit(settings.way(), iterations=900)\n"
     assert "# main" in found(tmp_path, train=entry, work=work)
+
+
+@pytest.mark.parametrize("over", ["range(0, FLAGS.pretrain_steps)", "tqdm.trange(0, FLAGS.pretrain_steps)"])
+def test_of_two_loops_over_steps_the_one_whose_bar_counts_a_preparation_is_not_the_main_one(tmp_path, over):
+    if over.startswith("range"):
+        over = f"tqdm.tqdm({over}, disable=not FLAGS.bar)"
+    text = HEAD + f"for i in {over}:\n    fit()\n" + training("fit", "for part in loader:")
+    text += "for i in tqdm.tqdm(range(0, FLAGS.max_steps + 1)):  # main\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize("over", ["chosen_clients", "np.sort(users)", "range(args.num_clients)"])
+def test_a_count_of_exchanges_with_clients_that_train_anew_each_is_the_main_loop(tmp_path, over):
+    text = HEAD + training("local", made=OPTIMISER) + "def serve(much):\n    for i in range(much):  # main\n"
+    text += f"        for c in {over}:\n            local()\n"
+    assert "# main" in found(tmp_path, train=text + "serve(9)\n")
+    assert "# main" in found(tmp_path, train=text + "for i in range(n_settings):\n    serve(9)\n")
+
+
+@pytest.mark.parametrize(("made", "kind"), [("model.compile(loss='mse', optimizer='adam')", "call"), ("pass", "for")])
+def test_a_loop_that_compiles_each_model_that_keras_trains_repeats_trainings(tmp_path, made, kind):
+    text = (
+        f"import keras\ndef fit_one(data):\n    model = build()\n    {made}\n"
+        "    model.fit(data, epochs=9, batch_size=2)\nfor it in range(5):\n    fit_one(load(it))\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.kind == kind
+
+
+def test_a_probe_that_a_callback_trains_runs_within_the_training_of_the_library(tmp_path):
+    probe = training("on_epoch_end", "for epoch in range(self.epochs):").replace(
+        "(model", "(self, trainer, module, model"
+    )
+    text = HEAD + "import pytorch_lightning as pl\nclass Probe(pl.Callback):\n" + textwrap.indent(probe, "    ")
+    text += "class Net(pl.LightningModule):\n    def training_step(self, batch, i):\n        return self(batch)\n"
+    text += "trainer = pl.Trainer(callbacks=[Probe()])\ntrainer.fit(Net(), loader)  # main\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize(("over", "kind"), [("i, label in enumerate(labels)", "call"), ("i in range(5)", "for")])
+def test_to_number_what_a_library_trains_for_is_to_repeat_trainings(tmp_path, over, kind):
+    text = f"import lightgbm as lgb\nfor {over}:\n    model = lgb.train(options, data(i))\n"
+    assert analyse(tmp_path, train=text).main_loop.kind == kind

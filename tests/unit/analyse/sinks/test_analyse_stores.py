@@ -37,6 +37,23 @@ KEEPERS = {
         log = Table()
         """,
     ),
+    "pairs of a time and a value under keys": (
+        "board.stat('loss', loss.item(), seen())\nboard.show()",
+        """
+        from collections import defaultdict
+        class Board:
+            def __init__(self):
+                self.stats = defaultdict(list)
+                self.info = {}
+            def stat(self, key, value, t):
+                self.stats[key].append((t, value))
+                self.info[f'{key}_at'] = t
+            def show(self):
+                print(self.info)
+                print('at {} {}'.format(*self.stats['loss'][-1]))
+        board = Board()
+        """,
+    ),
     "pairs of key and value": (
         "log.tabular({'loss': loss.item(), 'epoch': epoch}, 'train/')\nlog.dump()",
         """
