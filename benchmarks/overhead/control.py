@@ -47,7 +47,8 @@ from deviate.replicate.executors.local import divide
 from deviate.replicate.prepare import Source, prepare_run
 from deviate.replicate.snapshot.manifest import take
 from deviate.replicate.workspace.folders import Workspace
-from deviate.study.request import Request, prepare_request
+from deviate.study.prepared import prepare_request
+from deviate.study.request import Request
 
 #: The most that the median ratio may be.
 BAR = 1.03

@@ -135,7 +135,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     from deviate.experiment import ObservedWish
     from deviate.project.config import write_observed
     from deviate.project.target import unscripted_target
-    from deviate.study.request import find_requested
+    from deviate.study.prepared import find_requested
 
     try:
         project = find_requested(request).project

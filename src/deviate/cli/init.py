@@ -14,7 +14,7 @@ from deviate.cli.printing import examples, say
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
-    from deviate.study.request import Prepared
+    from deviate.study.prepared import Prepared
 
 #: Names of one kind that are listed; the rest is counted.
 LISTED = 5
@@ -36,7 +36,8 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
     """
     from deviate.project.config import FILE_NAME
     from deviate.project.starter import starter_config
-    from deviate.study.request import Request, prepare_request
+    from deviate.study.prepared import prepare_request
+    from deviate.study.request import Request
 
     words = list(command) or _likely_command()
     prepared = prepare_request(Request(command=words))

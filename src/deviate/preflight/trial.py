@@ -30,7 +30,7 @@ from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.run_files import Ended, Outcome
 from deviate.replicate.written_files import keep_written, states
-from deviate.study.request import Prepared
+from deviate.study.prepared import Prepared
 
 #: Seconds a command is tried out where the user does not say.
 DEFAULT_LIMIT = 60.0

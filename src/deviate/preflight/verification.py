@@ -21,7 +21,8 @@ from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.workspace.run_files import Ended, Unfinished
-from deviate.study.request import Request, prepare_request
+from deviate.study.prepared import prepare_request
+from deviate.study.request import Request
 
 #: The program exactly as it is.
 TRIAL = Run(variant="as-is", index=0)

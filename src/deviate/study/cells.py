@@ -20,11 +20,12 @@ from deviate.project.config import FILE_NAME, Setting, read_config
 from deviate.replicate.events import Idle, LeftToCluster, RunEnded
 from deviate.replicate.executors.registry import ENGINES
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.checks import check_request
 from deviate.study.cluster import Engines
 from deviate.study.events import StudyEvent
 from deviate.study.pipeline import study
 from deviate.study.placement import place
-from deviate.study.request import Request, check_request
+from deviate.study.request import Request
 from deviate.study.resume import requested_runs
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def make_printer(request: Request, folder: ExperimentFolder) -> Printer | None:
             hint="mount the volume where this machine has it: workers find the project under the same path",
         )
     _check_scratch(wishes, Path(wishes.mount or folder.project), request)
-    # `study.request.check_cluster` refuses the request without one.
+    # `study.checks.check_cluster` refuses the request without one.
     image = (request.container or "").rpartition("://")[2]
     width = request.jobs or wishes.width
     if request.executor == Kubernetes.name:

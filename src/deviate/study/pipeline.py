@@ -23,11 +23,13 @@ from deviate.replicate.events import Idle
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
+from deviate.study.checks import check_request, container_wish
 from deviate.study.cluster import Engines, lacks_runs
 from deviate.study.criterion import settle_metric, settle_until
 from deviate.study.events import GoesOn, OpenedAnew, RunsPlaced, StudyEvent
 from deviate.study.placement import Placed, place
-from deviate.study.request import Request, check_request, container_wish, prepare_request, with_steps
+from deviate.study.prepared import prepare_request, with_steps
+from deviate.study.request import Request
 from deviate.study.resume import open_experiment
 from deviate.study.runs import make_runs, run_maker
 from deviate.study.slots import make_slots, shared_gpus

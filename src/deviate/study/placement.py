@@ -11,8 +11,9 @@ from deviate.project.cells import AT
 from deviate.project.config import FILE_NAME, read_config
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, ENGINES
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.study.checks import check_local
 from deviate.study.cluster import handed_to
-from deviate.study.request import Request, check_local
+from deviate.study.request import Request
 
 
 class Placed(NamedTuple):

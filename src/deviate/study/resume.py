@@ -21,7 +21,8 @@ from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_
 from deviate.replicate.snapshot.named_files import is_log
 from deviate.replicate.snapshot.working_copy import overlay_path
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.study.request import Prepared, Request
+from deviate.study.prepared import Prepared
+from deviate.study.request import Request
 
 #: Ends the text of a changed file that lies elsewhere.
 OUTSIDE = " (outside the project)"

@@ -25,11 +25,12 @@ from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.study.checks import container_wish
 from deviate.study.cluster import Engines, make_printer
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.study.packing import Make as MakeTrial
 from deviate.study.packing import clear_trial, trial_options, try_packing
-from deviate.study.request import Request, container_wish
+from deviate.study.request import Request
 from deviate.study.resume import note_needless, plan_runs, requested_runs
 from deviate.study.sharing import Sharing, likely_alike
 from deviate.study.sharing import seen as seen_in

@@ -18,7 +18,8 @@ from deviate.errors import BadOption
 from deviate.experiment import Run
 from deviate.replicate.checkpoints import keep_checkpoints, states
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.study.request import Request, check_request
+from deviate.study.checks import check_request
+from deviate.study.request import Request
 
 
 def read(path):

@@ -6,7 +6,8 @@ from msgspec import structs
 from deviate.errors import BadOption
 from deviate.replicate.environment.hardware import Gpus
 from deviate.replicate.workspace.folders import ExperimentFolder
-from deviate.study.request import Request, check_request, option_words
+from deviate.study.checks import check_request
+from deviate.study.request import Request, option_words
 from deviate.study.slots import make_slots
 
 TWO = {"CUDA_VISIBLE_DEVICES": "0,GPU-b"}

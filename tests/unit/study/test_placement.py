@@ -7,9 +7,10 @@ from deviate.errors import BadOption, UnknownExperiment
 from deviate.experiment import Experiment, Placement
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.checks import check_cluster
 from deviate.study.cluster import Engines, make_engine
 from deviate.study.placement import BEFORE, FILE, place
-from deviate.study.request import Request, check_cluster
+from deviate.study.request import Request
 
 SLURM = Placement(executor="slurm", partition="long", cpus=2, jobs=4)
 

@@ -12,8 +12,9 @@ from deviate.replicate.engines.kubernetes import Kubernetes, read_devices
 from deviate.replicate.engines.sky import Sky
 from deviate.replicate.orders import Submission
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.checks import check_request
 from deviate.study.cluster import make_printer
-from deviate.study.request import Request, check_request
+from deviate.study.request import Request
 
 #: Fields of batch/v1 and v1 that a manifest may have, with their types, from the reference of Kubernetes 1.34.
 SPEC = {"completionMode": str, "completions": int, "parallelism": int, "backoffLimitPerIndex": int, "template": dict}

@@ -13,7 +13,8 @@ from deviate.replicate.executors.executor import Handle, Launch, Slot
 from deviate.replicate.executors.registry import EXECUTORS, check_executor, make_executor
 from deviate.replicate.workspace.files import read_json
 from deviate.replicate.workspace.run_files import Ended
-from deviate.study.request import Request, check_request
+from deviate.study.checks import check_request
+from deviate.study.request import Request
 
 SLEEP = ["sleep", "60"]
 
