@@ -51,7 +51,9 @@ from deviate.analyse.texts.reported import ReportedValue
 #: Names given names are followed this far.
 MAX_NAMES = 3
 #: What is given to these under a tag is a number that somebody wants to follow.
-_TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
+_TRACKERS = {"tensorboard", "tf1-summary", "wandb", "mlflow", "keras", "tracker", "logger"}
+#: These take numbers alone.
+_SCALARS = {"tensorboard", "tf1-summary"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
 #: Functions that make one number of what was kept of each example.
@@ -119,7 +121,9 @@ def verdict_of(
         return _by_words(flow, value, reported, variable, description, sink)
     if _is_share_of_counts(flow, value, reported, variable, sink):
         return Verdict(0.45, "counts, named like a metric", _meaning(value, variable, description))
-    if is_shown_as_metric(flow, value, reported, last_name(variable), description, is_tracked=sink in _TRACKERS):
+    if is_shown_as_metric(
+        flow, value, reported, last_name(variable), description, is_tracked=sink in {*_TRACKERS, "visdom"}
+    ):
         return Verdict(0.42, "named and shown like a metric", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
 
@@ -294,7 +298,7 @@ def _by_words(
         return Verdict(0.41, "shown with decimals for a part of the data", _meaning(value, variable, description))
     is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
     is_under_tag = sink in _TRACKERS and (reported.tag or reported.label is not None)
-    if is_under_tag and not is_setting and not value.has(From.TEXT):
+    if is_under_tag and not is_setting and (sink in _SCALARS or not value.has(From.TEXT)):
         return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 

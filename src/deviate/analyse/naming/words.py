@@ -71,7 +71,9 @@ _RECIPROCAL_RANK = re.compile(r"(?<![a-z])recip(rocal)?[ _-]?rank")
 _FIRST_RANKS = re.compile(r"(?<![a-z0-9])rank[ _-]?(1|5|10|20)(?!\d)")
 _NUMBER_FORMAT = re.compile(r"(mixed|half|full|single|float|numerical)[ _-]?precision")
 #: Mean average precision: in lower case it may be any map.
-_MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
+_MEAN_PRECISION = re.compile(
+    r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)|(train|val|valid|test|best)_map(?![A-Za-z_])"
+)
 #: A letter right after a number marks a variant, and is no counter: ``r1i``, a recall of images.
 _MARKED = re.compile(r"(?<=\d)[a-z](?![A-Za-z0-9])")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)

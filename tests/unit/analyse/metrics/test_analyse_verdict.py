@@ -307,3 +307,29 @@ def run_{name}(clients):
 
     train = f"import torch\n{method('one')}{method('two')}\nrun_two(clients)\nrun_one(clients)\n"
     assert {"accuracy_one", "accuracy_two"} <= set(names(analyse(tmp_path, train=train)))
+
+
+def test_a_scalar_under_a_tag_is_a_number_though_texts_stand_where_it_comes_from(tmp_path):
+    train = """
+    import tensorflow as tf
+    def note(total):
+        for part in tf.get_collection('losses', scope='') + [total]:
+            tf.summary.scalar(part.op.name + ' (raw)', part)
+    parts = {'all': 'mean', 'total': build()}
+    note(parts[choose()])
+    merged = tf.summary.merge_all()
+    with tf.Session() as sess:
+        for step in range(100):
+            _, text = sess.run([train_op, merged])
+    """
+    assert "part" in names(analyse(tmp_path, train=train))
+
+
+def test_a_map_of_a_part_of_the_data_is_a_mean_precision(tmp_path):
+    before = """
+    def judge(found, wanted):
+        areas = [len(one) for one in found]
+        return {'all': areas, 'map': sum(areas) * 1.0, 'title': 'areas'}
+    """
+    report = "result = judge(found, wanted)\nplots.line(Y=np.array([result['map']]), X=np.array([epoch]), win='test_map')"
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["result['map']"]
