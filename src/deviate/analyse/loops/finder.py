@@ -33,7 +33,7 @@ _COUNTED = {word for word in _PASSES if word.endswith("s")}
 _ANY = re.compile(r"_+|[a-z]|ii|idx")
 _NUMBER_OF = re.compile(r"^(num|n|max|total)(?=[a-z]{4})")
 _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
-                    r"perturb|search_lr|find_lr|baseline", re.IGNORECASE)  # fmt: skip
+                    r"l_?bfgs|perturb|search_lr|find_lr|baseline", re.IGNORECASE)  # fmt: skip
 #: Beside the training, unless the name says that it trains as well: ``train_and_evaluate``.
 _EVALUATES = re.compile(r"test|eval|valid", re.IGNORECASE)
 _SCORES = re.compile(r"metric|score", re.IGNORECASE)
@@ -370,6 +370,8 @@ class LoopFinder:
     def _counts_aside(self, candidate: Candidate) -> bool:
         """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
         names = [name for end in _end_counted(candidate.node) for name in _names_counted(end)]
+        if isinstance(candidate.node, ast.While) and isinstance(candidate.node.test, ast.Compare):
+            names = list(map(text_of, candidate.node.test.comparators))
         return bool(names) and all(map(self._is_aside, names))
 
     def _counts_given(self, candidate: Candidate) -> bool:

@@ -31,6 +31,7 @@ from deviate.analyse.metrics.shown import DECIMALS, is_shown_as_metric
 from deviate.analyse.naming.words import (
     UNNAMED,
     Meaning,
+    counts_parameters,
     is_bookkeeping,
     is_counting,
     is_episode_length,
@@ -66,6 +67,12 @@ _COEFFICIENTS = _LISTS["coefficients"]
 _PICTURES = _LISTS["pictures"]
 _PREDICTIONS = _LISTS["predictions"]
 _FLAGS = _LISTS["flags"]
+#: What looks something up, or has a value for each place: no mean average precision.
+_LOOK_UP = re.compile(
+    r"(label|id|idx|index|name|token|word|char|colou?r|feat(ure)?|att(ention|n)|heat|depth|saliency)s?_?maps?$"
+)
+#: Last words of names that hold settings, whatever the words before mean.
+_SETTINGS = {"args", "cfg", "config", "hparams", "kwargs", "params"}
 #: Sinks that keep what was predicted, too.
 _FILES = {"json", "csv", "file", "kept"}
 
@@ -113,6 +120,10 @@ def verdict_of(
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag) and not value.has(From.DURATION):
         return Verdict(reason="counter")
+    if counts_parameters(words_before(reported)):
+        return Verdict(reason="constant")
+    if _LOOK_UP.search(last_name(variable).lower()) or _is_cutoff(reported):
+        return Verdict(reason="identifier")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT, From.TOTAL) and is_episode_length(description):
@@ -126,6 +137,11 @@ def verdict_of(
     ):
         return Verdict(0.42, "named and shown like a metric", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
+
+
+def _is_cutoff(reported: ReportedValue) -> bool:
+    """Whether the text tells by a value up to which rank a metric counts: ``Hits @ {k}: {hits:.3f}``."""
+    return reported.before.rstrip().endswith("@") and not DECIMALS.search(reported.spec)
 
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:
@@ -267,6 +283,7 @@ def _by_words(
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
+    is_settings = is_settings or (_last_word(variable) in _SETTINGS and not is_metric_word(reported.tag))
     if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last, description):
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):

@@ -196,8 +196,14 @@ def is_bookkeeping(text: str) -> bool:
     """Whether a name means how far the training is or how large the model, and nothing else: ``n_parameters``."""
     words = set(words_of(text))
     if words & _PARAMETERS:
-        return bool(words & _NUMBER) and words <= _PARAMETERS | _NUMBER
+        return counts_parameters(text)
     return not words.isdisjoint(_POSITIONS) and words <= _POSITIONS | _SPLITS.keys() | {"global", "globalstep", "n"}
+
+
+def counts_parameters(text: str) -> bool:
+    """Whether a text says how large the model is, and nothing else: ``Total number of parameters``."""
+    words = set(words_of(text))
+    return bool(words & _PARAMETERS) and bool(words & _NUMBER) and words <= _PARAMETERS | _NUMBER
 
 
 def is_settings_name(name: str) -> bool:

@@ -456,3 +456,10 @@ def test_a_probe_that_a_callback_trains_runs_within_the_training_of_the_library(
 def test_to_number_what_a_library_trains_for_is_to_repeat_trainings(tmp_path, over, kind):
     text = f"import lightgbm as lgb\nfor {over}:\n    model = lgb.train(options, data(i))\n"
     assert analyse(tmp_path, train=text).main_loop.kind == kind
+
+
+@pytest.mark.parametrize("over", ["while n_iter < LBFGS['maxiter']:", "for i in range(lbfgs_steps):"])
+def test_of_two_ways_to_train_the_one_that_refines_is_not_the_main_one(tmp_path, over):
+    first = training("slowly", "for i in range(iterations):", mark="  # main").replace("(model", "(iterations, model")
+    text = HEAD + training("refine", over) + first + "if way:\n    refine()\nelse:\n    slowly(9)\n"
+    assert "# main" in found(tmp_path, train=text)

@@ -141,3 +141,19 @@ def test_the_time_that_a_loss_takes_is_no_loss(tmp_path):
 def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
     report = "loss_weights = model.weighed(loss)\nprint('Loss: {} Weights: {}'.format(loss.item(), loss_weights))"
     assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "print('Total num of parameters:', sum(each.size for each in grown(model(x))))",
+        "for hit in grown(model(x)):\n    print('Hits (raw) @ {}: {:.6f}'.format(hit, loss.item()))",
+        "print('mem_params', unknown.mem_params)",
+        "import json\nlabel_map = dict(unknown.labels)\njson.dump({'label_map': label_map}, open('c.json', 'w'))",
+        "import torch_xla.debug.metrics as met\nprint(met.metrics_report())",
+    ],
+    ids=["parameters", "cut-off", "settings", "look-up", "report of a compiler"],
+)
+def test_what_is_named_or_introduced_as_something_else_is_no_metric(tmp_path, report):
+    before = "from elsewhere import grown, unknown"
+    assert set(names(analyse(tmp_path, train=looped(report + "\nprint('loss', loss.item())", before)))) == {"loss"}
