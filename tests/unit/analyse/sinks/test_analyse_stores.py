@@ -234,3 +234,25 @@ tally = Tally()
 """
     report = "guess = model(x)\ntally.log(guess, y)\nprint('accuracy %.3f' % tally.rate(1), loss.item())"
     assert "guess" not in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_what_a_text_shows_of_its_own_beside_what_it_is_given_is_recorded_where_it_is_kept(tmp_path):
+    before = """
+class Smooth:
+    def __init__(self):
+        self.kept = {}
+    def feed(self, found, without=()):
+        for name, number in found.items():
+            if name not in without:
+                self.kept[name] = 0.9 * self.kept.get(name, 0) + 0.1 * number
+    def line(self, start='', end=''):
+        text = start
+        for name, number in self.kept.items():
+            text += f' {name} {number:.4g}'
+        return text + end
+def step(value):
+    return {'loss': value.item(), 'share': 0.5}
+smooth = Smooth()
+"""
+    report = "found = step(loss)\nsmooth.feed(found)\nline = smooth.line(f'[{epoch}]')\nprint(line)"
+    assert names(analyse(tmp_path, train=looped(report, before))) == {"found": "mapping"}
