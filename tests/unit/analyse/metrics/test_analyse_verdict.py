@@ -283,3 +283,11 @@ def test_a_weight_that_the_text_calls_an_error_is_no_coefficient(tmp_path):
     """
     (metric,) = [each for each in analyse(tmp_path, train=textwrap.dedent(text)).metrics if each.selected]
     assert metric.name == "noisy error"
+
+
+@pytest.mark.parametrize(("beside", "found"), [("ner_prec_micro", True), ("ner_precision_micro", True), ("gap", False)])
+def test_rec_is_the_recall_beside_a_precision_of_its_name(tmp_path, beside, found):
+    before = "import csv\nimport outside\nrows = csv.writer(open('log.csv', 'w'))"
+    report = f"{beside}, ner_rec_micro = outside.rates(epoch)\nrows.writerow([{beside}, ner_rec_micro])"
+    selected = [one for one in analyse(tmp_path, train=looped(report, before)).metrics if one.selected]
+    assert any(one.variable == "ner_rec_micro" and one.direction == "higher" for one in selected) == found
