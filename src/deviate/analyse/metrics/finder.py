@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -42,6 +43,8 @@ from deviate.experiment import Metric
 
 #: What single letters beside one another mean: ``p: %.4f, r: %.4f, f: %.4f``.
 _LETTERS = {"p": "precision", "r": "recall", "f": "f1"}
+#: A word that means the recall beside a precision, and much else alone.
+_REC = re.compile(r"(?<![A-Za-z])rec(?![A-Za-z])")
 #: What is left of the confidence in a value that code beside the training reports.
 ASIDE = 0.35
 #: So many calls of functions that do not run are looked at: a large library has tens of thousands.
@@ -66,8 +69,8 @@ class MetricFinder:
                 for _, variable in roots:
                     self._reject(report, variable, "identifier")
                 continue
-            spelled = _LETTERS.keys() <= {variable for _, variable in roots}
-            clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
+            variables = {variable for _, variable in roots}
+            clock = sum(map(is_clock_part, variables)) > 1
             for reported, variable in roots:
                 part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
                 if (clock and is_clock_part(variable)) or self._names_next(reported, report):
@@ -79,7 +82,7 @@ class MetricFinder:
                 same = variable == last or names_also(earlier, variable) or continues(reported)
                 finding = self._classify(
                     report, reported, variable, earlier if same or not meaning_of(variable) else "", same,
-                    meant=_LETTERS[variable] if spelled and variable in _LETTERS else variable,
+                    meant=_meant(variable, variables),
                 )  # fmt: skip
                 if finding is not None:
                     finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting) or part
@@ -231,6 +234,14 @@ class MetricFinder:
         taken = {(finding.report.scope.module.file, finding.report.line, finding.variable) for finding in self.findings}
         rejections = {(rejection.file, rejection.line, rejection.variable): rejection for rejection in self.rejected}
         return [rejections[key] for key in sorted(rejections) if key not in taken]
+
+
+def _meant(variable: str, variables: set[str]) -> str:
+    """Spell out what short for a metric stands beside others: ``p, r, f``, and ``micro_prec, micro_rec``."""
+    if variable in _LETTERS and _LETTERS.keys() <= variables:
+        return _LETTERS[variable]
+    precisions = {_REC.sub(word, variable) for word in ("prec", "precision")} - {variable}
+    return variable if variables.isdisjoint(precisions) else _REC.sub("recall", variable)
 
 
 def _is_aside(finding: Finding, phases: Phases) -> bool:

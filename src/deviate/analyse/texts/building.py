@@ -6,7 +6,7 @@ import ast
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
-from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings
+from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.reported import ReportedValue
 
@@ -296,3 +296,12 @@ def is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
         return False
     params = flow.value(value.expr, value.scope).params()
     return value.scope.unit is not unit or any(param.unit is unit for param in params)
+
+
+def is_own_item(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
+    """Whether a value is an item of what the object keeps, whatever its method is given: ``self.values.items()``."""
+    binding = only_binding(value.expr.id, value.scope) if isinstance(value.expr, ast.Name) else None
+    if binding is None or binding.kind != "for" or binding.value is None or is_of_caller(flow, value, unit):
+        return False
+    names = {node.id for node in ast.walk(binding.value) if isinstance(node, ast.Name)}
+    return "self" in names and names.isdisjoint(unit.parameters[1:])

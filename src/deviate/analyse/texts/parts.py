@@ -25,6 +25,7 @@ from deviate.analyse.texts.building import (
     is_grown_mapping,
     is_of_caller,
     is_open,
+    is_own_item,
     is_own_method,
     is_padding,
     is_text_attribute,
@@ -328,7 +329,11 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     if values and not any(is_of_caller(flow, value, unit) for value in values):
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
-    return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
+    given = _each(flow, args, scope, depth)
+    own = [part for part in parts if not isinstance(part, ReportedValue) or is_own_item(flow, part, unit)]
+    if any(isinstance(part, ReportedValue) for part in own):
+        return [*own, "\n", *given]  # the function shows what the object keeps beside what it is given
+    return given or [ReportedValue(expr, scope)]
 
 
 def _spans(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:

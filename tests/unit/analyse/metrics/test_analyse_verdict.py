@@ -331,5 +331,15 @@ def test_a_map_of_a_part_of_the_data_is_a_mean_precision(tmp_path):
         areas = [len(one) for one in found]
         return {'all': areas, 'map': sum(areas) * 1.0, 'title': 'areas'}
     """
-    report = "result = judge(found, wanted)\nplots.line(Y=np.array([result['map']]), X=np.array([epoch]), win='test_map')"
+    report = (
+        "result = judge(found, wanted)\nplots.line(Y=np.array([result['map']]), X=np.array([epoch]), win='test_map')"
+    )
     assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["result['map']"]
+
+
+@pytest.mark.parametrize(("beside", "found"), [("ner_prec_micro", True), ("ner_precision_micro", True), ("gap", False)])
+def test_rec_is_the_recall_beside_a_precision_of_its_name(tmp_path, beside, found):
+    before = "import csv\nimport outside\nrows = csv.writer(open('log.csv', 'w'))"
+    report = f"{beside}, ner_rec_micro = outside.rates(epoch)\nrows.writerow([{beside}, ner_rec_micro])"
+    selected = [one for one in analyse(tmp_path, train=looped(report, before)).metrics if one.selected]
+    assert any(one.variable == "ner_rec_micro" and one.direction == "higher" for one in selected) == found

@@ -274,3 +274,25 @@ def test_what_is_kept_is_the_value_and_not_what_it_is_weighed_by(tmp_path):
     """
     report = "kept.add('train', len(x), {'loss': loss, 'gap': (model(x) - y).mean()})\nkept.show()"
     assert {"loss"} <= set(names(analyse(tmp_path, train=looped(report, before))))
+
+
+def test_what_a_text_shows_of_its_own_beside_what_it_is_given_is_recorded_where_it_is_kept(tmp_path):
+    before = """
+class Smooth:
+    def __init__(self):
+        self.kept = {}
+    def feed(self, found, without=()):
+        for name, number in found.items():
+            if name not in without:
+                self.kept[name] = 0.9 * self.kept.get(name, 0) + 0.1 * number
+    def line(self, start='', end=''):
+        text = start
+        for name, number in self.kept.items():
+            text += f' {name} {number:.4g}'
+        return text + end
+def step(value):
+    return {'loss': value.item(), 'share': 0.5}
+smooth = Smooth()
+"""
+    report = "found = step(loss)\nsmooth.feed(found)\nline = smooth.line(f'[{epoch}]')\nprint(line)"
+    assert names(analyse(tmp_path, train=looped(report, before))) == {"found": "mapping"}
