@@ -48,6 +48,7 @@ def completions(*words, last=""):
 
 def test_help_lists_every_command_once():
     shown = typed("--help").stdout
+    assert max(map(len, shown.splitlines())) <= 80
     assert [
         line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS
     ] == (list(COMMANDS))
@@ -57,6 +58,7 @@ def test_help_lists_every_command_once():
 def test_every_help_has_examples_that_can_be_typed(name):
     lines = typed(name, "--help").stdout.partition("Examples:\n")[2].splitlines()
     assert lines
+    assert max(map(len, lines)) <= 80
     for line in lines:
         assert line.split()[:2] == ["deviate", name]
         words = line.partition(" -- ")[0].split()
@@ -191,6 +193,15 @@ def test_logs_without_a_run_says_where_none_has_started(folder):
     assert typed("logs", "new").stdout == "no run of new has started yet\n"
 
 
+@pytest.mark.parametrize("command", ["show", "logs"])
+def test_without_a_name_the_only_experiment_is_meant_or_all_are_listed(folder, command):
+    assert typed(command).exception.message == "there is no experiment here yet"
+    write_experiment(folder, "base", VALUES)
+    assert typed(command).stdout == typed(command, "base").stdout
+    write_experiment(folder, "wider", VALUES)
+    assert typed(command).exception.hint.startswith(f"type deviate {command} base; experiments, the newest first: ")
+
+
 def test_logs_without_a_run_prints_the_only_one(folder):
     write_experiment(folder, "one", {"test acc": [90.0]})
     (run,) = Workspace(folder).experiment("one").runs()
@@ -280,7 +291,7 @@ def test_doctor_notes_a_full_disk(folder, monkeypatch):
 
 def test_a_report_without_a_name_is_of_the_only_experiment_or_lists_them(folder):
     refused = typed("report").exception
-    assert (refused.message, refused.slug) == ("there is no experiment to report", "bad-option")
+    assert (refused.message, refused.slug) == ("there is no experiment here yet", "bad-option")
     write_experiment(folder, "base", VALUES)
     assert "deviate report base -v" in typed("report").stdout
     write_experiment(folder, "wider", VALUES)

@@ -13,7 +13,17 @@ from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings
-from deviate.analyse.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, bindings_of, in_force, lookup
+from deviate.analyse.source.index import (
+    Binding,
+    CallSite,
+    ModuleIndex,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    in_force,
+    lookup,
+)
 from deviate.analyse.source.syntax import called_name, passed_for
 
 #: Calls of a function that are looked at for what they pass.
