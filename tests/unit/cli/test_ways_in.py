@@ -16,6 +16,7 @@ from msgspec import structs
 from deviate.cli.commands import COMMANDS
 from deviate.cli.main import group
 from deviate.preflight import machine
+from deviate.project.cells import read_cells
 from deviate.project.config import FILE_NAME, Config, read_config
 from deviate.project.selection import extract
 from deviate.replicate.workspace.folders import Workspace
@@ -249,6 +250,9 @@ def test_what_init_comments_out_is_what_was_found(folder):
     assert [metric.name for metric in after.metrics if metric.selected] == ["loss"]
     assert after.main_loop.line == before.main_loop.line
     assert [draw.factor for draw in after.draws] == [draw.factor for draw in before.draws]
+    cells = read_cells(folder)
+    assert [cell.name for cell in cells][0] == "grid@lr=0.1,width=32"
+    assert (len(cells), cells[0].command[:2]) == (4, ["python", "train.py"])
 
 
 def test_init_leaves_a_file_that_is_there_alone(folder):
