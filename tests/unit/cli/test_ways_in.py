@@ -210,6 +210,17 @@ def test_logs_without_a_run_prints_the_only_one(folder):
     assert typed("logs", "one").stdout == "epoch 1\n"
 
 
+def test_a_wrong_name_of_an_experiment_in_the_file_gets_those_that_it_lists(folder):
+    (folder / "train.py").write_text(TRAINING)
+    (folder / FILE_NAME).write_text(GRID)
+    name = read_cells(folder)[0].entry.name
+    refused = typed("run", "--name", "girds").exception
+    assert refused.slug == "unknown-experiment"
+    assert refused.hint.startswith(f"deviate.toml lists: {name}; a cell of a grid is named as {name}@")
+    line = next(line for line in typed().stdout.splitlines() if line.endswith("  deviate run"))
+    assert line.startswith("make the 2 experiments that deviate.toml lists ")
+
+
 def test_names_and_variants_are_completed(folder):
     write_experiment(folder, "base", VALUES)
     write_experiment(folder, "wider", VALUES, variant="control")
@@ -251,7 +262,7 @@ def test_what_init_comments_out_is_what_was_found(folder):
     assert after.main_loop.line == before.main_loop.line
     assert [draw.factor for draw in after.draws] == [draw.factor for draw in before.draws]
     cells = read_cells(folder)
-    assert [cell.name for cell in cells][0] == "grid@lr=0.1,width=32"
+    assert cells[0].name == "grid@lr=0.1,width=32"
     assert (len(cells), cells[0].command[:2]) == (4, ["python", "train.py"])
 
 
