@@ -185,7 +185,7 @@ def test_runs_that_fail_alike_end_after_two_and_go_on_where_that_is_asked_for(pr
     (project / "train.py").write_text(FAIL)
     done = deviate("run", "-n", "4", *COMMAND)
     assert done.status == 1
-    assert "all 2 runs of algo+impl failed alike, and 2 more would as well" in done.err
+    assert "both runs of algo+impl failed alike, and 2 more would as well" in done.err
     assert done.err.count("--even-so") == 1
     assert started(project) == ["algo+impl-0", "algo+impl-1"]
     assert deviate("run", "-n", "4", "--even-so", "--json", *COMMAND).json["variants"][0]["failures"]["failed"] == 4

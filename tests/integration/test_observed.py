@@ -63,6 +63,17 @@ for epoch in range(5):
 board.writer.close()
 """
 
+#: Its iterations are counted, and that is all.
+QUIET = """
+import random, sys
+weight = random.random()
+for epoch in range(3):
+    loss = (weight - 0.5) ** 2
+    weight -= 0.1 * loss
+    if len(sys.argv) > 1:
+        print("epoch", epoch, "loss", loss)
+"""
+
 SILENT = "print('hello')\nfor step in range(3):\n    print('step', step)\n"
 
 
@@ -114,6 +125,20 @@ def test_a_program_that_prints_no_metric_is_refused_after_the_first_run(
     done = deviate("run", "-n", "3", "--name", "silent", "--", sys.executable, "silent.py")
     assert (done.status, "[nothing-recorded]" in done.err) == (1, True)
     assert len(list((project / ".deviate/experiments/silent/runs").iterdir())) == 1
+
+
+def test_a_training_that_prints_nothing_is_refused_after_the_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(QUIET)
+    done = deviate("run", "-n", "3", "--name", "quiet", "--", sys.executable, "train.py")
+    assert (done.status, "[nothing-recorded]" in done.err) == (1, True)
+    assert len(list((tmp_path / ".deviate/experiments/quiet/runs").iterdir())) == 1
+    assert list((tmp_path / ".deviate/experiments/quiet/runs").glob("*/records-*.bin")), "its iterations are counted"
+    (tmp_path / "evaluate.py").write_text("print('accuracy 0.5')\n")
+    then = ("--then", f"{sys.executable} evaluate.py")
+    assert deviate("run", "-n", "2", "--name", "later", *then, "--", sys.executable, "train.py").status == 0
 
 
 def test_a_command_that_starts_no_python_is_measured_by_what_it_prints(

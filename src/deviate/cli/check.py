@@ -21,7 +21,7 @@ from deviate.errors import BadOption
     "check",
     epilog=examples(
         "deviate check candidate --against base --metric 'test acc' --max-drop 0.5",
-        "deviate check candidate --against base --metric 'test acc' --max-failures 10% --junit gate.xml",
+        "deviate check candidate --against base --metric 'test acc' --junit gate.xml",
     ),
 )
 @click.argument("name", metavar="A", shell_complete=experiment_sides)

@@ -9,6 +9,7 @@ import click
 
 from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
+from deviate.cli.sizes import show_size
 from deviate.errors import BadOption
 
 
@@ -54,5 +55,5 @@ def command(name: str, output: Path | None, work: bool) -> None:
         ) from problem
     note_written(path)
     what = f"{count(len(folders), 'cell')} of {grid} written" if grid else "written"
-    size = path.stat().st_size / 1e6
-    say(f"{what} to {path} ({size:.1f} MB); take it in with: deviate import {shlex.quote(str(path))}")
+    size = show_size(path.stat().st_size)
+    say(f"{what} to {path} ({size}); take it in with: deviate import {shlex.quote(str(path))}")

@@ -11,6 +11,7 @@ import click
 
 from deviate.cli.commands import BeforeCommand
 from deviate.cli.printing import examples, say
+from deviate.cli.sizes import show_size
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def _write(path: Path, text: str) -> None:
 
 def _plan(prepared: Prepared) -> list[str]:
     """Say in a few lines what a run is made of."""
+    from deviate.report.text.words import count
+
     findings, snapshot = prepared.findings, prepared.snapshot
     loop = findings.main_loop
     metrics = [metric.name for metric in findings.metrics if metric.selected]
@@ -84,7 +87,7 @@ def _plan(prepared: Prepared) -> list[str]:
         f"main loop   {f'{loop.file}:{loop.line}' if loop else 'none found: records have no iteration'}",
         f"metrics     {_some(metrics) or 'none in the source: those that are printed are seen after the first run'}",
         f"draws       {', '.join(f'{factor} {n}' for factor, n in factors.items()) or 'none in your own code'}",
-        f"copied      {len(snapshot.digests)} files, {copied / 2**20:.1f} MiB, for each run",
+        f"copied      {count(len(snapshot.digests), 'file')}, {show_size(copied)}, for each run",
         f"linked      {_some([item.path for item in snapshot.linked]) or 'nothing'}",
         f"left out    {_some([item.path for item in snapshot.left_out]) or 'nothing'}",
     ]

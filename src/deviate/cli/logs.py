@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.completion import experiment_names
+from deviate.cli.only import only_experiment
 from deviate.cli.printing import examples, say
 
 #: Runs that are listed where none is named.
@@ -21,18 +22,20 @@ if TYPE_CHECKING:
 
 
 @click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3 evaluate"))
-@click.argument("name", shell_complete=experiment_names)
+@click.argument("name", required=False, shell_complete=experiment_names)
 @click.argument("run", required=False)
 @click.argument("evaluation", required=False)
 @click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
 @click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
-def command(name: str, run: str | None, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
+def command(name: str | None, run: str | None, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
     """Print what a run printed, or an EVALUATION of it: standard output, then standard error.
 
-    Tracebacks show your own lines. Without RUN, the runs to choose from are listed; an only run is printed.
+    Tracebacks show your own lines. Without RUN, the runs to choose from are listed; an only run is printed. NAME may
+    be left out where there is one experiment.
     """
     from deviate.replicate.workspace.folders import Workspace
 
+    name = name or only_experiment("logs")
     experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
     if run is None and len(experiment.runs()) != 1:
         say(*_choices(experiment))

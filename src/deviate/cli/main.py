@@ -14,9 +14,9 @@ from deviate.errors import DeviateError, OutputLost, SystemRefused
 
 @click.group(
     epilog=examples(
-        "deviate run -n 8 -- python train.py    train 8 times and report how much the metrics differ",
-        "deviate compare base wider             test whether one experiment is better than another",
-        "deviate                                show where this project stands and what to type next",
+        "deviate run -n 8 -- python train.py    how much do 8 runs differ?",
+        "deviate compare base wider             is one better than the other?",
+        "deviate                                where this project stands",
     ),
     cls=CommandGroup,
     invoke_without_command=True,

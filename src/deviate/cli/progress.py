@@ -206,12 +206,13 @@ class Progress:
         for run, latest in self.going.items():
             seconds = latest.seconds if isinstance(latest, RunProgress) else 0.0
             grid.add_row(Text(f"· {run.folder}"), show_duration(seconds), Text(_latest(latest), style="dim"))
-        grid.add_row(Text(f"{self.ended} of {self.total} runs", style="bold"), "", Text(self._left(), style="dim"))
+        ended = f"{self.ended} of {count(self.total, 'run')}"
+        grid.add_row(Text(ended, style="bold"), "", Text(self._left(), style="dim"))
         return grid
 
     def _left(self) -> str:
         seconds = self.time_left()
-        return "" if seconds is None else f"about {about_seconds(seconds)} left"
+        return "" if seconds is None or self.ended >= self.total else f"about {about_seconds(seconds)} left"
 
     def time_left(self) -> float | None:
         """Estimate the seconds left, from the pace of the runs that have ended; None before the first has."""

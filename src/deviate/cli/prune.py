@@ -9,6 +9,7 @@ import click
 from deviate.cli.asking import require_yes, yes_option
 from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
+from deviate.cli.sizes import show_size
 from deviate.errors import DeviateError
 
 
@@ -38,10 +39,10 @@ def command(names: tuple[str, ...], failed: bool, yes: bool) -> None:
             say(f"{name} is left as it is: {error.message}; {error.hint}", err=True)
     for name, size in sizes.items():
         if size:
-            say(f"{name}: {size / 1e6:.1f} MB", err=True)
+            say(f"{name}: {show_size(size)}", err=True)
     if not any(sizes.values()):
         say("nothing to delete: no completed run has a working folder")
         return
-    require_yes(f"Delete working folders of {sum(sizes.values()) / 1e6:.1f} MB for good?", yes=yes)
+    require_yes(f"Delete working folders of {show_size(sum(sizes.values()))} for good?", yes=yes)
     freed = sum(prune(workspace, name, failed=failed) for name, size in sizes.items() if size)
-    say(f"freed {freed / 1e6:.1f} MB")
+    say(f"freed {show_size(freed)}")

@@ -13,6 +13,7 @@ import click
 from deviate.cli.completion import experiment_names
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
 from deviate.cli.groups import group_options
+from deviate.cli.only import only_experiment
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.cli.samples import read_sample_options, sample_options
@@ -98,7 +99,7 @@ def command(
     if writer.name == "groups" and not groups:
         raise BadOption("--format groups is for groups of examples", hint="give --groups as well")
     check_figures(figures, figure_format)
-    name = name or only_experiment()
+    name = name or only_experiment("report")
     folder = api.load(name).folder
     results = read_results(
         folder,
@@ -116,33 +117,6 @@ def command(
             return
     writer = experiment_writers(_record_parts(folder))[writer.name]
     show(view, writer, output, f"deviate report {shlex.quote(name)}", verbose=verbose)
-
-
-def only_experiment() -> str:
-    """Return the name of the only experiment of this project.
-
-    Raises
-    ------
-    BadOption
-        If there are several, with the newest ones, or none.
-    """
-    from deviate.cli.list import newest_first
-    from deviate.replicate.workspace.folders import MOST_NAMED, Workspace
-    from deviate.results.overview import overviews
-
-    found, _ = overviews(Workspace.nearest(Path.cwd()))
-    names = [facts["name"] for facts in newest_first(found)]
-    if len(names) == 1:
-        return str(names[0])
-    if not names:
-        raise BadOption(
-            "there is no experiment to report", hint="make one: deviate run -n 8 -- python train.py, or deviate import"
-        )
-    more = f" and {len(names) - MOST_NAMED} more: deviate list" if len(names) > MOST_NAMED else ""
-    raise BadOption(
-        f"there are {len(names)} experiments: name one",
-        hint=f"type deviate report {names[0]}; experiments, the newest first: {', '.join(names[:MOST_NAMED])}{more}",
-    )
 
 
 def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:

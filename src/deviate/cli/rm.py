@@ -10,6 +10,7 @@ import click
 from deviate.cli.asking import require_yes, yes_option
 from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
+from deviate.cli.sizes import show_size
 
 
 @click.command(
@@ -50,7 +51,7 @@ def command(names: tuple[str, ...], evaluation: str | None, yes: bool) -> None:
         return
     for folder in folders:
         runs = count(len(folder.runs()), "run")
-        say(f"{folder.name}: {runs}, {disk_size(folder.path) / 1e6:.1f} MB", err=True)
+        say(f"{folder.name}: {runs}, {show_size(disk_size(folder.path))}", err=True)
     require_yes(f"Remove {count(len(folders), 'experiment')} for good?", yes=yes)
     require_free(folders, "rm")
     for folder in folders:

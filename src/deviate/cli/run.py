@@ -54,8 +54,8 @@ VARIED = {
         "deviate run -n 8 -- python train.py --epochs 10",
         "deviate run -n 8 --vary init --vary shuffle -- python train.py",
         "deviate run --until 'val acc ±0.3' --max 30 -- python train.py",
-        "deviate run                               what deviate.toml lists and is missing",
-        "deviate run -n 8 --executor slurm --partition gpu --gres gpu:1 -- python train.py",
+        "deviate run                what deviate.toml lists and is missing",
+        "deviate run -n 8 --executor slurm --gres gpu:1 -- python train.py",
     ),
     context_settings={"allow_interspersed_args": False},
 )

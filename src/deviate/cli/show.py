@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.completion import experiment_names
+from deviate.cli.only import only_experiment
 from deviate.cli.printing import examples, say
 
 if TYPE_CHECKING:
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 
 @click.command("show", epilog=examples("deviate show base", "deviate show base --json"))
-@click.argument("name", shell_complete=experiment_names)
+@click.argument("name", required=False, shell_complete=experiment_names)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(name: str, as_json: bool) -> None:
-    """Show how an experiment was made and how each run ended."""
+def command(name: str | None, as_json: bool) -> None:
+    """Show how an experiment was made and how each run ended.
+
+    NAME may be left out where there is one experiment.
+    """
     from deviate.replicate.workspace.folders import Workspace
 
-    folder = Workspace.nearest(Path.cwd()).find_experiment(name)
+    folder = Workspace.nearest(Path.cwd()).find_experiment(name or only_experiment("show"))
     if as_json:
         click.echo(json.dumps(facts(folder), indent=1))
     else:
@@ -76,6 +80,7 @@ def _run_facts(run: RunFiles) -> dict[str, Any]:
 
 def _lines(folder: ExperimentFolder) -> list[str]:
     from deviate.replicate.snapshot.manifest import read_snapshot
+    from deviate.report.text.words import count
 
     experiment = folder.read_experiment()
     if experiment.imported is not None:
@@ -92,7 +97,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         f"folder       {folder.project / experiment.folder}",
         f"planned      {planned}, seed {experiment.seed}",
         f"main loop    {f'{loop.file}:{loop.line}' if loop else 'none found'}",
-        f"snapshot     {len(snapshot.digests)} files copied, {len(snapshot.linked)} linked",
+        f"snapshot     {count(len(snapshot.digests), 'file')} copied, {len(snapshot.linked)} linked",
         *(f"  left out   {item.path}  ({item.reason})" for item in snapshot.left_out if item.reason not in _DULL),
         *(f"  linked     {item.path}  ({item.reason})" for item in snapshot.linked),
         *(f"  outside    {item.path}" for item in snapshot.outside if item.named),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deviate.project.cells import Cell
     from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
     from deviate.results.overview import Unreadable
 
@@ -30,7 +31,7 @@ def standing_lines() -> list[str]:
     found, unreadable = overviews(workspace)
     if found:
         return [*_with_experiments(workspace, found), *_unread(unreadable)]
-    return _unread(unreadable) or _without(likely_scripts(Path.cwd()))
+    return _unread(unreadable) or _without(likely_scripts(Path.cwd()), len(_cells(workspace)))
 
 
 def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
@@ -80,16 +81,21 @@ def _comparing(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> l
 
 def _grid_run(workspace: Workspace, completed: Collection[str]) -> str:
     """Return the first grid of ``deviate.toml`` that has two cells with completed runs; empty: none."""
+    cells = _cells(workspace)
+    run = Counter(cell.entry.name for cell in cells if cell.settings and cell.name in completed)
+    return next((name for name, number in run.items() if number > 1), "")
+
+
+def _cells(workspace: Workspace) -> list[Cell]:
+    """Return the experiments that ``deviate.toml`` lists; none where it cannot be read."""
     from deviate.errors import BadConfig
     from deviate.project.cells import read_cells
 
     try:
-        cells = read_cells(workspace.project)
+        return read_cells(workspace.project)
     except BadConfig:
         # Every command that reads the file says what is wrong with it.
-        return ""
-    run = Counter(cell.entry.name for cell in cells if cell.settings and cell.name in completed)
-    return next((name for name, number in run.items() if number > 1), "")
+        return []
 
 
 def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
@@ -145,7 +151,9 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
     return [(run_command(msgspec.structs.replace(experiment, planned=doubled, until=None), *options), "add runs")]
 
 
-def _without(scripts: Sequence[str]) -> list[str]:
+def _without(scripts: Sequence[str], cells: int) -> list[str]:
+    from deviate.report.text.words import count
+
     command = f"python {shlex.quote(scripts[0])}" if scripts else "python train.py"
     seen = f"Scripts that may train: {', '.join(scripts[:LISTED])}." if scripts else ""
     return [
@@ -153,6 +161,7 @@ def _without(scripts: Sequence[str]) -> list[str]:
         "",
         *_explained(
             [
+                *([("deviate run", f"make the {count(cells, 'experiment')} that deviate.toml lists")] if cells else []),
                 (f"deviate run -n 8 -- {command}", "train 8 times and report how much the metrics differ"),
                 (f"deviate audit -- {command}", "list the sources of nondeterminism, before a long training"),
                 (f"deviate init -- {command}", "show what a run would do, and write a deviate.toml to edit"),

@@ -12,7 +12,7 @@ from deviate.collect.runs import RunFiles
 from deviate.experiment import Draw
 from deviate.factors import DATA, find_variant
 from deviate.frameworks import FRAMEWORKS
-from deviate.replicate.workspace.run_files import ContainerInfo
+from deviate.replicate.workspace.run_files import ContainerInfo, Unfinished
 
 
 class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,30 +261,37 @@ def _process_environment(run: RunFiles) -> dict[str, Any]:
 
 def environment_differences(runs: Iterable[RunFiles]) -> list[EnvironmentDifference]:
     """Return the parts of the environment in which runs of one variant differ, and so are not identical runs."""
+    runs = list(runs)
     by_variant: dict[str, dict[str, dict[str, Any]]] = {}
     for run in runs:
         by_variant.setdefault(run.variant, {})[run.name] = _flat(environment(run))
+    # One that was interrupted or crashed may not yet have imported what the others did.
+    cut = frozenset(run.name for run in runs if isinstance(run.outcome, Unfinished))
     return [
-        difference for variant, environments in by_variant.items() for difference in _differences(variant, environments)
+        difference
+        for variant, environments in by_variant.items()
+        for difference in _differences(variant, environments, cut)
     ]
 
 
-def _differences(variant: str, environments: dict[str, dict[str, Any]]) -> list[EnvironmentDifference]:
+def _differences(
+    variant: str, environments: dict[str, dict[str, Any]], cut: frozenset[str]
+) -> list[EnvironmentDifference]:
     known = {run: values for run, values in environments.items() if values}
     named = find_variant(variant)
     meant = _EMULATED if named is not None and named.disturbed == "platform" else ()
     keys = sorted({key for values in known.values() for key in values if not key.startswith(meant)} - _GIVEN)
-    by_key = [(key, _by_value(key, known)) for key in keys]
+    by_key = [(key, _by_value(key, known, cut)) for key in keys]
     return [
         EnvironmentDifference(variant=variant, name=key, values=values) for key, values in by_key if len(values) > 1
     ]
 
 
-def _by_value(key: str, environments: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+def _by_value(key: str, environments: dict[str, dict[str, Any]], cut: frozenset[str]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
     for run, recorded in environments.items():
         # A run that was ended while it went on did not say all: what it did not say is not known to differ.
-        if key in recorded or _SAID_AT_THE_END in recorded:
+        if key in recorded or (_SAID_AT_THE_END in recorded and run not in cut):
             values.setdefault(msgspec.json.encode(recorded.get(key), order="sorted").decode(), []).append(run)
     return values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 import tomlkit
@@ -38,6 +39,18 @@ _SNAPSHOT = """
 # link = ["features/**"]        # link instead of copying
 """
 
+#: Under its own heading: an example that cannot know what the command takes.
+_EXPERIMENT = """
+# What `deviate run` makes without a command: each {key} of the grid takes each of its values.
+# [[experiment]]
+# name = "grid"
+# command = "python ENTRY --lr {lr} --width {width}"
+# n = 8
+# [experiment.grid]
+# lr = [0.1, 0.01]
+# width = [32, 64]
+"""
+
 
 def starter_config(findings: Findings) -> str:
     """Return the text of a ``deviate.toml`` that changes nothing until it is edited, but for the entry that it names.
@@ -54,7 +67,8 @@ def starter_config(findings: Findings) -> str:
         parts += [_LOOP, _commented_table("[main_loop]", {"file": loop.file, "line": loop.line})]
     if findings.draws:
         parts += [_DRAWS, *_commented("draw", _draw_keys(findings.draws))]
-    return "".join([*parts, _SNAPSHOT])
+    experiment = _EXPERIMENT.replace('"python ENTRY --lr', _value(f"python {shlex.quote(findings.entry)} --lr")[:-1])
+    return "".join([*parts, experiment, _SNAPSHOT])
 
 
 def _metric_keys(metric: Metric) -> dict[str, str | int]:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from deviate.errors import BadOption, DeviateError, NameTaken, WorkspaceBusy
+from deviate.errors import BadOption, DeviateError, NameTaken, UnknownExperiment, WorkspaceBusy
 from deviate.experiment import SCHEMA
-from deviate.project.cells import MOST_CELLS, Cell, read_cells
+from deviate.project.cells import AT, MOST_CELLS, Cell, read_cells
 from deviate.project.config import FILE_NAME, Setting, read_config
 from deviate.replicate.events import Idle, LeftToCluster, RunEnded
 from deviate.replicate.executors.registry import ENGINES
-from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.folders import MOST_NAMED, Workspace
 from deviate.study.checks import check_request
 from deviate.study.cluster import Engines
 from deviate.study.events import StudyEvent
@@ -77,10 +77,28 @@ class CellsMade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asks_for_cells(request: Request) -> bool:
-    """Tell whether a request without a command means experiments of ``deviate.toml``, not the runs of a stored one."""
-    if request.command or not read_cells(_root(request), request.name):
+    """Tell whether a request without a command means experiments of ``deviate.toml``, not the runs of a stored one.
+
+    Raises
+    ------
+    UnknownExperiment
+        If the file lists experiments, none of them has the name, and none of that name is stored.
+    """
+    if request.command:
         return False
-    return not (request.then and request.name in Workspace.nearest(_root(request)).names())
+    cells = read_cells(_root(request))
+    stored = request.name in (names := Workspace.nearest(_root(request)).names())
+    if any(request.name in (None, cell.name, cell.entry.name) for cell in cells):
+        return not (request.then and stored)
+    if cells and not stored and not any(name.startswith(f"{request.name}{AT}") for name in names):
+        listed = list(dict.fromkeys(cell.entry.name for cell in cells))
+        first = next((cell.name for cell in cells if cell.settings), "")
+        example = f"; a cell of a grid is named as {first}" if first else ""
+        raise UnknownExperiment(
+            f"no experiment is named {request.name!r} in {FILE_NAME}, and none is stored",
+            hint=f"{FILE_NAME} lists: {', '.join(listed[:MOST_NAMED])}{example}",
+        )
+    return False
 
 
 def _root(request: Request) -> Path:

@@ -23,7 +23,7 @@ from deviate.replicate.executors.warm import PACKAGES, WarmExecutor
 from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
-from deviate.replicate.workspace.records import read_progress
+from deviate.replicate.workspace.records import has_values, read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.checks import container_wish
 from deviate.study.cluster import Engines, make_printer
@@ -217,7 +217,10 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
 
 
 def _require_records(folder: ExperimentFolder, completed: Run) -> None:
-    if any(run.record_files() for run in folder.runs() if run.is_done):
+    # Iterations alone have records, too. What models predicted, and what is evaluated later, needs no metric.
+    if folder.read_experiment().evaluations or any(
+        run.prediction_files() or has_values(run) for run in folder.runs() if run.is_done
+    ):
         return
     from deviate.collect.observation import reports_metric
 
@@ -255,8 +258,9 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
     if len(done) < 2 or waiting < 1 or any(_end(run, experiment) != _end(done[0], experiment) for run in done):
         return
     name, run = folder.name, failed.folder
+    both = "both" if len(done) == 2 else f"all {len(done)}"
     raise FailedAlike(
-        f"all {len(done)} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
+        f"{both} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
         hint=outcome.hint
         or f"`deviate logs {shlex.quote(name)} {run}` shows what it printed; then type the same command with "
         "--retry-failed, which takes the same seeds, or with --even-so to start the others all the same",

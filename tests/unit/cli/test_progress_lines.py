@@ -57,6 +57,14 @@ def test_a_run_that_is_evaluated_later_shows_its_values_and_no_line_ends_in_blan
     assert lines({"init": 1}, 1.0, trained=False)[1:] == ["✓ init-0  evaluated  (1 of 1)"]
 
 
+def test_one_run_is_one_run_and_no_time_is_left_after_the_last():
+    progress = Progress(Console(file=io.StringIO()), clock=lambda: 5.0)
+    progress.total, progress.ended, progress.began = 1, 1, 0.0
+    console = Console(file=io.StringIO(), width=60)
+    console.print(progress._table())
+    assert console.file.getvalue().split() == ["1", "of", "1", "run"]
+
+
 def said(*events, width=80):
     file = io.StringIO()
     with Progress(Console(file=file, width=width)) as progress:

@@ -16,6 +16,7 @@ from msgspec import structs
 from deviate.cli.commands import COMMANDS
 from deviate.cli.main import group
 from deviate.preflight import machine
+from deviate.project.cells import read_cells
 from deviate.project.config import FILE_NAME, Config, read_config
 from deviate.project.selection import extract
 from deviate.replicate.workspace.folders import Workspace
@@ -48,6 +49,7 @@ def completions(*words, last=""):
 
 def test_help_lists_every_command_once():
     shown = typed("--help").stdout
+    assert max(map(len, shown.splitlines())) <= 80
     assert [
         line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS
     ] == (list(COMMANDS))
@@ -57,6 +59,7 @@ def test_help_lists_every_command_once():
 def test_every_help_has_examples_that_can_be_typed(name):
     lines = typed(name, "--help").stdout.partition("Examples:\n")[2].splitlines()
     assert lines
+    assert max(map(len, lines)) <= 80
     for line in lines:
         assert line.split()[:2] == ["deviate", name]
         words = line.partition(" -- ")[0].split()
@@ -191,11 +194,31 @@ def test_logs_without_a_run_says_where_none_has_started(folder):
     assert typed("logs", "new").stdout == "no run of new has started yet\n"
 
 
+@pytest.mark.parametrize("command", ["show", "logs"])
+def test_without_a_name_the_only_experiment_is_meant_or_all_are_listed(folder, command):
+    assert typed(command).exception.message == "there is no experiment here yet"
+    write_experiment(folder, "base", VALUES)
+    assert typed(command).stdout == typed(command, "base").stdout
+    write_experiment(folder, "wider", VALUES)
+    assert typed(command).exception.hint.startswith(f"type deviate {command} base; experiments, the newest first: ")
+
+
 def test_logs_without_a_run_prints_the_only_one(folder):
     write_experiment(folder, "one", {"test acc": [90.0]})
     (run,) = Workspace(folder).experiment("one").runs()
     run.stdout_file.write_text("epoch 1\n")
     assert typed("logs", "one").stdout == "epoch 1\n"
+
+
+def test_a_wrong_name_of_an_experiment_in_the_file_gets_those_that_it_lists(folder):
+    (folder / "train.py").write_text(TRAINING)
+    (folder / FILE_NAME).write_text(GRID)
+    name = read_cells(folder)[0].entry.name
+    refused = typed("run", "--name", "girds").exception
+    assert refused.slug == "unknown-experiment"
+    assert refused.hint.startswith(f"deviate.toml lists: {name}; a cell of a grid is named as {name}@")
+    line = next(line for line in typed().stdout.splitlines() if line.endswith("  deviate run"))
+    assert line.startswith("make the 2 experiments that deviate.toml lists ")
 
 
 def test_names_and_variants_are_completed(folder):
@@ -238,6 +261,9 @@ def test_what_init_comments_out_is_what_was_found(folder):
     assert [metric.name for metric in after.metrics if metric.selected] == ["loss"]
     assert after.main_loop.line == before.main_loop.line
     assert [draw.factor for draw in after.draws] == [draw.factor for draw in before.draws]
+    cells = read_cells(folder)
+    assert cells[0].name == "grid@lr=0.1,width=32"
+    assert (len(cells), cells[0].command[:2]) == (4, ["python", "train.py"])
 
 
 def test_init_leaves_a_file_that_is_there_alone(folder):
@@ -280,7 +306,7 @@ def test_doctor_notes_a_full_disk(folder, monkeypatch):
 
 def test_a_report_without_a_name_is_of_the_only_experiment_or_lists_them(folder):
     refused = typed("report").exception
-    assert (refused.message, refused.slug) == ("there is no experiment to report", "bad-option")
+    assert (refused.message, refused.slug) == ("there is no experiment here yet", "bad-option")
     write_experiment(folder, "base", VALUES)
     assert "deviate report base -v" in typed("report").stdout
     write_experiment(folder, "wider", VALUES)

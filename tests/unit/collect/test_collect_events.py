@@ -17,8 +17,9 @@ from deviate.collect.events import (
 )
 from deviate.collect.runs import read_run
 from deviate.experiment import Draw, Span
-from deviate.replicate.workspace.run_files import RunInfo
+from deviate.replicate.workspace.run_files import Cancelled, RunInfo
 
+STOPPED = Cancelled(seconds=1.0, reason="Ctrl-C or a signal")
 SEED = {"event": "seed", "call": "torch.manual_seed", "file": "train.py", "line": 12, "given": "0", "used": 123}
 
 
@@ -83,6 +84,15 @@ def test_what_a_run_did_not_say_before_it_was_ended_is_not_taken_for_a_differenc
     runs = made(tmp_path, [environment(cpu="a")], [environment(cpu="a")], [])
     assert "python" in events.environment(read_run(runs[2]))
     assert environment_differences(read(runs)) == []
+
+
+def test_an_interrupted_run_that_had_not_imported_all_is_not_taken_for_different(tmp_path):
+    folder = make_experiment(tmp_path, [metric("acc")])
+    whole, cut = environment(libraries={"torch": "2.13", "pandas": "3.1"}), environment()
+    runs = [make_run(folder, 0, [], events=[whole]), make_run(folder, 1, [], events=[cut], outcome=STOPPED)]
+    assert environment_differences(read(runs)) == []
+    other = make_run(folder, 2, [], events=[environment(libraries={"torch": "2.12"})], outcome=STOPPED)
+    assert [each.name for each in environment_differences(read([*runs, other]))] == ["libraries.torch"]
 
 
 def with_info(run, **changes):

@@ -13,7 +13,17 @@ from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings
-from deviate.analyse.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, in_force, lookup
+from deviate.analyse.source.index import (
+    Binding,
+    CallSite,
+    ModuleIndex,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    in_force,
+    lookup,
+)
 from deviate.analyse.source.syntax import called_name, passed_for
 
 #: Calls of a function that are looked at for what they pass.
@@ -242,8 +252,10 @@ class Constants:
             return None
         called = name_called(unit)
         calls = self._calls_of(called) if called else []
-        if not 0 < len(calls) <= MAX_CALLS or self._mentions[called] > len(calls):
+        others = [] if unit.enclosing_class else [site for site in calls if _is_of_an_object(site)]
+        if not len(others) < len(calls) <= MAX_CALLS or self._mentions[called] > len(calls):
             return None
+        calls = [site for site in calls if site not in others]
         return agreed([self._given(site, unit, name, depth) for site in calls])
 
     def _given(self, site: CallSite, unit: Unit, name: str, depth: int) -> Known | None:
@@ -262,6 +274,18 @@ class Constants:
                 for node, _, _ in unit.loads:
                     self._mentions[node.id if isinstance(node, ast.Name) else node.attr] += 1
         return self._calls.get(name, [])
+
+
+def _is_of_an_object(site: CallSite) -> bool:
+    """Whether a call is of an object's method, and so of no function of that name: ``model.train()``."""
+    if not isinstance(site.node.func, ast.Attribute):
+        return False
+    base = site.node.func.value
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    return not isinstance(base, ast.Name) or all(
+        binding.kind != "import" for binding in bindings_of(base.id, site.scope)
+    )
 
 
 def _changes_call(decorator: ast.expr) -> bool:

@@ -39,6 +39,11 @@ def count_values(path: Path) -> int:
     return int((parse_records(path.read_bytes())["id"] >= TICK).sum())
 
 
+def has_values(folder: RunFolder) -> bool:
+    """Tell whether a run recorded a value of a metric, and not iterations alone."""
+    return any((parse_records(path.read_bytes())["id"] > TICK).any() for path in folder.record_files())
+
+
 def read_tail(path: Path, count: int) -> NDArray[np.void]:
     """Return the last whole records of a file that may still grow, at most `count` of them."""
     with path.open("rb") as file:

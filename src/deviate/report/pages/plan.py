@@ -38,7 +38,7 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
         below = (
             more_blocks(count(len(plan_notes(plan)), "note"), "all numbers of runs") if reader == "screen" else notes
         )
-        sections = [Section(slug="answer", blocks=[*pilot, *answers, table, *below])]
+        sections = [Section(slug="answer", blocks=[*answers, *pilot, table, *below])]
     else:
         figure = _figure(plan) if reader == "full" else []
         sections = [

@@ -74,7 +74,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     """Yield the caveats on the runs of one variant."""
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
-    yield from _not_recorded(variant, facts.definition.all_metrics)
+    yield from _not_recorded(variant, facts)
     yield from _weak(variant)
     yield from _excluded(variant)
     yield from _far(variant)
@@ -103,12 +103,34 @@ def _warned_by_runs(facts: VariantFacts) -> Iterable[Caveat]:
         yield Caveat(slug="run-warning", message=f"{message} ({listed(names)})", variant=facts.variant)
 
 
-def _not_recorded(facts: VariantFacts, metrics: list[Metric]) -> Iterable[Caveat]:
-    sites = {metric.name: f"{metric.name} ({metric.file}:{metric.line})" for metric in metrics}
-    if facts.silent and facts.completed:
-        named = listed([sites.get(name, name) for name in facts.silent])
-        message = f"Never recorded: {named}. No completed run reached the line, or it reported no number."
-        yield Caveat(slug="metric-silent", message=message, variant=facts.variant)
+def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
+    """Warn of metrics without a record; only note those that these runs seem never to have been asked for."""
+    if not variant.completed:
+        return
+    known = {metric.name: metric for metric in facts.definition.all_metrics}
+    sites = {name: f"{name} ({metric.file}:{metric.line})" for name, metric in known.items()}
+    unasked = [name for name in variant.silent if name in known and _is_unasked(known[name], variant, facts)]
+    if lost := [sites.get(name, name) for name in variant.silent if name not in unasked]:
+        message = f"Never recorded: {listed(lost)}. No completed run reached the line, or it reported no number."
+        yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
+    if unasked:
+        message = (
+            f"Not reported in these runs: {listed([sites[name] for name in unasked])}. Every number that they printed "
+            "and that differed is measured."
+        )
+        yield Caveat(slug="metric-silent", message=message, severity="note", variant=variant.variant)
+
+
+def _is_unasked(metric: Metric, variant: VariantFacts, facts: ExperimentFacts) -> bool:
+    """Whether a metric is missing because no run reported it, and not because it was not read."""
+    seen = next((each for each in facts.reported if each.variant == variant.variant), None)
+    is_all_read = seen is not None and not (seen.left or seen.lines_left_out or seen.unread_trackers)
+    recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
+    beside = [each for each in facts.definition.all_metrics if (each.file, each.line) == (metric.file, metric.line)]
+    is_added = metric.sink == "added"
+    is_evaluated = any(metric.name.startswith(step.prefix) for step in facts.definition.evaluations)
+    was_reached = any(each.name in recorded for each in [metric, *beside])
+    return is_all_read and bool(recorded) and not (is_added or is_evaluated or was_reached)
 
 
 def _excluded(facts: VariantFacts) -> Iterable[Caveat]:

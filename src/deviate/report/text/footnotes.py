@@ -29,7 +29,7 @@ def sd_methods(intervals: Iterable[Interval]) -> set[str]:
 
 def footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
     """Return a sentence for each gap in the table, and for each metric whose test size is known."""
-    return [*_without_cv(metrics), *_sd_intervals(metrics), *asked_footnotes(metrics)]
+    return [*_zero_times(metrics), *_without_cv(metrics), *_sd_intervals(metrics), *asked_footnotes(metrics)]
 
 
 def asked_footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
@@ -46,11 +46,21 @@ def _sd_intervals(metrics: Sequence[MetricSpread]) -> Iterable[str]:
         yield f"CI of the SD: {BOTH}."
 
 
+def is_zero_time(metric: MetricSpread) -> bool:
+    """Whether a time or rate is 0 in every run, so that nothing was measured."""
+    return metric.kind == "speed" and metric.n > 1 and metric.spread.identical and metric.spread.mean == 0
+
+
+def _zero_times(metrics: Sequence[MetricSpread]) -> Iterable[str]:
+    if names := [metric.name for metric in metrics if is_zero_time(metric)]:
+        yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} 0 in every run: rounded or not measured."
+
+
 def _without_cv(metrics: Sequence[MetricSpread]) -> Iterable[str]:
     withheld = [
         (metric.name, metric.spread.withheld["cv"])
         for metric in metrics
-        if metric.n > 1 and "cv" in metric.spread.withheld
+        if metric.n > 1 and "cv" in metric.spread.withheld and not is_zero_time(metric)
     ]
     for reason in dict.fromkeys(reason for _, reason in withheld):
         yield f"No CV for {listed([name for name, why in withheld if why == reason])}: {reason}."

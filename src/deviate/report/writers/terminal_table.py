@@ -95,8 +95,19 @@ def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
         for part, table in zip(parts, tables, strict=True):
             part += [*([Text("")] if part else []), _grid(_only(table, kept), room)]
         rest = [0, *(index for index in range(len(tables[0].columns)) if index not in kept)]
-        tables = [_only(table, rest) for table in tables]
+        tables = [_short_named(_only(table, rest)) for table in tables]
     return [Group(*part) for part in parts]
+
+
+def _short_named(table: Table) -> Table:
+    """Return a table whose names fit on a line without the small print that stands behind them further above."""
+    if _widths(table)[0] <= table.columns[0].fold_at:
+        return table
+    rows = [
+        msgspec.structs.replace(row, cells=[msgspec.structs.replace(row.cells[0], remark=""), *row.cells[1:]])
+        for row in table.rows
+    ]
+    return msgspec.structs.replace(table, rows=rows)
 
 
 def alike(table: Table) -> tuple[object, ...]:

@@ -296,3 +296,39 @@ def test_options_that_libraries_derive_decide_which_branches_run(tmp_path, befor
 def said(folder: Path, text: str, words: list[str] | None) -> set[str]:
     findings = analyse_project(write(folder, train=text), Path("train.py"), arguments=words)
     return {metric.name for metric in findings.metrics if metric.selected}
+
+
+IN_A_FUNCTION = """
+def train(every):
+    model.train()
+    for x, y in loader:
+        {step}
+        if every and epoch % every == 0:
+            print('grad norm', model.weight.grad.norm())
+    print('loss', loss.item())
+
+for epoch in range(3):
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "words", "runs"),
+    [
+        ("train(args.level)", "", False),
+        ("train(args.level)", "--level 2", True),
+        ("train(args.level); train(5)", "", True),
+        ("train(args.level); again = train", "", True),
+    ],
+)
+def test_a_method_of_the_same_name_is_no_call_of_a_function(tmp_path, call, words, runs):
+    body = IN_A_FUNCTION.format(step=textwrap.indent(STEP.strip(), " " * 8).strip(), call=call)
+    assert (NORM in found(tmp_path, HEAD + PARSER.format(options=LEVEL) + body, words)) is runs
+
+
+def test_a_function_of_a_module_is_called_through_it(tmp_path):
+    step = textwrap.indent(STEP.strip(), " " * 8).strip()
+    function = IN_A_FUNCTION.format(step=step, call="pass").replace("epoch % every", "every % 2")
+    write(tmp_path, engine=HEAD + function)
+    script = "import engine\n" + PARSER.format(options=LEVEL) + "engine.train(args.level)\nengine.train(4)\n"
+    assert NORM in found(tmp_path, script, "")

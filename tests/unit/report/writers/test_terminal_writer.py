@@ -164,6 +164,14 @@ def test_heads_keep_their_line_breaks():
     assert shown(table).splitlines()[:2] == ["  runs", "a side  b"]
 
 
+def test_a_name_too_long_with_its_small_print_has_one_line_where_columns_go_on():
+    columns = [Column(head="metric", numeric=False), *(Column(head=f"column {n}", sacrifice=9 - n) for n in range(9))]
+    row = Row(cells=[Cell("time per iteration (s)", remark="median"), *(Cell(f"{n}.0", n) for n in range(9))])
+    lines = shown(Table(caption="x", continued=True, columns=columns, rows=[row])).splitlines()
+    assert sum(line.startswith("time per iteration (s)") for line in lines) == 2
+    assert "time per iteration (s)   " in lines[-1]
+
+
 def test_columns_go_on_below_where_none_may_be_left_out():
     columns = [Column(head="metric", numeric=False), *(Column(head=f"column {n}", sacrifice=9 - n) for n in range(9))]
     row = Row(cells=[Cell("acc"), *(Cell(f"{n}.0", n) for n in range(9))])

@@ -7,6 +7,7 @@ import shlex
 import msgspec
 
 from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Answer, Block, Hint, Section, Sentences
@@ -19,7 +20,7 @@ from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import screen_failures
 from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats, together
 from deviate.report.text.caveats import experiment_caveats
-from deviate.report.text.footnotes import asked_footnotes
+from deviate.report.text.footnotes import asked_footnotes, is_zero_time
 from deviate.report.text.headline import all_equal, screen_headline
 from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT
 from deviate.report.text.stability import screen_stability
@@ -65,9 +66,15 @@ def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
         return []
     notes = asked_footnotes(variant.metrics)
     below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
-    table = metric_table(variant, facts, _metrics_shown(facts))
+    table = metric_table(msgspec.structs.replace(variant, metrics=_shown(variant, facts)), facts, _metrics_shown(facts))
     # The headline and the warnings say how many runs there are; what is left out is counted by `more`.
     return [msgspec.structs.replace(table, more=None, remark=""), *below]
+
+
+def _shown(variant: VariantFacts, facts: ExperimentFacts) -> list[MetricSpread]:
+    """Return the metrics in the table of a variant: the first ones, without times that were not measured."""
+    measured = [metric for metric in variant.metrics if not is_zero_time(metric)]
+    return measured[: _metrics_shown(facts)]
 
 
 def _metrics_shown(facts: ExperimentFacts) -> int:
@@ -90,8 +97,15 @@ def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say how much of what was reported is measured, where that is not all of it or more than the source shows."""
-    telling = any(each.left or each.observed or each.lines_left_out for each in facts.reported[:1])
+    """Say how much of what was reported is measured, where that is not all of it or more than the source shows.
+
+    Times that the output alone shows, such as those of a progress bar, are no reason to say so.
+    """
+    kinds = {metric.name: metric.kind for variant in facts.variants for metric in variant.metrics}
+    telling = any(
+        each.left or each.lines_left_out or any(kinds.get(name) != "speed" for name in each.observed)
+        for each in facts.reported[:1]
+    )
     return reported.brief(facts, charts) if telling else None
 
 
@@ -113,7 +127,7 @@ def more(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say where the rest is."""
     _, rest = _split_caveats(facts)
     hidden = 0
-    left = max((len(variant.metrics) for variant in facts.variants), default=0) - _metrics_shown(facts)
+    left = max((len(variant.metrics) - len(_shown(variant, facts)) for variant in facts.variants), default=0)
     if len(facts.variants) > 1 and facts.across:
         left = len(facts.across) - ACROSS_SHOWN
         hidden = len(spread_table(facts, ACROSS_SHOWN).rows) - ROWS_SHOWN

@@ -1,0 +1,49 @@
+"""Metrics of the source that no run recorded: lost, or never asked for."""
+
+import pytest
+import report_cases as cases
+from msgspec import structs
+
+from deviate.collect.reported import ReportedNumber
+
+ACC, BATCH = cases.metric("acc", line=20), cases.metric("batch loss", line=12)
+PRINTED = ReportedNumber(
+    source="stdout", template="acc: N", position=0, name="acc", decimals=2, varies=True, metric="acc"
+)
+UNREAD = structs.replace(PRINTED, name="batch loss", metric="", reason="unlike numbers")
+VALUES = {"acc": [0.5, 0.6, 0.7]}
+
+
+def silent(values=VALUES, *, other=None, metrics=(ACC, BATCH), numbers=(PRINTED,), **more):
+    by_variant = {"algo+impl": values, **({"init": other} if other else {})}
+    reported = {name: list(numbers) for name in by_variant if numbers}
+    document = cases.document(by_variant, metrics=list(metrics), reported=reported, **more)
+    return [(each.severity, each.message) for each in document.warnings if each.slug == "metric-silent"]
+
+
+def test_what_these_runs_were_not_asked_for_is_a_note():
+    ((severity, message),) = silent()
+    assert severity == "note"
+    assert message == (
+        "Not reported in these runs: batch loss (train.py:12). Every number that they printed and that differed is "
+        "measured."
+    )
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        {"numbers": ()},
+        {"numbers": (PRINTED, UNREAD)},
+        {"lines_left_out": {"algo+impl": 3}},
+        {"metrics": (ACC, structs.replace(BATCH, line=20))},
+        {"metrics": (ACC, structs.replace(BATCH, sink="added"))},
+        {"other": {"acc": [0.5, 0.6, 0.7], "batch loss": [1.0, 2.0, 3.0]}},
+        {"values": {"batch loss": [None, None, None]}},
+    ],
+    ids=["nothing read", "a number left", "lines unread", "same line", "the user's", "in another variant", "no other"],
+)
+def test_a_metric_that_may_have_been_lost_is_warned_of(lost):
+    said = silent(**lost)
+    assert [severity for severity, _ in said] == ["warning"]
+    assert said[0][1].startswith("Never recorded: ")
