@@ -159,6 +159,17 @@ def test_a_metric_without_any_record_is_named_with_its_line():
     assert slugs(document).count("metric-silent") == 1
 
 
+@pytest.mark.parametrize(
+    ("silent", "recorded", "severity"),
+    [("loss", "loss", "note"), ("loss", "quality", "warning"), ("quality", "quality", "warning")],
+)
+def test_only_a_loss_beside_recorded_losses_may_be_missing_without_a_warning(silent, recorded, severity):
+    metrics = [cases.metric("a", kind=recorded), cases.metric("b", kind=silent)]
+    document = cases.document({ALGO: {"a": [0.5, 0.6]}}, metrics=metrics)
+    (caveat,) = [each for each in document.warnings if each.slug == "metric-silent"]
+    assert caveat.severity == severity
+
+
 def test_a_metric_that_only_failed_runs_recorded_is_silent():
     runs = [*cases.completed(ALGO, 2), cases.failed(ALGO, 2)]
     values = {"test acc": [0.5, 0.6, None], "test f1": [None, None, 0.5]}

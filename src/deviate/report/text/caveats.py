@@ -12,7 +12,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import SdPrecision, VariantFacts
 from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
-from deviate.report.text.caveat import Caveat
+from deviate.report.text.caveat import Caveat, Severity
 from deviate.report.text.decided import decided_caveats
 from deviate.report.text.evaluations import evaluation_caveats
 from deviate.report.text.footnotes import weak_footnotes
@@ -40,8 +40,10 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
     """Yield which runs were not trained themselves."""
     if shared := [run for variant in facts.variants for run in variant.runs if run.same_as]:
         pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
+        share = "shares" if len(shared) == 1 else "share"
         message = (
-            f"{count(len(shared), 'run')} used the same random numbers as another run and share its training ({pairs})."
+            f"{count(len(shared), 'run')} used the same random numbers as another run and {share} its training "
+            f"({pairs})."
         )
         yield Caveat(slug="runs-shared", message=f"{message} --even-so trains each.", severity="note")
     if warm := [run for variant in facts.variants for run in variant.runs if run.warm]:
@@ -108,7 +110,11 @@ def _not_recorded(facts: VariantFacts, metrics: list[Metric]) -> Iterable[Caveat
     if facts.silent and facts.completed:
         named = listed([sites.get(name, name) for name in facts.silent])
         message = f"Never recorded: {named}. No completed run reached the line, or it reported no number."
-        yield Caveat(slug="metric-silent", message=message, variant=facts.variant)
+        # A loss that is printed on demand, beside others, is no loss to the reader; a measure of quality is.
+        kinds = {metric.name: metric.kind for metric in metrics}
+        spared = {kinds.get(name) for name in facts.silent} <= {metric.kind for metric in facts.metrics} - {"quality"}
+        severity: Severity = "note" if spared else "warning"
+        yield Caveat(slug="metric-silent", message=message, severity=severity, variant=facts.variant)
 
 
 def _excluded(facts: VariantFacts) -> Iterable[Caveat]:
