@@ -58,8 +58,31 @@ def test_no_table_is_cut_off(browser, kind):
 
 def test_options_are_not_broken_behind_their_hyphens(browser):
     browser.open(pages.page_of("audit"), width=390)
-    lines = "[...document.querySelectorAll('h1 .option')].map(e => e.getClientRects().length)"
+    lines = "[...document.querySelectorAll('h1 .whole')].map(e => e.getClientRects().length)"
     assert set(browser.ask(lines)) == {1}
+
+
+@pytest.mark.parametrize("kind", ["grid", "comparison", "one variant"])
+def test_a_mean_stays_beside_its_sd_on_a_phone(browser, kind):
+    browser.open(pages.page_of(kind), width=390)
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    heights = (
+        "[...document.querySelectorAll('main p .whole')].filter(e => e.textContent.includes('±'))"
+        ".map(e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert browser.ask(heights)
+    assert max(browser.ask(heights)) < 2
+    cells = "[...document.querySelectorAll('table:not(:has(thead th:nth-child(4))) td.number')]"
+    text = (
+        "(e => { const all = document.createRange(); all.selectNodeContents(e); return all.getClientRects().length; })"
+    )
+    assert max(browser.ask(f"{cells}.map({text})"), default=1) <= 1
+
+
+def test_a_card_of_a_phone_is_not_parted_from_its_remark(browser):
+    browser.open(pages.page_of("audit"), width=390)
+    rows = "[...document.querySelectorAll('tr:has(+ tr.remark)')].filter(e => e.offsetParent)"
+    assert set(browser.ask(f"{rows}.map(e => getComputedStyle(e).borderBottomWidth)")) == {"0px"}
 
 
 def test_the_sentences_of_a_comparison_stand_below_each_other(browser):

@@ -147,6 +147,20 @@ def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGI
     return _signed(_shown(value, place, digits))
 
 
+def significant(value: float | None, digits: int) -> str:
+    """Write a number with as many digits as are worth showing, zeros among them, and more before the point only.
+
+    Examples
+    --------
+    >>> significant(2.0, 2), significant(0.97, 3), significant(363.4, 2), significant(0.0, 2), significant(1e-7, 2)
+    ('2.0', '0.970', '363', '0', '1.0e-7')
+    """
+    if not value or not math.isfinite(value):
+        return show(value)
+    digits = max(digits, _exponent(value, digits) + 1) if abs(value) < 10.0**PLAIN_DIGITS else digits
+    return _signed(_tidy(f"{value:#.{digits}g}".removesuffix(".")))
+
+
 def _shown(value: float | None, place: int | None, digits: int) -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
@@ -165,18 +179,23 @@ def _shown(value: float | None, place: int | None, digits: int) -> str:
     return _tidy(f"{value:.{digits}e}")
 
 
-def show_percent(share: float | None) -> str:
-    """Write a share as a percentage of two significant digits.
+def show_percent(share: float | None, *, zeros: bool = False) -> str:
+    """Write a share as a percentage of two significant digits, with `zeros` also where the second one is zero.
 
     Examples
     --------
     >>> show_percent(0.1312), show_percent(0.0055), show_percent(1.0), show_percent(0.0), show_percent(2e-9)
     ('13%', '0.55%', '100%', '0%', '2e-7%')
+    >>> show_percent(0.05), show_percent(0.05, zeros=True), show_percent(0.2, zeros=True)
+    ('5%', '5.0%', '20%')
     """
     if share is None:
         return UNKNOWN
     percent = 100 * share
-    return f"{percent:.0f}%" if percent >= 99.5 else f"{_signed(_tidy(f'{percent:.2g}'))}%"
+    if percent >= 99.5 or not percent:
+        return f"{percent:.0f}%"
+    text = f"{percent:#.2g}".rstrip(".") if zeros else f"{percent:.2g}"
+    return f"{_signed(_tidy(text))}%"
 
 
 def points(share: float) -> str:
@@ -185,9 +204,9 @@ def points(share: float) -> str:
     Examples
     --------
     >>> points(0.0123), points(0.0004)
-    ('1.2 points', '0.04 points')
+    ('1.2 points', '0.040 points')
     """
-    return f"{show(100 * share, digits=2)} points"
+    return f"{significant(100 * share, 2)} points"
 
 
 def show_interval(interval: Interval, place: int | None) -> str:

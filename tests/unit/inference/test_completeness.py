@@ -41,7 +41,7 @@ def test_the_sentences_name_what_was_observed_and_what_is_left_with_the_reason()
         "Not measured: at (log.txt; the time of day).",
     ]
     assert reported_sentences(facts(LOSS, WIDTH)) == [
-        "Of 1 number that this program reported and that differed between runs, 1 is measured."
+        "The only number that this program reported and that differed between runs is measured."
     ]
 
 

@@ -36,6 +36,7 @@ def test_representations_of_runs_are_compared_by_pairs():
     (said,) = representation_sentences(facts)
     assert said.startswith("What enters the last linear layer is alike in two runs by ")
     assert "the linear CKA over 20 examples; 1 is equal up to rotation and scale, 0 unrelated." in said
+    assert "unrelated" not in representation_sentences(facts, scale=False)[0]
 
 
 def test_what_does_not_vary_says_why_it_is_not_compared():

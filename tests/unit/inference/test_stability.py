@@ -165,7 +165,7 @@ def test_the_class_that_varies_most_is_named_with_what_chance_may_make(flips, ch
     [
         (0, "cannot be said"),
         (60, "the rest is single examples that flip"),
-        (400, "points, and would be about as large on a test set without end."),
+        (400, "points, and would be about as large on an infinite test set."),
     ],
 )
 def test_the_variance_on_a_test_set_without_end_is_told_or_limited(shift, said):

@@ -71,3 +71,12 @@ def test_files_are_named_and_without_weights_there_is_a_head_alone():
     assert table["iteration"].isna().all()
     empty = weights_csv(cases.said(cases.results({"algo+impl": {"test acc": [0.9, 0.91]}})).facts)
     assert empty == "experiment,variant,iteration,file,layer,elements,distance,ci_low,ci_high,level\n"
+
+
+def test_what_distances_mean_is_said_once_and_folds_are_named_after_their_variant():
+    shared = facts({}).weights[0]
+    usual = cases.document({"algo": {"test acc": [0.9, 0.91]}, "init": {"test acc": [0.9, 0.92]}}).facts
+    known = structs.replace(usual, weights=[structs.replace(shared, variant=each) for each in ("algo", "init")])
+    page = render_html(experiment_page(known, "full"))
+    assert page.count("1.41: unrelated directions") == 1
+    assert [page.count(f"<summary>Layers of {variant}") for variant in ("algo", "init")] == [1, 1]

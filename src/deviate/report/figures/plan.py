@@ -41,7 +41,8 @@ def _chart(plan: Plan) -> dict[str, Any]:
     ends = [0.0, domain(point["difference"] for point in every)[1]]
     runs = [point["runs"] for point in every]
     scale = {"type": "log", "domain": [min(runs) * 0.9, max(runs) * 1.1], "nice": False}
-    ticks = {"values": [rung.runs for rung in plan.ladder], "format": ",d"}
+    asked_for = {point["runs"] for point in asked}
+    ticks = {"values": sorted({rung.runs for rung in plan.ladder} | asked_for), "format": ",d"}
     at = {
         "x": number("runs", title="runs of each recipe", scale=scale, axis=ticks),
         "y": number("difference", **quantitative(ends, axis_title("difference", clean(plan.unit)))),

@@ -18,6 +18,9 @@ OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "
 #: The same, on a dark ground: blue lighter, yellow for grey.
 ON_DARK = ("#56B4E9", "#E69F00", "#00B98A", "#E58FC0", "#4F9BE0", "#FF7A33", "#F0E442")
 
+#: Colours of a heat map, whose largest values stand out from the ground.
+PALE_FIRST, DARK_FIRST = "yellowgreenblue", "viridis"
+
 #: Shapes and dashes by place of a variant; seven, so that colour, shape and dash together repeat after 42 only.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 1])
@@ -32,9 +35,9 @@ _SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 
 
 
 def _config(
-    ink: str, soft: str, grid: str, ground: str, colours: tuple[str, ...], size: int, font: str
+    ink: str, soft: str, grid: str, ground: str, colours: tuple[str, ...], ramp: str, size: int, font: str
 ) -> dict[str, Any]:
-    """Return a Vega-Lite configuration; `size` is that of labels, in pixels."""
+    """Return a Vega-Lite configuration; `size` is that of labels, in pixels, `ramp` the colours of a heat map."""
     return {
         "background": ground,
         "font": font,
@@ -71,7 +74,7 @@ def _config(
         },
         "title": {"fontSize": size + 2, "color": ink, "anchor": "start", "fontWeight": 600},
         "text": {"fontSize": size, "color": ink},
-        "range": {"category": list(colours), "symbol": list(SHAPES)},
+        "range": {"category": list(colours), "symbol": list(SHAPES), "heatmap": {"scheme": ramp}},
         "mark": {"color": colours[0]},
         # Marks of no variant: `ink` is as dark as text, `soft` is a hint.
         "style": {
@@ -84,9 +87,11 @@ def _config(
 
 
 THEMES: dict[Theme, dict[str, Any]] = {
-    "light": _config("#1f2328", "#6a737d", "#e3e6ea", "transparent", OKABE_ITO, 12, _SANS),
-    "dark": _config("#e6edf3", "#9aa4af", "#333b45", "transparent", ON_DARK, 12, _SANS),
-    "print": _config("#000000", "#595959", "#dddddd", "#ffffff", OKABE_ITO, 8, "Helvetica, Arial, sans-serif"),
+    "light": _config("#1f2328", "#6a737d", "#e3e6ea", "transparent", OKABE_ITO, PALE_FIRST, 12, _SANS),
+    "dark": _config("#e6edf3", "#9aa4af", "#333b45", "transparent", ON_DARK, DARK_FIRST, 12, _SANS),
+    "print": _config(
+        "#000000", "#595959", "#dddddd", "#ffffff", OKABE_ITO, PALE_FIRST, 8, "Helvetica, Arial, sans-serif"
+    ),
 }
 
 

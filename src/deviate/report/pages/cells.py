@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from deviate.report.numbers import UNKNOWN, show, show_percent
+from deviate.report.numbers import UNKNOWN, show_percent, significant
 from deviate.report.page import Block, Cell, Code, Column, Remark, Remarks, Row, Section, Sentences, Table
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.words import count, listed
@@ -23,7 +23,7 @@ def number(text: str, value: float | None = None) -> Cell:
 
 def share_cell(value: float | None) -> Cell:
     """Return the cell of a share, in percent."""
-    return number(UNKNOWN if value is None else show_percent(value), value)
+    return number(UNKNOWN if value is None else show_percent(value, zeros=True), value)
 
 
 def points_cell(value: float | None) -> Cell:
@@ -33,7 +33,7 @@ def points_cell(value: float | None) -> Cell:
 
 def plain_cell(value: float | None) -> Cell:
     """Return the cell of a number with two digits."""
-    return number(UNKNOWN if value is None else show(value, digits=2), value)
+    return number(UNKNOWN if value is None else significant(value, 2), value)
 
 
 def columns(*heads: str, words: int = 1, last: str = "") -> list[Column]:

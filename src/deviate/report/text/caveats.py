@@ -40,8 +40,10 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
     """Yield which runs were not trained themselves."""
     if shared := [run for variant in facts.variants for run in variant.runs if run.same_as]:
         pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
+        share = "shares" if len(shared) == 1 else "share"
         message = (
-            f"{count(len(shared), 'run')} used the same random numbers as another run and share its training ({pairs})."
+            f"{count(len(shared), 'run')} used the same random numbers as another run and {share} its training "
+            f"({pairs})."
         )
         yield Caveat(slug="runs-shared", message=f"{message} --even-so trains each.", severity="note")
     if warm := [run for variant in facts.variants for run in variant.runs if run.warm]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deviate.inference.learning import Forgotten, LearningFacts
-from deviate.report.numbers import points, show, show_percent
+from deviate.report.numbers import points, show_percent, significant
 from deviate.report.text.words import count
 
 
@@ -27,8 +27,8 @@ def _parting(facts: LearningFacts) -> str:
 
 def _forgetting(known: Forgotten) -> Iterator[str]:
     spread = f" (SD between runs {points(known.unforgettable.sd)})" if known.unforgettable.sd is not None else ""
-    often, share = show(known.mean_events.mean, digits=2), show_percent(known.unforgettable.mean)
+    often, share = significant(known.mean_events.mean, 2), show_percent(known.unforgettable.mean)
     yield f"An example is forgotten {often} times on average; {share} are learnt and never forgotten{spread}."
     if known.first_learnt_sd is not None:
-        sd = show(known.first_learnt_sd, digits=2)
+        sd = significant(known.first_learnt_sd, 2)
         yield f"When an example is first right differs between runs by an SD of {sd} evaluations."

@@ -18,16 +18,30 @@ def reported_sentences(facts: Completeness) -> list[str]:
     unread += [unread_text(facts.unread_trackers)] if facts.unread_trackers else []
     if not facts.differing:
         return ["No number that this program reported differed between runs.", *missing, *unread]
-    numbers = count(facts.differing, "number")
-    sentences = [
-        f"Of {numbers} that this program reported and that differed between runs, "
-        f"{facts.measured} {'is' if facts.measured == 1 else 'are'} measured."
-    ]
+    sentences = [measured_text(facts.differing, facts.measured)]
     if facts.observed:
         sentences.append(f"Seen in the output alone, not in the source: {_named(facts.observed)}.")
     if facts.left:
         sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
     return [*sentences, *missing, *unread]
+
+
+def measured_text(differing: int, measured: int) -> str:
+    """Say how many of the numbers that differed between runs are measured.
+
+    Examples
+    --------
+    >>> measured_text(5, 5)
+    'All 5 numbers that this program reported and that differed between runs are measured.'
+    """
+    if measured == differing:
+        them = {1: "The only number", 2: "Both numbers"}.get(differing, f"All {differing} numbers")
+        are = "is" if differing == 1 else "are"
+        return f"{them} that this program reported and that differed between runs {are} measured."
+    return (
+        f"Of {count(differing, 'number')} that this program reported and that differed between runs, "
+        f"{measured} {'is' if measured == 1 else 'are'} measured."
+    )
 
 
 def missing_text(names: list[str]) -> str:

@@ -11,7 +11,7 @@ from deviate.inference.stability import ClassStability, Correctness, Labels, Sta
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
 from deviate.measure.jackknife import METHOD_AS_WHOLES
-from deviate.report.numbers import points, show, show_level, show_percent
+from deviate.report.numbers import points, show_level, show_percent, significant
 from deviate.report.text.learning import learning_sentences
 from deviate.report.text.words import count
 
@@ -159,7 +159,7 @@ def _wide(widest: ClassStability | GroupRate, examples: int) -> str:
 
 
 def _times(widest: ClassStability | GroupRate) -> str:
-    return f", {show(widest.ratio, digits=2)} times that of all examples" if widest.ratio is not None else ""
+    return f", {significant(widest.ratio, 2)} times that of all examples" if widest.ratio is not None else ""
 
 
 def _chance(p: float | None, examples: int) -> str:
@@ -176,18 +176,18 @@ def _variance(known: Correctness) -> Iterator[str]:
     if not sd or parts.distribution is None:
         return
     if parts.distribution_sd is not None and points(parts.distribution_sd) == points(sd):
-        yield f"The SD of the accuracy is {points(sd)}, and would be about as large on a test set without end."
+        yield f"The SD of the accuracy is {points(sd)}, and would be about as large on an infinite test set."
     elif parts.distribution_sd is not None:
         yield (
-            f"On a test set without end the SD of the accuracy would be {points(parts.distribution_sd)} instead of "
+            f"On an infinite test set the SD of the accuracy would be {points(parts.distribution_sd)} instead of "
             f"{points(sd)}: the rest is single examples that flip."
         )
     else:
         most = parts.distribution_sd_at_most
         limit = f"; it is at most {points(most)}" if most is not None else ""
         yield (
-            f"The SD of the accuracy is {points(sd)}. Whether it would differ from 0 on a test set without end cannot "
-            f"be said{limit}."
+            f"The SD of the accuracy is {points(sd)}. Whether it would differ from 0 on an infinite test set cannot be "
+            f"said{limit}."
         )
 
 
@@ -207,31 +207,32 @@ def _signed_points(gain: float) -> str:
 
 def _values(values: Values) -> list[str]:
     apart = (
-        f"The predictions of two runs for an example are {show(values.difference.value, digits=3)} apart on average"
+        f"The predictions of two runs for an example are {significant(values.difference.value, 3)} apart on average"
         f"{show_interval(values.difference.interval, _three_digits)}"
     )
-    error = f"; the error of a run (RMSE) is {show(values.error.mean, digits=3)}" if values.error is not None else ""
+    error = f"; the error of a run (RMSE) is {significant(values.error.mean, 3)}" if values.error is not None else ""
     return [f"{apart}{error}."]
 
 
-def representation_sentences(facts: RepresentationFacts) -> list[str]:
-    """Say how alike runs represent the same examples."""
+def representation_sentences(facts: RepresentationFacts, *, scale: bool = True) -> list[str]:
+    """Say how alike runs represent the same examples, and on what `scale`, unless that was said before."""
     if facts.cka.value is None:
         return [f"Representations are not compared: {facts.cka.reason}."]
     return [
-        f"What enters the last linear layer is alike in two runs by {show(facts.cka.value, digits=3)}"
-        f"{show_interval(facts.cka.interval, _three_digits)}, the linear CKA over {count(facts.examples, 'example')}; "
-        "1 is equal up to rotation and scale, 0 unrelated."
+        f"What enters the last linear layer is alike in two runs by {significant(facts.cka.value, 3)}"
+        f"{show_interval(facts.cka.interval, _three_digits)}, the linear CKA over {count(facts.examples, 'example')}"
+        f"{'; 1 is equal up to rotation and scale, 0 unrelated' if scale else ''}."
     ]
 
 
-def weight_sentences(facts: WeightFacts) -> list[str]:
-    """Say how far the final weights of runs lie apart, and from where on those kept on the way differ."""
+def weight_sentences(facts: WeightFacts, *, scale: bool = True) -> list[str]:
+    """Say how far the final weights of runs lie apart, on what `scale`, and from where on those kept before differ."""
     if facts.distance is None:
         return [f"Final weights are not compared: {facts.withheld}.", *_parting(facts)]
     return [
-        f"The final weights of two runs, each brought to length 1, are {show(facts.distance.value, digits=3)} apart"
-        f"{show_interval(facts.distance.interval, _three_digits)}; 0: equal, 1.41: unrelated directions.",
+        f"The final weights of two runs, each brought to length 1, are {significant(facts.distance.value, 3)} apart"
+        f"{show_interval(facts.distance.interval, _three_digits)}"
+        f"{'; 0: equal, 1.41: unrelated directions' if scale else ''}.",
         *_parting(facts),
     ]
 
@@ -276,4 +277,4 @@ def show_interval(interval: Interval, shown: Callable[[float], str] = show_perce
 
 
 def _three_digits(value: float) -> str:
-    return show(value, digits=3)
+    return significant(value, 3)

@@ -168,6 +168,8 @@ def test_altair_accepts_a_chart_of_every_kind():
 def test_themes_hold_all_colours(theme):
     spec = themed(the(figures_of(cases.usual()), "curves-test-acc"), theme, 360, title=True)
     assert len(spec["config"]["range"]["category"]) == len(set(spec["config"]["range"]["category"])) == 7
+    # What is largest in a heat map is farthest from the ground.
+    assert spec["config"]["range"]["heatmap"] == {"scheme": "viridis" if theme == "dark" else "yellowgreenblue"}
     assert spec["width"] == 360
     assert spec["title"] == ["test acc in the course of training"]
 

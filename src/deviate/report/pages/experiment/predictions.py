@@ -12,7 +12,7 @@ from deviate.inference.weights import WeightFacts
 from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import Numbers, show, show_interval, show_percent
+from deviate.report.numbers import Numbers, show_interval, show_percent, significant
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
@@ -97,12 +97,15 @@ def _was_sought(facts: ExperimentFacts) -> bool:
 
 def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say how alike runs represent the same examples."""
+    order = [variant.variant for variant in facts.variants]
+    known = sorted(facts.representations, key=lambda each: order.index(each.variant))
+    first = next((each for each in known if each.cka.value is not None), None)
     blocks: list[Block] = [
         Sentences(
             about=each.variant if len(facts.variants) > 1 else "",
-            sentences=representation_sentences(each),
+            sentences=representation_sentences(each, scale=each is first),
         )
-        for each in facts.representations
+        for each in known
     ]
     if not blocks and facts.stabilities and facts.definition.predictions.partition(":")[0] == "scores":
         blocks.append(Sentences(sentences=[NO_REPRESENTATIONS]))
@@ -112,15 +115,17 @@ def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show how far final weights lie apart, whole and by layer."""
     blocks: list[Block] = []
+    first = next((each for each in facts.weights if each.distance is not None), None)
     for each in facts.weights:
         about = each.variant if len(facts.variants) > 1 else ""
-        blocks.append(Sentences(about=about, sentences=weight_sentences(each)))
+        of = f" of {about}" if about else ""
+        blocks.append(Sentences(about=about, sentences=weight_sentences(each, scale=each is first)))
         if each.variant in charts.weights:
             blocks.append(Drawing(figure=charts.weights[each.variant]))
         if each.layers:
-            blocks.append(Fold(title="Layers", blocks=[_layer_table(each)], open=False))
+            blocks.append(Fold(title=f"Layers{of}", blocks=[_layer_table(each)], open=False))
         if each.moments:
-            blocks.append(Fold(title="Iterations", blocks=[_moment_table(each)], open=False))
+            blocks.append(Fold(title=f"Iterations{of}", blocks=[_moment_table(each)], open=False))
     return Section(slug="weights", title="Final weights", blocks=blocks) if blocks else None
 
 
@@ -135,7 +140,7 @@ def _moment_table(facts: WeightFacts) -> Table:
 
 def _distance(distance: Estimate) -> list[Cell]:
     return [
-        number(show(distance.value, digits=3), distance.value),
+        number(significant(distance.value, 3), distance.value),
         number(show_interval(distance.interval, -2), distance.interval.low),
     ]
 
@@ -323,8 +328,8 @@ def _calibration_table(known: Correctness) -> Table:
             Row(
                 cells=[
                     Cell(names[name]),
-                    number(show(each.spread.mean, digits=3), each.spread.mean),
-                    number(show(each.spread.sd, digits=2), each.spread.sd),
+                    number(significant(each.spread.mean, 3), each.spread.mean),
+                    number(significant(each.spread.sd, 2), each.spread.sd),
                 ]
             )
             for name, each in known.calibration.items()

@@ -72,35 +72,45 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 #: Words that browsers would break behind their hyphens.
-_OPTION = re.compile(r"(?<!\S)(--?[^\W\d][\w-]*|--(?!\S))")
+_OPTION = r"(?<!\S)(?:--?[^\W\d][\w-]*|--(?!\S))"
+
+#: A unit of time behind its number.
+_UNIT = r"(?: (?:ms|s|min|h)(?!\w)\S*)"
+
+#: `90.18 ± 0.30 s`, `p = 0.03`, `12 min` and `1.40–1.41`, which readers take for one.
+_QUANTITY = rf"(?<!\S)(?:\S+(?: [±×<=≤≥] \S+)+{_UNIT}?|\S*\d{_UNIT}|\S*\d\S*–\S*\d\S*)"
+
+_WORD, _PHRASE = re.compile(f"({_OPTION})"), re.compile(f"({_OPTION}|{_QUANTITY})")
 
 
-def whole(text: str) -> Markup:
-    """Return a text whose options stay on one line each.
+def whole(text: str, kept: re.Pattern[str] = _WORD) -> Markup:
+    """Return a text whose options, or what else is to be `kept`, stay on one line each.
 
     Examples
     --------
     >>> print(whole("python train.py --max-epochs 3"))
-    python train.py <span class="option">--max-epochs</span> 3
+    python train.py <span class="whole">--max-epochs</span> 3
     """
-    pieces = enumerate(_OPTION.split(encodable(clean(text))))
+    pieces = enumerate(kept.split(encodable(clean(text))))
     return Markup("").join(
-        Markup('<span class="option">{}</span>').format(piece) if index % 2 else escape(piece)
-        for index, piece in pieces
+        Markup('<span class="whole">{}</span>').format(piece) if index % 2 else escape(piece) for index, piece in pieces
     )
 
 
 def prose(text: str) -> Markup:
-    """Return a sentence with what is between grave accents as code.
+    """Return a sentence with what is between grave accents as code; quantities stay on one line each.
 
     Examples
     --------
     >>> print(prose("`deviate logs` shows <them>"))
     <code>deviate logs</code> shows &lt;them&gt;
+    >>> print(prose("mean 90.18 ± 0.30 (p = 0.03)"))
+    mean <span class="whole">90.18 ± 0.30</span> <span class="whole">(p = 0.03)</span>
     """
     pieces = enumerate(code_pieces(text))
     return Markup("").join(
-        Markup("<code>{}</code>").format(whole(piece)) if index % 2 else whole(piece) for index, piece in pieces
+        Markup("<code>{}</code>").format(whole(piece)) if index % 2 else whole(piece, _PHRASE)
+        for index, piece in pieces
     )
 
 
