@@ -331,5 +331,7 @@ def test_a_map_of_a_part_of_the_data_is_a_mean_precision(tmp_path):
         areas = [len(one) for one in found]
         return {'all': areas, 'map': sum(areas) * 1.0, 'title': 'areas'}
     """
-    report = "result = judge(found, wanted)\nplots.line(Y=np.array([result['map']]), X=np.array([epoch]), win='test_map')"
+    report = (
+        "result = judge(found, wanted)\nplots.line(Y=np.array([result['map']]), X=np.array([epoch]), win='test_map')"
+    )
     assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["result['map']"]
