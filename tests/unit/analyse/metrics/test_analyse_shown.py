@@ -205,3 +205,21 @@ def test_what_a_loop_took_is_called_by_the_word_before_it(tmp_path):
     """
     metrics = analyse(tmp_path, train=looped(report, "speed = 3")).metrics
     assert [metric.name for metric in metrics if metric.variable == "t"] == ["steps"]
+
+
+def test_the_best_of_counts_is_a_metric_where_it_is_kept(tmp_path):
+    before = """
+    def judge(loader):
+        hits = []
+        for x, y in loader:
+            hits.append(1 if y in model.rank(x) else 0)
+        return sum(hits)
+    best_hits, at = 0, 0
+    """
+    report = """
+    hits = judge(loader)
+    if hits > best_hits:
+        best_hits, at = hits, epoch
+    print('best HR = {:.3f} in {:03d}'.format(best_hits, at))
+    """
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["best_hits"]
