@@ -149,8 +149,8 @@ def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
             if isinstance(output, ast.Constant) and isinstance(output.value, str):
                 yield from (f"{output.value}_{name}" for name in filter(None, map(_metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
-        named = [name for name in map(_metric_name, metrics.elts) if name]
-        yield from named if len(outputs) < 2 else (f"{output}_{name}" for output in outputs for name in named)
+        called = [name for name in map(_metric_name, metrics.elts) if name]
+        yield from called if len(outputs) < 2 else (f"{output}_{name}" for output in outputs for name in called)
 
 
 def _added_names(flow: Evaluator, added: CallSite) -> Iterator[str]:

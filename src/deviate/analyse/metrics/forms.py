@@ -247,11 +247,11 @@ def is_item(reported: ReportedValue) -> bool:
 
 
 def is_named_item(reported: ReportedValue) -> bool:
-    """Whether a value is what a mapping that holds no settings has under a written key: ``result["micro_p"]``."""
+    """Whether a value is what something named like a report has at a written key: ``result["f"]``, ``stats[0]``."""
     node = reported.expr
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
         return False
-    return isinstance(node.slice.value, str) and _MAPPINGS.search(dotted_text(node.value)) is not None
+    return isinstance(node.slice.value, (str, int)) and _MAPPINGS.search(dotted_text(node.value)) is not None
 
 
 def is_item_of_report(flow: Evaluator, reported: ReportedValue) -> bool:

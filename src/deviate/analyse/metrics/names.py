@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
 from deviate.analyse.naming.clauses import clauses_of
-from deviate.analyse.naming.words import is_metric_word, meaning_of, split_of, word_lists, words_of
+from deviate.analyse.naming.words import is_counting, is_metric_word, meaning_of, split_of, word_lists, words_of
 from deviate.analyse.texts.reported import ReportedValue
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = 
         # ``acc 0.93 (0.4s)``: a time beside a value of another kind is named by itself.
         earlier = ""
     if cost:
+        before = words_before(reported)
+        if before and is_counting(before.split()[-1]):
+            return before  # ``steps 12 epsilon 0.1``
         return after or words_before(reported) or plain_variable(variable)
     own = words_before(reported) or (after if _only_links(reported) else "") or earlier or after
     if speed and own.lower() in {"total", "overall"}:

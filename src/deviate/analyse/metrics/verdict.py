@@ -136,12 +136,20 @@ def verdict_of(
         flow, value, reported, last_name(variable), description, is_tracked=sink in {*_TRACKERS, "visdom"}
     ):
         return Verdict(0.42, "named and shown like a metric", _meaning(value, variable, description))
+    if _is_best_of_counts(value, reported, variable):
+        return Verdict(0.42, "kept where a value beats the best", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
 
 
 def _is_cutoff(reported: ReportedValue) -> bool:
     """Whether the text tells by a value up to which rank a metric counts: ``Hits @ {k}: {hits:.3f}``."""
     return reported.before.rstrip().endswith("@") and not DECIMALS.search(reported.spec)
+
+
+def _is_best_of_counts(value: Value, reported: ReportedValue, variable: str) -> bool:
+    """Whether numbers are kept that were the best, be they made of counts: ``if hr > best_hr: best_hr = hr``."""
+    is_exact = DECIMALS.search(reported.spec) is not None and value.plain() <= {From.CONSTANT, From.COUNT, From.TOTAL}
+    return is_exact and _names_quality(last_name(variable)) and is_kept_with_best(reported)
 
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:

@@ -189,7 +189,7 @@ def is_counting(text: str) -> bool:
     is_number_of = len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])) and words[-1] not in _MEANINGS
     counts = any(word in _COUNTING for word in words) or is_number_of
     counts = counts or (len(words) > 0 and words[-1] in _COUNTING_LAST)
-    return counts and not is_metric_word(text)
+    return counts and not is_metric_word(text) and _HIGHER_RATES.search(text.lower()) is None
 
 
 def is_bookkeeping(text: str) -> bool:

@@ -26,6 +26,8 @@ BY_NAME = 99
 _NO_VALUES = word_lists(__file__)["arguments that are no values"]
 #: Functions that make an array of a list.
 _ARRAYS = {"array", "asarray", "tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor"}
+#: Functions that put the points of several curves beside one another.
+_STACKS = {"column_stack", "hstack", "stack", "vstack"}
 #: A field of ``%``; not a percent sign after a number in braces.
 _PERCENT = re.compile(r"%[-+#0]*(\*|\d+)?(\.(\*|\d+))?[hlL]?[diouxXeEfFgGcrsa]")
 
@@ -100,6 +102,21 @@ def tag_and_value(tag: int, value: int) -> Reader:
     return read
 
 
+def tag_and_last(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read a tag and the last argument: ``channel_send("loss", step, loss)``."""
+    value = argument(call, len(call.args) - 1, "y", "value") if len(call.args) > 1 else argument(call, BY_NAME, "y")
+    return with_tag(flow, call.args[0], value, scope) if call.args and value is not None else None
+
+
+def bar_values(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read what a progress bar shows beside its position: ``update(step, [("loss", loss)])``."""
+    values = argument(call, BY_NAME, "values")
+    if values is None and len(call.args) == 2 and isinstance(call.args[1], ast.List):
+        pairs = (isinstance(pair, ast.Tuple) and isinstance(pair.elts[0], ast.Constant) for pair in call.args[1].elts)
+        values = call.args[1] if all(pairs) else None
+    return take_apart(flow, values, scope) if values is not None else None
+
+
 def keyword(name: str, *tag_names: str) -> Reader:
     """Read one keyword, and the keyword that tags it."""
 
@@ -115,7 +132,7 @@ def plotted_point(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] |
     expr = argument(call, BY_NAME, "Y") or (call.args[0] if call.args else None)
     while expr is not None:
         inner = expr.elts if isinstance(expr, (ast.List, ast.Tuple)) else []
-        made = expr.args if isinstance(expr, ast.Call) and called_name(expr) in _ARRAYS else []
+        made = expr.args if isinstance(expr, ast.Call) and called_name(expr) in _ARRAYS | _STACKS else []
         if len(inner) != 1 and not made:
             break
         expr = (*inner, *made)[0]

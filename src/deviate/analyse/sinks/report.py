@@ -21,7 +21,7 @@ from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, surr
 _RETURNING = re.compile(r"^(training|validation|test)_(step|step_end|end|epoch_end)$")
 _LOGGED_KEYS = {"log", "progress_bar"}
 #: Attributes that progress bars show.
-_BAR_ATTRIBUTES = {"suffix", "desc", "postfix", "message"}
+_BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
 #: Mappings whose items a framework reports.
 _MAPPINGS = (("keras", re.compile(r"^logs$")), ("wandb", re.compile(r"\.summary$")))
 

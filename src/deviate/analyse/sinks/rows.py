@@ -15,6 +15,7 @@ from deviate.analyse.sinks.readers import (
     BY_NAME,
     Reader,
     anything,
+    bar_values,
     drawn,
     dumped,
     estimated,
@@ -29,6 +30,7 @@ from deviate.analyse.sinks.readers import (
     named_lists,
     plotted_point,
     shown_text,
+    tag_and_last,
     tag_and_value,
     texts,
 )
@@ -43,7 +45,7 @@ TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
 #: Names of objects that report.
 _LOGGER = re.compile(
-    r"log|progress|wandb|mlflow|tracker|experiment|neptune|comet|swanlab|aim|accelerator|fabric|^run$|^self$|trainer"
+    r"log|progress|wandb|mlflow|tracker|trackio|experiment|neptune|comet|swanlab|aim|accelerator|fabric|^run$|^self$|trainer"
     r"|writer|recorder|\.run$|clearml|dvclive|^live$",
     re.IGNORECASE,
 )
@@ -153,10 +155,13 @@ _SUMMARY_WRITER = r"(?i)log|summ|writer|record|tb|board"
 SINKS = (
     Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
     Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist|^tf$|tensorflow"),
+    Sink("print", "cprint", texts(1)),
+    Sink("print", "ic", texts(), receiver=r"^$"),
+    Sink("print", "log", texts(), receiver=r"console$"),
     Sink("tqdm", "set_description set_description_str set_postfix_str", shown_text),
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
-    Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
+    Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar|^mb$"),
     Sink("tqdm", "log_message", texts(1), receiver=r"bar"),
     # A value and its tag.
     Sink("tf1-summary", "scalar_summary", tag_and_value(0, 1), when=_has_no_step),
@@ -164,8 +169,10 @@ SINKS = (
     Sink("tf1-summary", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER, when=_has_no_step),
     Sink("tensorboard", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
     Sink("tensorboard", "add Value", keyword("simple_value", "tag"), receiver=r"value$|Summary$"),
-    Sink("tracker", "log_scalar log_metric log_scalar_value", tag_and_value(0, 1)),
+    Sink("tracker", "log_scalar log_metric log_scalar_value add_scalar_value", tag_and_value(0, 1)),
     Sink("tracker", "report_scalar", tag_and_value(1, 2)),
+    # Tag, position and value, or tag and value.
+    Sink("tracker", "send_metric channel_send", tag_and_last),
     # The loss and the metrics that an Estimator reports by itself.
     Sink("tf1-summary", "EstimatorSpec TPUEstimatorSpec", estimated),
     Sink("logger", "logkv logkv_mean record_mean record_tabular record_value", tag_and_value(0, 1)),
@@ -176,21 +183,21 @@ SINKS = (
     Sink("lightning", "log_dict", mapping(0)),
     Sink("tqdm", "set_postfix", mapping(0)),
     Sink("logger", "logkvs put_scalars", mapping(0)),
-    Sink("tensorboard", "write_scalars", mapping(1)),
+    Sink("tensorboard", "write_scalars add_hparams", mapping(1)),
     Sink("tracker", "report", mapping(0), receiver=r"tune|train|session|ray|trial|nni|chainer|reporter"),
     Sink("tracker", "report_intermediate_result report_final_result", texts(1)),
     Sink("tracker", "track", tag_and_value(1, 0), receiver=r"run|aim", when=_has_arguments),
     Sink("logger", "store", mapping(BY_NAME), receiver=r"(?i)log", when=lambda flow, call, scope: bool(call.keywords)),
     Sink("rich", "update", mapping(BY_NAME), when=_advances),
-    Sink("tqdm", "update", keyword("values")),
-    Sink("tracker", "update", mapping(0), receiver=r"summary$"),
+    Sink("tqdm", "update add", bar_values),
+    Sink("tracker", "update", mapping(0), receiver=r"summary$|(?i:plot_?loss)"),
     Sink("tracker", "append log extend", item_of_receiver),
     Sink("visdom", "line", plotted_point, when=_is_plot),
     # Files, tables and figures.
     Sink("csv", "writerow writerows", first_text),
-    Sink("json", "dump", dumped, receiver=r"json$"),
+    Sink("json", "dump safe_dump", dumped, receiver=r"(json|yaml)$"),
     Sink("file", "write_text", file_text),
-    Sink("tracker", "write", mapping(0), receiver=r"(?i)log|track", when=_writes_mapping),
+    Sink("tracker", "write", mapping(0), receiver=r"(?i)log|track|json|writer", when=_writes_mapping),
     Sink("file", "write writelines", file_text, when=_writes_file),
     Sink("file", "savez savez_compressed", named_lists),
     Sink("print", "add_row append_row", texts(), when=_is_table),

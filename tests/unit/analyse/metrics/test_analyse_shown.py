@@ -188,3 +188,38 @@ def test_what_is_given_for_each_epoch_counts_nothing(tmp_path):
 def test_an_item_that_numbers_are_added_to_is_a_number(tmp_path):
     report = "zz = [0, 0]\nfor k in range(2):\n    zz[k] += (model(x) - y).abs().mean().item()\n    print(zz[k])"
     assert "zz[k]" in names(analyse(tmp_path, train=looped(report)))
+
+
+def test_an_item_of_a_library_s_report_is_what_the_text_calls_it(tmp_path):
+    before = "judged = library.judge()"
+    report = "judged.run()\nprint('mAP', judged.stats[0], 'of', judged.sizes[0])"
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["judged.stats[0]"]
+
+
+def test_what_a_loop_took_is_called_by_the_word_before_it(tmp_path):
+    report = """
+    for t in range(200):
+        if model(x).mean() > 1:
+            break
+    print(f'steps {t} speed {speed}')
+    """
+    metrics = analyse(tmp_path, train=looped(report, "speed = 3")).metrics
+    assert [metric.name for metric in metrics if metric.variable == "t"] == ["steps"]
+
+
+def test_the_best_of_counts_is_a_metric_where_it_is_kept(tmp_path):
+    before = """
+    def judge(loader):
+        hits = []
+        for x, y in loader:
+            hits.append(1 if y in model.rank(x) else 0)
+        return sum(hits)
+    best_hits, at = 0, 0
+    """
+    report = """
+    hits = judge(loader)
+    if hits > best_hits:
+        best_hits, at = hits, epoch
+    print('best HR = {:.3f} in {:03d}'.format(best_hits, at))
+    """
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["best_hits"]

@@ -34,3 +34,8 @@ def test_a_letter_after_a_number_counts_nothing() -> None:
     assert not is_counting("r5i")
     assert not is_counting("r10i")
     assert is_counting("r_i")
+
+
+def test_a_rate_counts_nothing() -> None:
+    assert not is_counting("tokens_per_sec")
+    assert is_counting("steps_per_epoch")

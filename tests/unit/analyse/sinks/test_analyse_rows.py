@@ -61,3 +61,28 @@ def test_the_beginning_of_a_text_is_of_its_value(tmp_path: Path, cut: str) -> No
     report = f"print('left', str((time.time() - began) * i).{cut})"
     (metric,) = analyse(tmp_path, train=looped(report, before="began = time.time()\n")).metrics
     assert (metric.expression, metric.capture.how, metric.selected) == ("(time.time() - began) * i", "value", True)
+
+
+FURTHER = {
+    "a colour": "cprint('gap %.3f' % loss.item(), 'red')",
+    "a console": "console.log(f'gap {loss.item():.3f}')",
+    "a look at a value": "ic(loss.item())",
+    "a tag, a position and a value": "context.channel_send('gap', i, loss.item())",
+    "a tag and a value": "neptune.send_metric('gap', loss.item())",
+    "pairs after a position": "bar.update(i, [('gap', loss.item())])",
+    "pairs that are added": "bar.add(1, values=[('gap', loss.item())])",
+    "a line of a table": "mb.write([epoch, loss.item()], table=True)",
+    "a comment of a bar": "mb.child.comment = f'gap {loss.item():.3f}'",
+    "what settings led to": "writer.add_hparams({'rate': 0.1}, {'gap': loss.item()})",
+    "curves that grow": "plotlosses.update({'gap': loss.item()})",
+    "a mapping on a line": "json_writer.write({'gap': loss.item()})",
+    "a mapping in a file": "yaml.dump({'gap': loss.item()}, out)",
+    "a tracker of the hub": "trackio.log({'gap': loss.item()})",
+    "curves beside one another": "vis.line(Y=np.column_stack((loss.item(), epoch)), X=np.array([[i, i]]), win=win)",
+}
+
+
+@pytest.mark.parametrize("report", FURTHER.values(), ids=FURTHER.keys())
+def test_a_value_is_reported_by(tmp_path: Path, report: str) -> None:
+    (metric,) = analyse(tmp_path, train=looped(report)).metrics
+    assert (metric.variable, metric.selected) == ("loss", True)
