@@ -33,6 +33,8 @@ _REDUCING = {
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
+#: Those that give as many numbers as they are given.
+_EACH = {"round", "abs", "exp", "sqrt"}
 
 
 #: Words of what is kept as it was at its best.
@@ -114,6 +116,8 @@ def _is_number_by_form(node: ast.expr) -> bool:
         return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
     if isinstance(node, ast.Call):
         name = called_name(node)
+        if name in _EACH and node.args and isinstance(node.args[0], (ast.List, ast.ListComp)):
+            return False
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
     return _is_latest(node) or (isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"})
 

@@ -120,7 +120,7 @@ def verdict_of(
         return Verdict(reason="counter")
     if counts_parameters(words_before(reported)):
         return Verdict(reason="constant")
-    if _LOOK_UP.search(last_name(variable).lower()) or _is_cutoff(reported):
+    if _LOOK_UP.search(last_name(variable).lower()) or _is_ordinal(reported):
         return Verdict(reason="identifier")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)
@@ -135,9 +135,9 @@ def verdict_of(
     return Verdict(reason=reason_of(value))
 
 
-def _is_cutoff(reported: ReportedValue) -> bool:
-    """Whether the text tells by a value up to which rank a metric counts: ``Hits @ {k}: {hits:.3f}``."""
-    return reported.before.rstrip().endswith("@") and not DECIMALS.search(reported.spec)
+def _is_ordinal(reported: ReportedValue) -> bool:
+    """Whether the text numbers something by a value, or says up to which rank: ``Example #{i}``, ``Hits @ {k}``."""
+    return reported.before.rstrip().endswith(("@", "#")) and not DECIMALS.search(reported.spec)
 
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:

@@ -148,11 +148,13 @@ def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
     [
         "print('Total num of parameters:', sum(each.size for each in grown(model(x))))",
         "for hit in grown(model(x)):\n    print('Hits (raw) @ {}: {:.6f}'.format(hit, loss.item()))",
+        "for place in grown(model(x)):\n    print('Example #%d' % place)",
+        "import numpy as np\nprint(np.round([np.min(part[:, 1]) for part in grown(model(x))], 2))",
         "print('mem_params', unknown.mem_params)",
         "import json\nlabel_map = dict(unknown.labels)\njson.dump({'label_map': label_map}, open('c.json', 'w'))",
         "import torch_xla.debug.metrics as met\nprint(met.metrics_report())",
     ],
-    ids=["parameters", "cut-off", "settings", "look-up", "report of a compiler"],
+    ids=["parameters", "cut-off", "number", "each of several", "settings", "look-up", "report of a compiler"],
 )
 def test_what_is_named_or_introduced_as_something_else_is_no_metric(tmp_path, report):
     before = "from elsewhere import grown, unknown"
