@@ -255,8 +255,12 @@ def _of_training(
         is_measured = value.has(From.DURATION, From.MEMORY)
         if not is_number(flow, reported, sink) and (value.has(From.TEXT) or not is_measured):
             return Verdict(reason="identifier")
-        if _names_samples(variable) and not is_measured and DECIMALS.search(reported.spec) is None:
+        if _shows_samples(variable, reported) and not is_measured:
             return Verdict(reason="identifier")
+    # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
+    is_named = is_metric_word(variable) or is_metric_word(f"{reported.tag} {text_name(reported, variable)}")
+    if sink in TEXT_SINKS and not reported.mapping and not is_named and _shows_samples(variable, reported):
+        return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (
         0.62
@@ -349,6 +353,11 @@ def _last_word(variable: str) -> str:
 
 def _is_count_word(name: str) -> bool:
     return bool(re.match(r"(num|n|total|max|min)_", name)) and not is_metric_word(name)
+
+
+def _shows_samples(variable: str, reported: ReportedValue) -> bool:
+    """Whether samples are shown as they are, and no number with decimals that is made of them."""
+    return _names_samples(variable) and DECIMALS.search(reported.spec) is None
 
 
 def _names_samples(variable: str) -> bool:

@@ -159,3 +159,10 @@ def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
 def test_what_is_named_or_introduced_as_something_else_is_no_metric(tmp_path, report):
     before = "from elsewhere import grown, unknown"
     assert set(names(analyse(tmp_path, train=looped(report + "\nprint('loss', loss.item())", before)))) == {"loss"}
+
+
+@pytest.mark.parametrize(("given", "found"), [("images", {"loss"}), ("error", {"error", "loss"})])
+def test_what_is_given_to_an_object_that_is_called_like_a_metric_is_not_one_for_that(tmp_path, given, found):
+    before = "class Score:\n    def show(self, one):\n        print(one)\nfid_score = Score()"
+    report = f"{given} = model(x)\nfid_score.show({given})\nprint('loss', loss.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == found
