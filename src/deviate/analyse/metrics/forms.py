@@ -350,6 +350,8 @@ _SAMPLE_KEY = re.compile(
     r"|^(bbox|box|boxes|caption|prediction|predictions|answer|question|segmentation|hypothesis|reference)$",
     re.IGNORECASE,
 )
+#: What a record of a sample may have under other keys than those.
+_RECORD_KEY = re.compile(r"(id|guid|qid|entities|tokens|texts?|sentence)$|" + _SAMPLE_KEY.pattern, re.IGNORECASE)
 
 
 _EXTREMES = {"min", "max", "amin", "amax"}
@@ -396,6 +398,10 @@ def is_record_of_sample(report: Report, variables: list[str]) -> bool:
 
 
 def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a list holds such a record for each sample."""
-    element = flow.resolved(reported.expr, reported.scope).element if reported.mapping else None
-    return element is not None and any(map(_SAMPLE_KEY.search, element.keys))
+    """Whether a list holds such a record for each sample, or a mapping is one that has no metric in it."""
+    value = flow.resolved(reported.expr, reported.scope) if reported.mapping else None
+    if value is None:
+        return False
+    keys = value.element.keys if value.element is not None else value.keys
+    is_sample = any(map(_SAMPLE_KEY.search, keys)) and value.element is not None
+    return is_sample or (any(map(_RECORD_KEY.match, keys)) and not any(map(is_metric_word, keys)))

@@ -166,3 +166,13 @@ def test_what_is_given_to_an_object_that_is_called_like_a_metric_is_not_one_for_
     before = "class Score:\n    def show(self, one):\n        print(one)\nfid_score = Score()"
     report = f"{given} = model(x)\nfid_score.show({given})\nprint('loss', loss.item())"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == found
+
+
+@pytest.mark.parametrize(("key", "found"), [("entities", set()), ("loss", {"row"})])
+def test_a_record_of_each_sample_is_no_metric(tmp_path, key, found):
+    report = f"row = {{}}\nrow['id'] = i\nrow['{key}'] = read(model(x).argmax())\nrows.append(row)"
+    before = "import json\nfrom elsewhere import read\nrows = []"
+    after = (
+        "with open('predictions.json', 'w') as out:\n    for row in rows:\n        out.write(json.dumps(row) + '\\n')\n"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before) + after))) == found
