@@ -243,7 +243,7 @@ def _of_training(
     # What the training computes and is shown with decimal places is no count: ``accuracy_epoch``.
     is_exact = DECIMALS.search(reported.spec) is not None and not value.has(From.COUNT, From.TOTAL)
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
-    is_measured_count = measured and not is_bookkeeping(last_name(variable))
+    is_measured_count = measured and not is_bookkeeping(last_name(variable)) and not reported.spec.endswith("d")
     if is_named_count and not is_sum and not is_metric_word(description) and not is_measured_count:
         return Verdict(reason="counter")
     is_whole = reported.mapping and (_names_samples(variable) or _is_array(reported))

@@ -176,3 +176,10 @@ def test_a_record_of_each_sample_is_no_metric(tmp_path, key, found):
         "with open('predictions.json', 'w') as out:\n    for row in rows:\n        out.write(json.dumps(row) + '\\n')\n"
     )
     assert set(names(analyse(tmp_path, train=looped(report, before) + after))) == found
+
+
+def test_a_count_that_is_unpacked_beside_a_loss_and_a_time_is_no_metric(tmp_path):
+    before = "def write(values):\n    i, loss, spent = values\n    print('episode %d loss %f time %f' % (i, loss, spent))"
+    report = "values = (i, loss.item(), time.time() - start)\nwrite(values)"
+    found = names(analyse(tmp_path, train=looped(report, f"{before}\nstart = time.time()")))
+    assert set(found) == {"loss", "spent"}
