@@ -243,7 +243,8 @@ def _of_training(
     # What the training computes and is shown with decimal places is no count: ``accuracy_epoch``.
     is_exact = DECIMALS.search(reported.spec) is not None and not value.has(From.COUNT, From.TOTAL)
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
-    is_measured_count = measured and not is_bookkeeping(last_name(variable)) and not reported.spec.endswith("d")
+    is_position_alone = is_bookkeeping(last_name(variable)) or last_name(variable) in {"i", "j", "k", "n"}
+    is_measured_count = measured and not is_position_alone
     if is_named_count and not is_sum and not is_metric_word(description) and not is_measured_count:
         return Verdict(reason="counter")
     is_whole = reported.mapping and (_names_samples(variable) or _is_array(reported))
@@ -259,7 +260,8 @@ def _of_training(
             return Verdict(reason="identifier")
     # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
     is_named = is_metric_word(variable) or is_metric_word(f"{reported.tag} {text_name(reported, variable)}")
-    if sink in TEXT_SINKS and not reported.mapping and not is_named and _shows_samples(variable, reported):
+    is_named = is_named or reported.mapping or value.has(From.DURATION) or is_item_of_report(flow, reported)
+    if sink in TEXT_SINKS and not is_named and _shows_samples(variable, reported):
         return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (

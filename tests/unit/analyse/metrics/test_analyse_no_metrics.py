@@ -161,10 +161,13 @@ def test_what_is_named_or_introduced_as_something_else_is_no_metric(tmp_path, re
     assert set(names(analyse(tmp_path, train=looped(report + "\nprint('loss', loss.item())", before)))) == {"loss"}
 
 
-@pytest.mark.parametrize(("given", "found"), [("images", {"loss"}), ("error", {"error", "loss"})])
+@pytest.mark.parametrize(
+    ("given", "found"), [("images", {"loss"}), ("error", {"error", "loss"}), ("t_data", {"t_data", "loss"})]
+)
 def test_what_is_given_to_an_object_that_is_called_like_a_metric_is_not_one_for_that(tmp_path, given, found):
     before = "class Score:\n    def show(self, one):\n        print(one)\nfid_score = Score()"
-    report = f"{given} = model(x)\nfid_score.show({given})\nprint('loss', loss.item())"
+    made = "time.time() - start" if given == "t_data" else "model(x)"
+    report = f"start = time.time()\n{given} = {made}\nfid_score.show({given})\nprint('loss', loss.item())"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == found
 
 
@@ -179,7 +182,9 @@ def test_a_record_of_each_sample_is_no_metric(tmp_path, key, found):
 
 
 def test_a_count_that_is_unpacked_beside_a_loss_and_a_time_is_no_metric(tmp_path):
-    before = "def write(values):\n    i, loss, spent = values\n    print('episode %d loss %f time %f' % (i, loss, spent))"
+    before = (
+        "def write(values):\n    i, loss, spent = values\n    print('episode %d loss %f time %f' % (i, loss, spent))"
+    )
     report = "values = (i, loss.item(), time.time() - start)\nwrite(values)"
     found = names(analyse(tmp_path, train=looped(report, f"{before}\nstart = time.time()")))
     assert set(found) == {"loss", "spent"}
