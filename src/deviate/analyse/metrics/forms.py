@@ -33,6 +33,8 @@ _REDUCING = {
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
+#: Those that give as many numbers as they are given.
+_EACH = {"round", "abs", "exp", "sqrt"}
 
 
 #: Words of what is kept as it was at its best.
@@ -114,6 +116,8 @@ def _is_number_by_form(node: ast.expr) -> bool:
         return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
     if isinstance(node, ast.Call):
         name = called_name(node)
+        if name in _EACH and node.args and isinstance(node.args[0], (ast.List, ast.ListComp)):
+            return False
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
     return _is_latest(node) or (isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"})
 
@@ -346,6 +350,8 @@ _SAMPLE_KEY = re.compile(
     r"|^(bbox|box|boxes|caption|prediction|predictions|answer|question|segmentation|hypothesis|reference)$",
     re.IGNORECASE,
 )
+#: What a record of a sample may have under other keys than those.
+_RECORD_KEY = re.compile(r"(id|guid|qid|entities|tokens|texts?|sentence)$|" + _SAMPLE_KEY.pattern, re.IGNORECASE)
 
 
 _EXTREMES = {"min", "max", "amin", "amax"}
@@ -392,6 +398,10 @@ def is_record_of_sample(report: Report, variables: list[str]) -> bool:
 
 
 def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a list holds such a record for each sample."""
-    element = flow.resolved(reported.expr, reported.scope).element if reported.mapping else None
-    return element is not None and any(map(_SAMPLE_KEY.search, element.keys))
+    """Whether a list holds such a record for each sample, or a mapping is one that has no metric in it."""
+    value = flow.resolved(reported.expr, reported.scope) if reported.mapping else None
+    if value is None:
+        return False
+    keys = value.element.keys if value.element is not None else value.keys
+    is_sample = any(map(_SAMPLE_KEY.search, keys)) and value.element is not None
+    return is_sample or (any(map(_RECORD_KEY.match, keys)) and not any(map(is_metric_word, keys)))

@@ -122,7 +122,7 @@ def verdict_of(
         return Verdict(reason="counter")
     if counts_parameters(words_before(reported)):
         return Verdict(reason="constant")
-    if _LOOK_UP.search(last_name(variable).lower()) or _is_cutoff(reported):
+    if _LOOK_UP.search(last_name(variable).lower()) or _is_ordinal(reported):
         return Verdict(reason="identifier")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)
@@ -141,9 +141,9 @@ def verdict_of(
     return Verdict(reason=reason_of(value))
 
 
-def _is_cutoff(reported: ReportedValue) -> bool:
-    """Whether the text tells by a value up to which rank a metric counts: ``Hits @ {k}: {hits:.3f}``."""
-    return reported.before.rstrip().endswith("@") and not DECIMALS.search(reported.spec)
+def _is_ordinal(reported: ReportedValue) -> bool:
+    """Whether the text numbers something by a value, or says up to which rank: ``Example #{i}``, ``Hits @ {k}``."""
+    return reported.before.rstrip().endswith(("@", "#")) and not DECIMALS.search(reported.spec)
 
 
 def _is_best_of_counts(value: Value, reported: ReportedValue, variable: str) -> bool:
@@ -255,7 +255,8 @@ def _of_training(
     # What the training computes and is shown with decimal places is no count: ``accuracy_epoch``.
     is_exact = DECIMALS.search(reported.spec) is not None and not value.has(From.COUNT, From.TOTAL)
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
-    is_measured_count = measured and not is_bookkeeping(last_name(variable))
+    is_position_alone = is_bookkeeping(last_name(variable)) or last_name(variable) in {"i", "j", "k", "n"}
+    is_measured_count = measured and not is_position_alone
     if is_named_count and not is_sum and not is_metric_word(description) and not is_measured_count:
         return Verdict(reason="counter")
     is_whole = reported.mapping and (_names_samples(variable) or _is_array(reported))
@@ -267,8 +268,13 @@ def _of_training(
         is_measured = value.has(From.DURATION, From.MEMORY)
         if not is_number(flow, reported, sink) and (value.has(From.TEXT) or not is_measured):
             return Verdict(reason="identifier")
-        if _names_samples(variable) and not is_measured and DECIMALS.search(reported.spec) is None:
+        if _shows_samples(variable, reported) and not is_measured:
             return Verdict(reason="identifier")
+    # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
+    is_named = is_metric_word(variable) or is_metric_word(f"{reported.tag} {text_name(reported, variable)}")
+    is_named = is_named or reported.mapping or value.has(From.DURATION) or is_item_of_report(flow, reported)
+    if sink in TEXT_SINKS and not is_named and _shows_samples(variable, reported):
+        return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (
         0.62
@@ -361,6 +367,11 @@ def _last_word(variable: str) -> str:
 
 def _is_count_word(name: str) -> bool:
     return bool(re.match(r"(num|n|total|max|min)_", name)) and not is_metric_word(name)
+
+
+def _shows_samples(variable: str, reported: ReportedValue) -> bool:
+    """Whether samples are shown as they are, and no number with decimals that is made of them."""
+    return _names_samples(variable) and DECIMALS.search(reported.spec) is None
 
 
 def _names_samples(variable: str) -> bool:

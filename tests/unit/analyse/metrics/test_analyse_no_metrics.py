@@ -148,12 +148,43 @@ def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
     [
         "print('Total num of parameters:', sum(each.size for each in grown(model(x))))",
         "for hit in grown(model(x)):\n    print('Hits (raw) @ {}: {:.6f}'.format(hit, loss.item()))",
+        "for place in grown(model(x)):\n    print('Example #%d' % place)",
+        "import numpy as np\nprint(np.round([np.min(part[:, 1]) for part in grown(model(x))], 2))",
         "print('mem_params', unknown.mem_params)",
         "import json\nlabel_map = dict(unknown.labels)\njson.dump({'label_map': label_map}, open('c.json', 'w'))",
         "import torch_xla.debug.metrics as met\nprint(met.metrics_report())",
     ],
-    ids=["parameters", "cut-off", "settings", "look-up", "report of a compiler"],
+    ids=["parameters", "cut-off", "number", "each of several", "settings", "look-up", "report of a compiler"],
 )
 def test_what_is_named_or_introduced_as_something_else_is_no_metric(tmp_path, report):
     before = "from elsewhere import grown, unknown"
     assert set(names(analyse(tmp_path, train=looped(report + "\nprint('loss', loss.item())", before)))) == {"loss"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("images", {"loss"}), ("error", {"error", "loss"}), ("t_data", {"t_data", "loss"})]
+)
+def test_what_is_given_to_an_object_that_is_called_like_a_metric_is_not_one_for_that(tmp_path, given, found):
+    before = "class Score:\n    def show(self, one):\n        print(one)\nfid_score = Score()"
+    made = "time.time() - start" if given == "t_data" else "model(x)"
+    report = f"start = time.time()\n{given} = {made}\nfid_score.show({given})\nprint('loss', loss.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == found
+
+
+@pytest.mark.parametrize(("key", "found"), [("entities", set()), ("loss", {"row"})])
+def test_a_record_of_each_sample_is_no_metric(tmp_path, key, found):
+    report = f"row = {{}}\nrow['id'] = i\nrow['{key}'] = read(model(x).argmax())\nrows.append(row)"
+    before = "import json\nfrom elsewhere import read\nrows = []"
+    after = (
+        "with open('predictions.json', 'w') as out:\n    for row in rows:\n        out.write(json.dumps(row) + '\\n')\n"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before) + after))) == found
+
+
+def test_a_count_that_is_unpacked_beside_a_loss_and_a_time_is_no_metric(tmp_path):
+    before = (
+        "def write(values):\n    i, loss, spent = values\n    print('episode %d loss %f time %f' % (i, loss, spent))"
+    )
+    report = "values = (i, loss.item(), time.time() - start)\nwrite(values)"
+    found = names(analyse(tmp_path, train=looped(report, f"{before}\nstart = time.time()")))
+    assert set(found) == {"loss", "spent"}
