@@ -203,3 +203,18 @@ FORMS = {
 @pytest.mark.parametrize(("report", "before", "variable"), FORMS.values(), ids=FORMS)
 def test_forms_of_one_number(tmp_path, report, before, variable):
     assert variable in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_what_a_criterion_computes_of_scores_is_no_form_of_the_criterion(tmp_path):
+    before = """
+    class Criterion:
+        def compute(self, out, target):
+            return ((out - target) ** 2).mean()
+    def show(number):
+        print(number)
+    def fit(criterion, out, target):
+        error = criterion.compute(out, target)
+        show(error)
+    criterion = Criterion()
+    """
+    assert set(names(analyse(tmp_path, train=looped("fit(criterion, model(x), y)", before)))) == {"error"}
