@@ -262,7 +262,8 @@ def _by_words(
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
-    if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last, description):
+    is_weight = _weighs_loss(last) or _is_coefficient(value, last, description)
+    if is_schedule(variable) or is_schedule(description) or is_settings or is_weight:
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):
         return Verdict(reason="identifier")

@@ -141,3 +141,19 @@ def test_the_time_that_a_loss_takes_is_no_loss(tmp_path):
 def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
     report = "loss_weights = model.weighed(loss)\nprint('Loss: {} Weights: {}'.format(loss.item(), loss_weights))"
     assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}
+
+
+@pytest.mark.parametrize(
+    ("before", "report"),
+    [
+        ("", "alpha_sched = model.of\nprint(f'alpha={alpha_sched(epoch):.4f}')"),
+        ("from outside import weights", "writer.add_scalar('bend/weight', weights.bend_loss_weight, i)"),
+        (
+            "import tensorflow as tf\nalpha = tf.train.piecewise_constant(tf.Variable(0), [10, 20], [0.1, 0.5, 1.0])",
+            "tf.summary.scalar('alpha', alpha)",
+        ),
+    ],
+)
+def test_what_the_step_decides_is_no_metric(tmp_path, before, report):
+    found = names(analyse(tmp_path, train=looped(f"{report}\nprint('loss', loss.item())", before)))
+    assert set(found) == {"loss"}
