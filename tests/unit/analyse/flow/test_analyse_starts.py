@@ -208,7 +208,8 @@ def test_of_several_commands_the_one_that_is_named_runs(tmp_path, text, words, r
 
 @pytest.mark.parametrize(("words", "reports"), [([], {"fitted"}), (["probe"], {"fitted", "probed"})])
 def test_a_command_of_an_experiment_runs_where_it_is_named(tmp_path, words, reports):
-    text = "from sacred import Experiment\nex = Experiment()\n@ex.command\ndef probe():\n{second}@ex.automain\ndef fit():\n"
+    head = "from sacred import Experiment\nex = Experiment()\n@ex.command\ndef probe():\n"
+    text = head + "{second}@ex.automain\ndef fit():\n"
     second = TRAIN.replace("'loss'", "'probed loss'")
     folder = write(tmp_path, train=HEAD + text.format(second=second) + TRAIN.replace("'loss'", "'fitted loss'"))
     metrics = analyse_project(folder, Path("train.py"), (), words).metrics
