@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
-from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, words_of
+from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
@@ -392,6 +392,10 @@ def is_record_of_sample(report: Report, variables: list[str]) -> bool:
 
 
 def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a list holds such a record for each sample."""
-    element = flow.resolved(reported.expr, reported.scope).element if reported.mapping else None
-    return element is not None and any(map(_SAMPLE_KEY.search, element.keys))
+    """Whether a list holds such a record for each sample, or records of which nothing is named like a metric."""
+    element = flow.resolved(reported.expr, reported.scope).element
+    if element is None:
+        return False
+    named = (dotted_text(reported.expr), reported.tag, *element.keys)
+    is_nameless = len(element.keys) > 1 and not any(map(meaning_of, named))
+    return is_nameless or (reported.mapping and any(map(_SAMPLE_KEY.search, element.keys)))

@@ -157,3 +157,16 @@ def test_what_weighs_the_parts_of_a_loss_is_no_metric(tmp_path):
 def test_what_the_step_decides_is_no_metric(tmp_path, before, report):
     found = names(analyse(tmp_path, train=looped(f"{report}\nprint('loss', loss.item())", before)))
     assert set(found) == {"loss"}
+
+
+@pytest.mark.parametrize(("key", "found"), [("first", False), ("loss", True)])
+def test_lists_of_records_without_a_metric_are_no_metrics(tmp_path, key, found):
+    report = f"""
+    spans = []
+    for span in model(x):
+        record = dict(kind=span[0], {key}=span[1])
+        spans.append(record)
+    spans = sorted(spans, key=str)
+    json.dump([dict(words=x, spans=spans)], open('spans.json', 'w'))
+    """
+    assert ("spans" in names(analyse(tmp_path, train=looped(report, "import json")))) == found
