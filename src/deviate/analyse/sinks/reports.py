@@ -79,7 +79,7 @@ class Reports:
 
     def collect(self) -> list[Report]:
         """Find all reports of the running code."""
-        sites = (site for unit in self.program.running_units() for site in unit.calls if self._runs(site))
+        sites = (site for unit in self.program.running_units() for site in unit.calls)
         self._wrapped = wrapped_by_trackers(self.flow, sites)
         fresh = [report for unit in self.program.running_units() for report in self.reports_in(unit)]
         keeping = ((unit, kept_by(self.flow, unit)) for unit in self.program.running_units())
