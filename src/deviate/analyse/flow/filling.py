@@ -6,19 +6,23 @@ import ast
 from collections.abc import Iterator
 
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import Instance, Value
+from deviate.analyse.flow.values import From, Instance, Value
 from deviate.analyse.source.index import Binding, CallSite, Scope, Unit
 from deviate.analyse.source.syntax import called_name, passed_for
 
 #: So many functions that hand a container on are followed.
 MAX_FUNCTIONS = 16
 _FILLING = {"key", "element", "merge"}
+#: What containers hold before anything is put into them.
+_FIRST = frozenset({From.CONSTANT, From.SETTING, From.TEXT, From.OBJECT, From.TOTAL})
 _MAKERS = {"dict", "list", "defaultdict", "OrderedDict", "deque"}
 
 
 def filled_by_others(flow: Evaluator, name: str, home: Scope, bindings: list[Binding]) -> list[Value]:
     """Evaluate what called functions put into a container that starts empty and that its own function does not fill."""
-    if not isinstance(home, Unit) or any(binding.kind != "assign" or not _is_empty(binding) for binding in bindings):
+    if not isinstance(home, Unit) or not all(
+        binding.kind == "assign" and (_is_empty(binding) or _is_made_empty(flow, binding)) for binding in bindings
+    ):
         return []
     return [flow.binding(binding) for binding in _fillings(flow, name, home, set())]
 
@@ -32,6 +36,17 @@ def _is_empty(binding: Binding) -> bool:
     if isinstance(value, ast.Dict):
         return all(isinstance(item, ast.Constant) or _is_empty_list(item) for item in value.values)
     return _is_empty_list(value)
+
+
+def _is_made_empty(flow: Evaluator, binding: Binding) -> bool:
+    """Whether a function of the project makes a container of no more than first values: ``log = new_log(names)``."""
+    value = binding.value
+    if binding.path or not isinstance(value, ast.Call):
+        return False
+    if not any(isinstance(ref, Unit) for ref in flow.value(value.func, binding.scope).refs):
+        return False
+    made = flow.binding(binding)
+    return made.element is not None and made.plain() <= _FIRST
 
 
 def _is_empty_list(value: ast.expr | None) -> bool:

@@ -113,7 +113,9 @@ def _of_call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> Param
     if isinstance(func, ast.Attribute):
         base = forwarded_param(flow, func.value, scope, depth + 1)
         if base is not None:
-            return base if func.attr in _FORMS else None
+            # A meter's ``compute()`` gives its number, ``criterion.compute(scores, y)`` one of its own.
+            is_own = func.attr == "compute" and bool(expr.args or expr.keywords)
+            return base if func.attr in _FORMS and not is_own else None
         if func.attr == "join" and len(expr.args) == 1:
             return forwarded_param(flow, expr.args[0], scope, depth + 1)
     is_single = len(expr.args) == 1 and not isinstance(expr.args[0], ast.Starred)

@@ -58,7 +58,20 @@ def unchosen_commands(program: Program) -> set[Unit]:
     settings = program.choices.settings if program.is_decided else None
     words = {word.replace("-", "_") for word in settings.arguments.values} if settings is not None else set[str]()
     chosen = {unit for unit, name in commands.items() if name.replace("-", "_") in words}
-    return commands.keys() - chosen if chosen else set()
+    return commands.keys() - chosen if chosen else _beside_main(program, words)
+
+
+def _beside_main(program: Program, words: set[str]) -> set[Unit]:
+    """Return the commands of Sacred's experiments that no word names: without one, the main function runs."""
+    decorators = {unit: _of_experiments(unit) for module in program.modules for unit in module.units}
+    if not any(names & {"main", "automain"} and unit.module is program.entry for unit, names in decorators.items()):
+        return set()
+    return {unit for unit, names in decorators.items() if "command" in names and unit.name not in words}
+
+
+def _of_experiments(unit: Unit) -> set[str]:
+    """Return the last words of decorators that are attributes: ``main`` of ``@experiment.main``."""
+    return {decorator.attr for decorator in unit.decorators if isinstance(decorator, ast.Attribute)}
 
 
 def registered_classes(program: Program) -> Iterator[ClassScope]:

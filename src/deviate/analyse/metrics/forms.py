@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
-from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, words_of
+from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
@@ -398,10 +398,14 @@ def is_record_of_sample(report: Report, variables: list[str]) -> bool:
 
 
 def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a list holds such a record for each sample, or a mapping is one that has no metric in it."""
-    value = flow.resolved(reported.expr, reported.scope) if reported.mapping else None
-    if value is None:
-        return False
+    """Whether a list holds such a record for each sample, or records or a mapping in which nothing is a metric."""
+    value = flow.resolved(reported.expr, reported.scope)
     keys = value.element.keys if value.element is not None else value.keys
+    if value.element is not None:
+        named = (dotted_text(reported.expr), reported.tag, *keys)
+        if len(keys) > 1 and not any(map(meaning_of, named)):
+            return True
+    if not reported.mapping:
+        return False
     is_sample = any(map(_SAMPLE_KEY.search, keys)) and value.element is not None
     return is_sample or (any(map(_RECORD_KEY.match, keys)) and not any(map(is_metric_word, keys)))

@@ -298,7 +298,8 @@ def _by_words(
     last = last_name(variable)
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
     is_settings = is_settings or (_last_word(variable) in _SETTINGS and not is_metric_word(reported.tag))
-    if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last, description):
+    is_weight = _weighs_loss(last) or _is_coefficient(value, last, description)
+    if is_schedule(variable) or is_schedule(description) or is_settings or is_weight:
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):
         return Verdict(reason="identifier")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import From
+from deviate.analyse.flow.mappings import makes_mapping
+from deviate.analyse.flow.values import External, From
 from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
@@ -22,6 +23,8 @@ _RETURNING = re.compile(r"^(training|validation|test)_(step|step_end|end|epoch_e
 _LOGGED_KEYS = {"log", "progress_bar"}
 #: Attributes that progress bars show.
 _BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
+#: Objects of libraries that log.
+_TRACKER = re.compile(r"track|log|record|monitor", re.IGNORECASE)
 #: Mappings whose items a framework reports.
 _MAPPINGS = (("keras", re.compile(r"^logs$")), ("wandb", re.compile(r"\.summary$")))
 
@@ -92,6 +95,35 @@ def reports_of_returns(flow: Evaluator, unit: Unit) -> Iterator[Report]:
         for key, value in zip(whole.keys, whole.values, strict=True) if isinstance(whole, ast.Dict) else ():
             if isinstance(key, ast.Constant) and key.value in _LOGGED_KEYS:
                 yield Report("tracker", surround(as_mapping(take_apart(flow, value, scope))), scope, None, whole)
+
+
+def wrapped_by_trackers(flow: Evaluator, sites: Iterable[CallSite]) -> set[Unit]:
+    """Return the functions that a tracker of a library wraps, to log what they return: ``tracker.log("val")(step)``."""
+    return {
+        ref
+        for site in sites
+        if isinstance(site.node.func, ast.Call) and _wraps(flow, site.node.func, site.scope)
+        for argument in site.node.args[:1]
+        for ref in flow.value(argument, site.scope).refs
+        if isinstance(ref, Unit)
+    }
+
+
+def _wraps(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    if called_name(call) not in {"log", "track"} or not isinstance(call.func, ast.Attribute):
+        return False
+    refs = flow.resolved(call.func.value, scope).refs
+    return any(isinstance(ref, External) and _TRACKER.search(ref.dotted) for ref in refs)
+
+
+def reports_of_wrapped(flow: Evaluator, unit: Unit, wrapped: set[Unit]) -> Iterator[Report]:
+    """Yield the mappings that a wrapped function returns, unless another wrapped one gives them."""
+    for result, scope in unit.returns if unit in wrapped else ():
+        values = [each.value for each in bindings_of(result.id, scope)] if isinstance(result, ast.Name) else []
+        calls = [value.func for value in values if isinstance(value, ast.Call)]
+        is_given = any(ref in wrapped for func in calls for ref in flow.value(func, scope).refs)
+        if not is_given and makes_mapping(flow, result, scope):
+            yield Report("tracker", surround(as_mapping(take_apart(flow, result, scope))), scope, None, result)
 
 
 def _named_beside(store: Store) -> ast.expr | None:

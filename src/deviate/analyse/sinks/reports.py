@@ -14,7 +14,14 @@ from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.analyse.sinks.naming import does_nothing, hands_on, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
-from deviate.analyse.sinks.report import Report, report_of_call, report_of_store, reports_of_returns
+from deviate.analyse.sinks.report import (
+    Report,
+    report_of_call,
+    report_of_store,
+    reports_of_returns,
+    reports_of_wrapped,
+    wrapped_by_trackers,
+)
 from deviate.analyse.sinks.rows import receiver_text
 from deviate.analyse.sinks.stores import Container, Kept, has_text, kept_by, shown_by
 from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
@@ -61,6 +68,8 @@ class Reports:
         #: All functions that keep arguments under keys, and the containers that reports show.
         self._keeping: dict[Unit, list[Kept]] = {}
         self.shown: set[Container] = set()
+        #: Functions that a tracker of a library logs the results of.
+        self._wrapped: set[Unit] = set()
         self._reporting: set[ModuleIndex] = set()
         self._kept_names: set[str] = set()
         #: Whether an object's own text may show what is kept.
@@ -70,6 +79,8 @@ class Reports:
 
     def collect(self) -> list[Report]:
         """Find all reports of the running code."""
+        sites = (site for unit in self.program.running_units() for site in unit.calls)
+        self._wrapped = wrapped_by_trackers(self.flow, sites)
         fresh = [report for unit in self.program.running_units() for report in self.reports_in(unit)]
         keeping = ((unit, kept_by(self.flow, unit)) for unit in self.program.running_units())
         self._keeping = {unit: kept for unit, kept in keeping if kept}
@@ -95,6 +106,7 @@ class Reports:
             (report_of_call(self.flow, site) for site in calls),
             (report_of_store(self.flow, store) for store in stores),
             reports_of_returns(self.flow, unit),
+            reports_of_wrapped(self.flow, unit, self._wrapped),
         )
         return (report for report in reports if report is not None and report.values)
 

@@ -203,3 +203,38 @@ FORMS = {
 @pytest.mark.parametrize(("report", "before", "variable"), FORMS.values(), ids=FORMS)
 def test_forms_of_one_number(tmp_path, report, before, variable):
     assert variable in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_what_a_criterion_computes_of_scores_is_no_form_of_the_criterion(tmp_path):
+    before = """
+    class Criterion:
+        def compute(self, out, target):
+            return ((out - target) ** 2).mean()
+    def show(number):
+        print(number)
+    def fit(criterion, out, target):
+        error = criterion.compute(out, target)
+        show(error)
+    criterion = Criterion()
+    """
+    assert set(names(analyse(tmp_path, train=looped("fit(criterion, model(x), y)", before)))) == {"error"}
+
+
+def test_what_functions_put_into_a_container_that_another_makes_of_zeros_is_in_it(tmp_path):
+    before = """
+    import numpy as np
+    def blank(parts, whats, n):
+        board = {}
+        for part in parts:
+            board[part] = {}
+            for what in whats:
+                board[part][what] = np.zeros(n)
+        return board
+    def put(board, part, what, amount):
+        board[part][what] = amount
+    board = blank(['low', 'high'], ['far'], 3)
+    """
+    report = "put(board, 'low', 'far', float(loss))\nnear = np.max(board['low']['far'])\nprint(f'drop: {near:.3f}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"near"}
+    still = report.replace("float(loss)", "2.0")
+    assert set(names(analyse(tmp_path / "still", train=looped(still, before)))) == set()

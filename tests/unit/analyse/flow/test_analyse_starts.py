@@ -204,3 +204,13 @@ def test_of_several_commands_the_one_that_is_named_runs(tmp_path, text, words, r
     folder = write(tmp_path, train=HEAD + text.format(**bodies))
     metrics = analyse_project(folder, Path("train.py"), (), words).metrics
     assert {metric.name.split()[0] for metric in metrics if metric.selected} == reports
+
+
+@pytest.mark.parametrize(("words", "reports"), [([], {"fitted"}), (["probe"], {"fitted", "probed"})])
+def test_a_command_of_an_experiment_runs_where_it_is_named(tmp_path, words, reports):
+    head = "from sacred import Experiment\nex = Experiment()\n@ex.command\ndef probe():\n"
+    text = head + "{second}@ex.automain\ndef fit():\n"
+    second = TRAIN.replace("'loss'", "'probed loss'")
+    folder = write(tmp_path, train=HEAD + text.format(second=second) + TRAIN.replace("'loss'", "'fitted loss'"))
+    metrics = analyse_project(folder, Path("train.py"), (), words).metrics
+    assert {metric.name.split()[0] for metric in metrics if metric.selected} == reports

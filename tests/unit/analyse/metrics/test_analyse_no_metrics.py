@@ -188,3 +188,32 @@ def test_a_count_that_is_unpacked_beside_a_loss_and_a_time_is_no_metric(tmp_path
     report = "values = (i, loss.item(), time.time() - start)\nwrite(values)"
     found = names(analyse(tmp_path, train=looped(report, f"{before}\nstart = time.time()")))
     assert set(found) == {"loss", "spent"}
+
+
+@pytest.mark.parametrize(
+    ("before", "report"),
+    [
+        ("", "alpha_sched = model.of\nprint(f'alpha={alpha_sched(epoch):.4f}')"),
+        ("from outside import weights", "writer.add_scalar('bend/weight', weights.bend_loss_weight, i)"),
+        (
+            "import tensorflow as tf\nalpha = tf.train.piecewise_constant(tf.Variable(0), [10, 20], [0.1, 0.5, 1.0])",
+            "tf.summary.scalar('alpha', alpha)",
+        ),
+    ],
+)
+def test_what_the_step_decides_is_no_metric(tmp_path, before, report):
+    found = names(analyse(tmp_path, train=looped(f"{report}\nprint('loss', loss.item())", before)))
+    assert set(found) == {"loss"}
+
+
+@pytest.mark.parametrize(("key", "found"), [("first", False), ("loss", True)])
+def test_lists_of_records_without_a_metric_are_no_metrics(tmp_path, key, found):
+    report = f"""
+    spans = []
+    for span in model(x):
+        record = dict(kind=span[0], {key}=span[1])
+        spans.append(record)
+    spans = sorted(spans, key=str)
+    json.dump([dict(words=x, spans=spans)], open('spans.json', 'w'))
+    """
+    assert ("spans" in names(analyse(tmp_path, train=looped(report, "import json")))) == found

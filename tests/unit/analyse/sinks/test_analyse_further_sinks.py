@@ -130,3 +130,22 @@ def test_means_that_a_function_of_the_project_draws_are_those_of_what_it_is_give
     draw(kept['steps'], 2 * [x])
     """
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"kept['reward']"}
+
+
+def test_a_tracker_that_wraps_a_function_logs_what_it_returns(tmp_path):
+    before = """
+    from outside.training import Tracker
+    tracker = Tracker()
+    def checked(x, y):
+        gap = (model(x) - y).abs().mean()
+        return {'val/gap': gap}
+    def kept(x, y):
+        far = (model(x) - y).abs().max()
+        return {'val/far': far}
+    def check(x, y):
+        found = checked(x, y)
+        return found
+    checked = tracker.track('val', 10)(checked)
+    check = tracker.log('val', 'mean')(check)
+    """
+    assert names(analyse(tmp_path, train=looped("check(x, y)\nkept(x, y)", before))) == {"gap": "value"}

@@ -289,7 +289,7 @@ class Smooth:
         text = start
         for name, number in self.kept.items():
             text += f' {name} {number:.4g}'
-        return text + end
+        return text + ' ' + end
 def step(value):
     return {'loss': value.item(), 'share': 0.5}
 smooth = Smooth()
