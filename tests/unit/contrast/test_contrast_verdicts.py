@@ -152,7 +152,7 @@ def test_wrong_arguments_are_refused():
         tost([1.0, 2.0], [1.0, 2.0], 0.0)
     with pytest.raises(ValueError, match="correction"):
         adjust([0.1], "sidak")
-    with pytest.raises(ValueError, match="two experiments"):
+    with pytest.raises(ValueError, match="two sides"):
         welch_anova([[1.0, 2.0]])
 
 
