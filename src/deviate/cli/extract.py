@@ -84,7 +84,10 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
             "--limit, --format and -o are only of use with --verify", hint="add --verify, or leave them out"
         )
     if entry is None and not command:
-        raise BadOption("no ENTRY to read", hint="name the script that trains: deviate extract train.py")
+        from deviate.cli.standing import likely_scripts
+
+        script = shlex.quote(next(iter(likely_scripts(Path.cwd())), "train.py"))
+        raise BadOption("no ENTRY to read", hint=f"name the script that trains: deviate extract {script}")
     _extract(entry, command, project, **options)
     return 0
 

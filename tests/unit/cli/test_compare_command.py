@@ -91,7 +91,7 @@ def test_variants_are_named_or_assumed(project):
     ("words", "error", "said"),
     [
         (["baseline", "nothing"], UnknownExperiment, "nothing"),
-        (["baseline"], BadOption, "two sides"),
+        (["baseline"], BadOption, "two experiments"),
         (["baseline", "baseline"], BadOption, "same runs"),
         (["baseline", "baseline:algo+impl"], BadOption, "same runs"),
         (["baseline", "best"], BadOption, "aggregated differently"),

@@ -221,6 +221,12 @@ def test_a_wrong_name_of_an_experiment_in_the_file_gets_those_that_it_lists(fold
     assert line.startswith("make the 2 experiments that deviate.toml lists ")
 
 
+def test_extract_without_an_entry_names_the_likeliest_script(folder):
+    assert typed("extract").exception.hint.endswith(": deviate extract train.py")
+    (folder / "fit_digits.py").write_text(TRAINING)
+    assert typed("extract").exception.hint.endswith(": deviate extract fit_digits.py")
+
+
 def test_names_and_variants_are_completed(folder):
     write_experiment(folder, "base", VALUES)
     write_experiment(folder, "wider", VALUES, variant="control")

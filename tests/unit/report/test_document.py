@@ -337,6 +337,11 @@ def test_no_finite_value_leaves_nothing_to_say_but_the_time():
     assert rest == ["A run took 3.070 ± 0.070 s."]
 
 
+def test_runs_that_reported_nothing_are_said_to_have_reported_no_metric():
+    document = cases.document({ALGO: {}}, runs=cases.completed(ALGO, 3))
+    assert only(document).headline[0] == "3 runs of algo+impl completed and reported no metric."
+
+
 def test_runs_on_different_machines_are_flagged():
     assert "Runs differ in torch: 2.13 (algo+impl-0) and 2.12 (control-0)" in said(
         cases.troubled(), "environment-differs"

@@ -35,13 +35,23 @@ def test_what_these_runs_were_not_asked_for_is_a_note():
     [
         {"numbers": ()},
         {"numbers": (PRINTED, UNREAD)},
+        {"numbers": (structs.replace(PRINTED, varies=False),)},
         {"lines_left_out": {"algo+impl": 3}},
         {"metrics": (ACC, structs.replace(BATCH, line=20))},
         {"metrics": (ACC, structs.replace(BATCH, sink="added"))},
         {"other": {"acc": [0.5, 0.6, 0.7], "batch loss": [1.0, 2.0, 3.0]}},
         {"values": {"batch loss": [None, None, None]}},
     ],
-    ids=["nothing read", "a number left", "lines unread", "same line", "the user's", "in another variant", "no other"],
+    ids=[
+        "nothing read",
+        "a number left",
+        "no number differs",
+        "lines unread",
+        "same line",
+        "the user's",
+        "in another variant",
+        "no other",
+    ],
 )
 def test_a_metric_that_may_have_been_lost_is_warned_of(lost):
     said = silent(**lost)

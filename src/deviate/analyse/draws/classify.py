@@ -42,7 +42,7 @@ _TARGETS = (
     ("data", _DATA, "drawn once before the training"),
 )
 _UNDECIDED = Role(
-    "other", "not known to serve a factor; it draws for the boundary that the program is in", undecided=True
+    "other", "its purpose is not known; it counts for what the program does at that moment", undecided=True
 )
 
 

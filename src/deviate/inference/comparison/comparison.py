@@ -118,7 +118,7 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     """
     check_options(options)
     if len(names) < 2:
-        raise BadOption("a comparison has two sides or more", hint=_second_side(workspace, names))
+        raise BadOption("a comparison needs two experiments or variants", hint=_second_side(workspace, names))
     with locked_looks(workspace):
         sides = read_sides(workspace, names, options.samples, GroupOptions(sources=options.groups))
         looks = read_pair_looks(workspace, sides, options)

@@ -111,7 +111,7 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         return
     known = {metric.name: metric for metric in facts.definition.all_metrics}
     sites = {name: f"{name} ({metric.file}:{metric.line})" for name, metric in known.items()}
-    unasked = [name for name in variant.silent if name in known and _is_unasked(known[name], variant, facts)]
+    unasked = [name for name in variant.silent if name in known and _is_unasked(known[name], facts)]
     if lost := [sites.get(name, name) for name in variant.silent if name not in unasked]:
         message = f"Never recorded: {listed(lost)}. No completed run reached the line, or it reported no number."
         yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
@@ -123,10 +123,11 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         yield Caveat(slug="metric-silent", message=message, severity="note", variant=variant.variant)
 
 
-def _is_unasked(metric: Metric, variant: VariantFacts, facts: ExperimentFacts) -> bool:
+def _is_unasked(metric: Metric, facts: ExperimentFacts) -> bool:
     """Whether a metric is missing because no run reported it, and not because it was not read."""
-    seen = next((each for each in facts.reported if each.variant == variant.variant), None)
-    is_all_read = seen is not None and not (seen.left or seen.lines_left_out or seen.unread_trackers)
+    unread = any(each.left or each.lines_left_out or each.unread_trackers for each in facts.reported)
+    # Where no number differs, one that was not read does not show.
+    is_all_read = not unread and any(each.differing for each in facts.reported)
     recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
     beside = [each for each in facts.definition.all_metrics if (each.file, each.line) == (metric.file, metric.line)]
     is_added = metric.sink == "added"

@@ -80,6 +80,8 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
     reported = _reported(facts)
     if not reported:
         completed = count(facts.completed, "run")
+        if all(metric.kind == "speed" for metric in facts.metrics):
+            return [f"{completed} of {facts.variant} completed and reported no metric."]
         them = "it" if facts.completed == 1 else "any of them"
         return [f"{completed} of {facts.variant} completed, but no metric has a finite value in {them}."]
     main = main_metric(reported)

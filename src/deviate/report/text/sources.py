@@ -48,7 +48,9 @@ def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[s
         parts = [f"{row.variant} {show(row.sd, last_place(row.sd))}{unit}" for row in ranking.differing]
         equal = f"; {no_effect(ranking.equal)}" if ranking.equal else ""
         if brief and len(parts) > 1:
-            yield f"The SD of {table.metric} is largest with {parts[0]}{equal}."
+            first = ranking.differing[0]
+            sd = f"{show(first.sd, last_place(first.sd))}{unit}"
+            yield f"The SD of {table.metric} is largest with {first.variant} ({sd}){equal}."
         else:
             yield f"SD of {table.metric} by what varies: {', '.join(parts)}{equal}."
     elif ranking.equal:
