@@ -104,7 +104,7 @@ def test_the_time_left_follows_from_the_runs_that_completed(folder):
     live = LiveReader(folder).read()
     assert live_state(live) == "running"
     said, left = live_sentences(live)
-    assert said == "3 of 6 runs ended: 1 under way."
+    assert said == "3 of 6 runs ended, 1 under way."
     assert left.startswith("Time left: about ")
 
 
@@ -172,7 +172,8 @@ def test_the_page_follows_the_files(served, folder):
     assert get(f"{served.address}version")[1] != before
     text = get(served.address)[1]
     assert "ValueError: &lt;boom&gt;" in text
-    assert "4 of 4 runs ended: 1 failed." in text
+    assert "4 of 4 runs ended (1 failed)." in text
+    assert live_state(LiveReader(folder).read()) == "ended"
     assert "Metrics over runs" in text
 
 
@@ -186,7 +187,7 @@ def test_a_terminal_view_is_printed_once_where_there_is_no_terminal(folder):
     append(start(folder, 3, created=1.0), (0, 50.0), (1, 60.0))
     done = CliRunner().invoke(group, ["watch", "--terminal"])
     assert done.exit_code == 0
-    assert "3 of 4 runs ended: 1 interrupted." in done.stdout
+    assert "3 of 4 runs ended, 1 interrupted." in done.stdout
     assert "▁█" in done.stdout
 
 
@@ -205,3 +206,14 @@ def test_without_an_experiment_the_hint_names_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(group, ["watch"])
     assert "deviate run" in done.exception.hint
+
+
+def test_a_failed_run_stands_once_on_a_page_without_a_completed_one(folder):
+    for index in range(4):
+        run = folder.run(Run(variant="algo+impl", index=index))
+        run.write_outcome(Failed(seconds=1.0, exit_code=1, reason="exit status 1", stderr=["ValueError: <boom>"]))
+    text = Watched(folder).page()
+    assert "no run completed" in text
+    above, _, _ = text.partition('id="runs"')
+    assert above.count("ValueError: &lt;boom&gt;") == 1
+    assert "algo+impl-0, algo+impl-1, algo+impl-2 and algo+impl-3 <span" in above

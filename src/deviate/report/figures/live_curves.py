@@ -22,11 +22,12 @@ def live_figure(live: LiveExperiment) -> Figure | None:
     drawn = [run for run in live.runs if run.values]
     if not drawn:
         return None
+    latest = "; a point marks the latest value of a run under way" if live.count("under way") else ""
     return Figure(
         slug=slug("live", live.metric),
         section="curves",
         title=f"{clean(live.metric)} so far",
-        description="A line for each run; a point marks the latest value of a run under way.",
+        description=f"A line for each run{latest}.",
         metric=live.metric,
         spec=_chart(live, drawn),
     )
