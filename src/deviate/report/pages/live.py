@@ -135,7 +135,8 @@ def _failures(live: LiveExperiment, *, terminal: bool) -> list[Block]:
     folds: list[Block] = [
         Fold(
             title=listed([run.name for run in runs]),
-            remark=f"{state}: {reason}",
+            # Outcomes say "it ended with …", of each run alone.
+            remark=f"{state}: {reason.removeprefix('it ')}",
             emphasis="bad",
             blocks=[
                 *([Code(lines=_tail(runs[0], terminal=terminal), output=True)] if runs[0].tail else []),
