@@ -19,6 +19,7 @@ from deviate.cli.watched import Watched
 from deviate.experiment import Run
 from deviate.replicate.executors.processes import created_at
 from deviate.replicate.workspace.run_files import Failed, RunInfo
+from deviate.report.figures.live_curves import live_figure
 from deviate.report.text.live import live_sentences, live_state
 from deviate.results.live import LiveReader
 
@@ -69,6 +70,15 @@ def test_a_run_under_way_shows_its_curve_as_it_grows(folder):
     assert reader.version() != first
     live = the(reader.read(), 3)
     assert (live.iteration, live.iterations, live.values) == (3, [0, 1, 3], [50.0, 61.0, 70.0])
+
+
+def test_a_run_with_one_value_is_a_point_of_the_chart(folder):
+    append(start(folder, 3, created=1.0), (0, 50.0))
+    live = LiveReader(folder).read()
+    assert the(live, 3).state == "interrupted"
+    figure = live_figure(live)
+    assert "algo+impl-3" in [point["run"] for point in figure.spec["datasets"]["going"]]
+    assert figure.description.endswith("; a point alone is the only value of a run.")
 
 
 def test_a_run_that_is_made_again_begins_a_new_curve(folder):
