@@ -414,6 +414,9 @@ def test_a_live_page_changes_in_place_and_says_when_nobody_serves_it(browser):
         browser.draw_all()
         assert browser.ask("document.querySelectorAll('.chart[data-drawn] svg').length") > 0
         assert browser.ask("document.querySelector('.live').textContent") == "live"
+        # The links that were there before are gone, and so are the sections.
+        current = "document.querySelector('.contents a[aria-current]')?.hash"
+        browser.wait(lambda: browser.ask(current) == "#answer", "where the reader is")
         assert browser.problems() == []
     finally:
         server.shutdown()

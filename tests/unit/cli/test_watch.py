@@ -19,6 +19,7 @@ from deviate.cli.watched import Watched
 from deviate.experiment import Run
 from deviate.replicate.executors.processes import created_at
 from deviate.replicate.workspace.run_files import Failed, RunInfo
+from deviate.report.figures.live_curves import live_figure
 from deviate.report.text.live import live_sentences, live_state
 from deviate.results.live import LiveReader
 
@@ -71,6 +72,15 @@ def test_a_run_under_way_shows_its_curve_as_it_grows(folder):
     assert (live.iteration, live.iterations, live.values) == (3, [0, 1, 3], [50.0, 61.0, 70.0])
 
 
+def test_a_run_with_one_value_is_a_point_of_the_chart(folder):
+    append(start(folder, 3, created=1.0), (0, 50.0))
+    live = LiveReader(folder).read()
+    assert the(live, 3).state == "interrupted"
+    figure = live_figure(live)
+    assert "algo+impl-3" in [point["run"] for point in figure.spec["datasets"]["going"]]
+    assert figure.description.endswith("; a point alone is the only value of a run.")
+
+
 def test_a_run_that_is_made_again_begins_a_new_curve(folder):
     reader, run = LiveReader(folder), start(folder, 3)
     append(run, (0, 50.0), (1, 60.0))
@@ -104,7 +114,7 @@ def test_the_time_left_follows_from_the_runs_that_completed(folder):
     live = LiveReader(folder).read()
     assert live_state(live) == "running"
     said, left = live_sentences(live)
-    assert said == "3 of 6 runs ended: 1 under way."
+    assert said == "3 of 6 runs ended, 1 under way."
     assert left.startswith("Time left: about ")
 
 
@@ -172,7 +182,8 @@ def test_the_page_follows_the_files(served, folder):
     assert get(f"{served.address}version")[1] != before
     text = get(served.address)[1]
     assert "ValueError: &lt;boom&gt;" in text
-    assert "4 of 4 runs ended: 1 failed." in text
+    assert "4 of 4 runs ended (1 failed)." in text
+    assert live_state(LiveReader(folder).read()) == "ended"
     assert "Metrics over runs" in text
 
 
@@ -186,7 +197,7 @@ def test_a_terminal_view_is_printed_once_where_there_is_no_terminal(folder):
     append(start(folder, 3, created=1.0), (0, 50.0), (1, 60.0))
     done = CliRunner().invoke(group, ["watch", "--terminal"])
     assert done.exit_code == 0
-    assert "3 of 4 runs ended: 1 interrupted." in done.stdout
+    assert "3 of 4 runs ended, 1 interrupted." in done.stdout
     assert "▁█" in done.stdout
 
 
@@ -205,3 +216,14 @@ def test_without_an_experiment_the_hint_names_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(group, ["watch"])
     assert "deviate run" in done.exception.hint
+
+
+def test_a_failed_run_stands_once_on_a_page_without_a_completed_one(folder):
+    for index in range(4):
+        run = folder.run(Run(variant="algo+impl", index=index))
+        run.write_outcome(Failed(seconds=1.0, exit_code=1, reason="exit status 1", stderr=["ValueError: <boom>"]))
+    text = Watched(folder).page()
+    assert "no run completed" in text
+    above, _, _ = text.partition('id="runs"')
+    assert above.count("ValueError: &lt;boom&gt;") == 1
+    assert "algo+impl-0, algo+impl-1, algo+impl-2 and algo+impl-3 <span" in above

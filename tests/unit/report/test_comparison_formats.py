@@ -419,8 +419,18 @@ def test_a_page_begins_with_the_difference_and_has_the_values_of_each_run():
     assert float(figure.text.replace("\u2212", "-")) == pytest.approx(first.contrast.difference.value, abs=0.01)
     assert {card.name for card in page.runs} == {f"{pair.variant_a}-{run}" for run in (*first.a.runs, *first.b.runs)}
     assert page.runs[0].facts[0] == (f"{first.name}, {pair.a}", f"{first.a.values[0]:.5g}")
-    assert page.runs[0].facts[-1] == ("Whole log", f"deviate logs {pair.b} {page.runs[0].name}")
+    assert page.runs[0].facts[-1] == (f"Whole log, {pair.b}", f"deviate logs {pair.b} {page.runs[0].name}")
     assert comparison_page(facts, "paper").runs == []
+
+
+def test_a_run_that_one_experiment_has_names_no_log_of_another():
+    a, b = sides()
+    other = comparison_page(
+        compare_sides([a, side(b.label, b.samples, variant="control")], ComparisonOptions()), "full"
+    )
+    logs = {card.name: [text for name, text in card.facts if name.startswith("Whole log")] for card in other.runs}
+    assert logs["algo+impl-0"] == ["deviate logs baseline algo+impl-0"]
+    assert logs["control-0"] == ["deviate logs proposed control-0"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])

@@ -22,11 +22,13 @@ def live_figure(live: LiveExperiment) -> Figure | None:
     drawn = [run for run in live.runs if run.values]
     if not drawn:
         return None
+    latest = "; a point marks the latest value of a run under way" if live.count("under way") else ""
+    only = "; a point alone is the only value of a run" if any(len(run.values) == 1 for run in drawn) else ""
     return Figure(
         slug=slug("live", live.metric),
         section="curves",
         title=f"{clean(live.metric)} so far",
-        description="A line for each run; a point marks the latest value of a run under way.",
+        description=f"A line for each run{latest}{only}.",
         metric=live.metric,
         spec=_chart(live, drawn),
     )
@@ -42,7 +44,7 @@ def _chart(live: LiveExperiment, drawn: list[LiveRun]) -> dict[str, Any]:
     going = [
         {"variant": run.variant, "run": run.name, "iteration": run.iterations[-1], "value": run.values[-1]}
         for run in drawn
-        if run.state == "under way"
+        if run.state == "under way" or len(run.values) == 1
     ]
     points = [flattened("iteration", "value")]
     layers = [

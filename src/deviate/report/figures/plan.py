@@ -42,7 +42,15 @@ def _chart(plan: Plan) -> dict[str, Any]:
     runs = [point["runs"] for point in every]
     scale = {"type": "log", "domain": [min(runs) * 0.9, max(runs) * 1.1], "nice": False}
     asked_for = {point["runs"] for point in asked}
-    ticks = {"values": sorted({rung.runs for rung in plan.ladder} | asked_for), "format": ",d"}
+    values = sorted({rung.runs for rung in plan.ladder} | asked_for)
+    # A logarithmic axis leaves labels out beyond the count of its ticks, also where there is room.
+    ticks = {
+        "values": values,
+        "format": ",d",
+        "tickCount": 10 * len(values),
+        "labelOverlap": "greedy",
+        "labelSeparation": 4,
+    }
     at = {
         "x": number("runs", title="runs of each recipe", scale=scale, axis=ticks),
         "y": number("difference", **quantitative(ends, axis_title("difference", clean(plan.unit)))),

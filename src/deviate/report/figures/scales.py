@@ -30,6 +30,12 @@ PLAIN_FROM, PLAIN_BELOW = 1e-4, 1e6
 LEGEND_LINE = 22
 _GAP = 12
 
+#: Letters of the name of a row for which there is room on a phone.
+LONGEST_ROW = 22
+
+#: A label such as ``lr=0.1,width=64`` without its keys.
+_VALUES_ALONE = "replace(datum.label, regexp('[^,=]+=', 'g'), ' ')"
+
 #: Ticks of a logarithmic axis.
 MOST_DECADES = 8
 
@@ -165,8 +171,23 @@ def dashed(variants: Sequence[str], named: Sequence[str] = ()) -> dict[str, Any]
 
 
 def rows(names: Sequence[str], field: str = "variant") -> dict[str, Any]:
-    """Return an axis with a row for each name, in their order."""
-    return word(field, sort=None, scale={"domain": list(names)}, title=None)
+    """Return an axis with a row for each name, in their order; long names of cells are those of their values alone."""
+    keys = shared_keys(names) if any(len(name) > LONGEST_ROW for name in names) else []
+    axis = {"axis": {"labelExpr": _VALUES_ALONE}} if keys else {}
+    return word(field, sort=None, scale={"domain": list(names)}, title=", ".join(keys) or None, **axis)
+
+
+def shared_keys(names: Sequence[str]) -> list[str]:
+    """Return the keys of cells of a grid; none where the names are no cells, or cells of several grids.
+
+    Examples
+    --------
+    >>> shared_keys(["lr=0.1,width=64", "lr=0.01,width=64"]), shared_keys(["algo", "lr=0.1"])
+    (['lr', 'width'], [])
+    """
+    keys = {tuple(part.partition("=")[0] for part in name.split(",")) for name in names}
+    paired = all("=" in part for name in names for part in name.split(","))
+    return list(keys.pop()) if paired and len(keys) == 1 else []
 
 
 def offset() -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from deviate.report.figures.live_curves import live_figure
 from deviate.report.numbers import UNKNOWN, show, show_seconds
 from deviate.report.page import (
@@ -27,7 +29,7 @@ from deviate.report.page import (
 from deviate.report.pages.cells import caveat_count, number
 from deviate.report.strips import spark
 from deviate.report.text.live import live_sentences, live_state
-from deviate.report.text.words import count, ordinal
+from deviate.report.text.words import count, listed, ordinal
 from deviate.results.live import LiveExperiment, LiveRun
 
 #: Runs that a terminal lists; those under way come first.
@@ -71,9 +73,17 @@ def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal:
         subtitle=shlex.join(live.command),
         reader="screen" if terminal else "full",
         command=f"deviate watch {shlex.quote(live.name)}",
-        sections=[*(section for section in sections if section.blocks), *report],
+        sections=[*(section for section in sections if section.blocks), *map(_without_failures, report)],
         caveats="" if terminal else caveat_count(report),
     )
+
+
+def _without_failures(section: Section) -> Section:
+    """Leave out of the report's answer the failed runs, which stand above it."""
+    if section.slug != "answer":
+        return section
+    kept = [block for block in section.blocks if not (isinstance(block, Fold) and block.emphasis == "bad")]
+    return structs.replace(section, blocks=kept)
 
 
 def _answer(live: LiveExperiment) -> list[Block]:
@@ -116,19 +126,28 @@ def _cells(run: LiveRun, *, terminal: bool) -> list[Cell]:
 
 
 def _failures(live: LiveExperiment, *, terminal: bool) -> list[Block]:
+    """Show each way in which runs ended once, with the last lines of the first of them."""
     failed = [run for run in live.runs if run.reason and run.state != "cancelled"]
-    shown = failed[:FAILURES_SHOWN] if terminal else failed
+    ways: dict[tuple[str, str], list[LiveRun]] = {}
+    for run in failed:
+        ways.setdefault((run.state, run.reason), []).append(run)
+    shown = list(ways.items())[: FAILURES_SHOWN if terminal else None]
     folds: list[Block] = [
         Fold(
-            title=run.name,
-            remark=f"{run.state}: {run.reason}",
+            title=listed([run.name for run in runs]),
+            # Outcomes say "it ended with …", of each run alone.
+            remark=f"{state}: {reason.removeprefix('it ')}",
             emphasis="bad",
             blocks=[
-                *([Code(lines=run.tail[-LINES_SHOWN:] if terminal else run.tail, output=True)] if run.tail else []),
-                Hint(text="", command=f"deviate logs {shlex.quote(live.name)} {run.name}"),
+                *([Code(lines=_tail(runs[0], terminal=terminal), output=True)] if runs[0].tail else []),
+                Hint(text="", command=f"deviate logs {shlex.quote(live.name)} {runs[0].name}"),
             ],
         )
-        for run in shown
+        for (state, reason), runs in shown
     ]
-    more = len(failed) - len(shown)
+    more = len(failed) - sum(len(runs) for _, runs in shown)
     return [*folds, *([Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"])] if more else [])]
+
+
+def _tail(run: LiveRun, *, terminal: bool) -> list[str]:
+    return run.tail[-LINES_SHOWN:] if terminal else run.tail

@@ -8,7 +8,7 @@ from deviate.results.live import LiveExperiment, State
 
 _ENDED = ("completed", "evaluating", "failed", "timed-out", "cancelled", "not-instrumented")
 
-#: Words for states that are counted behind the first number.
+#: Words for states that are counted behind the first number: those of runs that ended, and others.
 _BESIDE: dict[State, str] = {
     "under way": "under way",
     "evaluating": "evaluating",
@@ -24,15 +24,19 @@ def live_state(live: LiveExperiment) -> str:
     """Say in a word or two whether runs go on."""
     if live.going:
         return "running"
-    return "complete" if live.count("completed") == len(live.runs) else "not running"
+    if live.count("completed") == len(live.runs):
+        return "complete"
+    return "ended" if all(run.state in _ENDED for run in live.runs) else "not running"
 
 
 def live_sentences(live: LiveExperiment) -> list[str]:
     """Count the runs by how far they are, and say how long the rest will take."""
     ended = sum(run.state in _ENDED for run in live.runs)
-    beside = [f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))]
-    more = f": {listed(beside, len(_BESIDE))}" if beside else ""
-    sentences = [f"{ended} of {count(len(live.runs), 'run')} ended{more}."]
+    beside = {state: f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))}
+    among = [words for state, words in beside.items() if state in _ENDED]
+    others = "".join(f", {words}" for state, words in beside.items() if state not in _ENDED)
+    how = f" ({listed(among, len(_BESIDE))})" if among else ""
+    sentences = [f"{ended} of {count(len(live.runs), 'run')} ended{how}{others}."]
     if live.going:
         left = live.seconds_left
         about = "unknown before the first run has completed" if left is None else f"about {about_seconds(left)}"

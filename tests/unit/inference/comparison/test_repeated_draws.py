@@ -2,6 +2,7 @@
 
 import pytest
 from compared_sides import prints, side, side_metric, sides
+from msgspec import structs
 
 from deviate.collect.fingerprints import Fingerprint
 from deviate.errors import BadOption
@@ -64,6 +65,18 @@ def test_one_draw_that_is_shared_is_said_with_the_verdict():
     comparison = compare(drawn(SAME, SAME, name="data"))
     assert "proposed is better than baseline, with the same data in all runs." in comparison_headline(comparison)[0]
     assert "draws-shared" in [caveat.slug for caveat in comparison_caveats(comparison.comparability)]
+
+
+def test_what_several_experiments_share_is_said_once():
+    compared = [*drawn(SAME, SAME, name="data"), *drawn(SAME, SAME, name="data")[1:]]
+    compared[2] = structs.replace(compared[2], label="third", experiment="third")
+    switches = ({"torch.a": on, "torch.b": on} for on in ("True", "False", "False"))
+    set_so = [structs.replace(each, environment=part) for each, part in zip(compared, switches, strict=True)]
+    said = list(comparison_caveats(compare(set_so).comparability))
+    (shared,) = [caveat.message for caveat in said if caveat.slug == "draws-shared"]
+    assert shared.startswith("All runs of baseline, proposed and third used the same random numbers for data:")
+    (differs,) = [caveat.message for caveat in said if caveat.slug == "environment-differs"]
+    assert "torch.a and torch.b are True in baseline, False in proposed and False in third." in differs
 
 
 def test_a_ranking_needs_a_verdict_on_every_two_sides():

@@ -237,3 +237,13 @@ def test_extreme_values_can_be_drawn(values):
     document = cases.document({"algo+impl": {"reward": values * 3}})
     figure = the(figures_of(document), "distribution-reward")
     assert b"NaN" not in render_figure(figure, "svg")
+
+
+def test_long_names_of_cells_are_told_apart_by_their_values():
+    names = [f"lr=0.0003,epochs={epochs},batch=128" for epochs in (2, 4)]
+    spec = the(
+        figures_of(cases.document({name: {"test acc": [0.5, 0.6, 0.7]} for name in names})), "distribution-test-acc"
+    ).spec
+    rows = [layer["encoding"]["y"] for layer in figure_cases.layers_of(spec) if "y" in layer["encoding"]]
+    assert {row["title"] for row in rows} == {"lr, epochs, batch"}
+    assert all("regexp('[^,=]+=', 'g')" in row["axis"]["labelExpr"] for row in rows)

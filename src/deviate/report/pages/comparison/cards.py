@@ -16,6 +16,7 @@ DIGITS, METRICS = 5, 3
 def cards(comparison: Comparison) -> list[RunCard]:
     """Return a card for each name of a run; runs of the same name in two experiments share one."""
     facts: dict[str, dict[tuple[str, str], None]] = {}
+    experiments: dict[str, dict[str, None]] = {}
     for pair in comparison.pairs:
         for metric in [metric for metric in pair.metrics if metric.kind != "speed"][:METRICS]:
             for label, variant, sample in ((pair.a, pair.variant_a, metric.a), (pair.b, pair.variant_b, metric.b)):
@@ -23,9 +24,13 @@ def cards(comparison: Comparison) -> list[RunCard]:
                     name = Run(variant=variant, index=index).folder
                     shown = show(float(f"{value:.{DIGITS}g}"))
                     facts.setdefault(name, {})[f"{metric.name}, {label}", shown] = None
-    return [RunCard(name=name, facts=[*pairs, *_logs(name, comparison)]) for name, pairs in facts.items()]
+                    experiments.setdefault(name, {})[label.partition(":")[0]] = None
+    return [RunCard(name=name, facts=[*pairs, *_logs(name, list(experiments[name]))]) for name, pairs in facts.items()]
 
 
-def _logs(name: str, comparison: Comparison) -> list[tuple[str, str]]:
-    experiments = dict.fromkeys(label.partition(":")[0] for label in comparison.labels)
-    return [("Whole log", shlex.join(["deviate", "logs", each, name])) for each in experiments]
+def _logs(name: str, experiments: list[str]) -> list[tuple[str, str]]:
+    several = len(experiments) > 1
+    return [
+        (f"Whole log, {each}" if several else "Whole log", shlex.join(["deviate", "logs", each, name]))
+        for each in experiments
+    ]

@@ -53,12 +53,24 @@ def _repeated(facts: Comparability) -> Iterator[Caveat]:
                 f"experiment: in a comparison of recipes they count as one run. Make both with: {draws.remedy}"
             )
             yield Caveat(slug="draws-repeated", message=message)
+    for labels, factors in _sharing(facts):
+        message = (
+            f"All runs of {listed(labels, len(labels))} used the same random numbers for {listed(factors)}: the "
+            "result holds for these numbers, and others may give another result."
+        )
+        yield Caveat(slug="draws-shared", message=message, severity="note")
+
+
+def _sharing(facts: Comparability) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield experiments whose runs share the random numbers for the same factors; all at once where every two do."""
+    alike: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for draws in facts.draws:
         if draws.shared and not draws.unshared:
-            message = (
-                f"All runs of {draws.a} and {draws.b} used the same random numbers for {listed(draws.shared)}: the "
-                "result holds for these numbers, and others may give another result."
-            )
-            yield Caveat(slug="draws-shared", message=message, severity="note")
+            alike.setdefault(tuple(draws.shared), []).append((draws.a, draws.b))
+    for factors, pairs in alike.items():
+        labels = list(dict.fromkeys(label for pair in pairs for label in pair))
+        groups = [labels] if len(pairs) == len(labels) * (len(labels) - 1) // 2 else [list(pair) for pair in pairs]
+        yield from ((group, list(factors)) for group in groups)
 
 
 def _assumed(facts: Comparability) -> Iterator[Caveat]:
@@ -113,9 +125,13 @@ def _weak(facts: Comparability) -> Iterator[Caveat]:
 
 
 def _environments(facts: Comparability) -> Iterator[Caveat]:
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for part in facts.environments:
-        values = listed([f"{value} in {label}" for label, value in part.values.items()])
-        message = f"The sides ran in different environments: {part.name} is {values}. This may explain a difference."
+        alike.setdefault(tuple(part.values.items()), []).append(part.name)
+    for values, names in alike.items():
+        what = f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
+        each = listed([f"{value} in {label}" for label, value in values])
+        message = f"The sides ran in different environments: {what} {each}. This may explain a difference."
         yield Caveat(slug="environment-differs", message=message)
 
 

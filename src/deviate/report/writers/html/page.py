@@ -77,8 +77,8 @@ _OPTION = r"(?<!\S)(?:--?[^\W\d][\w-]*|--(?!\S))"
 #: A unit of time behind its number.
 _UNIT = r"(?: (?:ms|s|min|h)(?!\w)\S*)"
 
-#: `90.18 ± 0.30 s`, `p = 0.03`, `12 min` and `1.40–1.41`, which readers take for one.
-_QUANTITY = rf"(?<!\S)(?:\S+(?: [±×<=≤≥] \S+)+{_UNIT}?|\S*\d{_UNIT}|\S*\d\S*–\S*\d\S*)"
+#: `90.18 ± 0.30 s`, `p = 0.03`, `12 min`, `1.40–1.41` and `−1.0 to 0.5`, which readers take for one.
+_QUANTITY = rf"(?<!\S)(?:\S+(?: [±×<=≤≥] \S+)+{_UNIT}?|\S*\d{_UNIT}|\S*\d\S*(?:–| to )[−\d]\S*)"
 
 _WORD, _PHRASE = re.compile(f"({_OPTION})"), re.compile(f"({_OPTION}|{_QUANTITY})")
 
@@ -97,6 +97,11 @@ def whole(text: str, kept: re.Pattern[str] = _WORD) -> Markup:
     )
 
 
+def phrases(text: str) -> Markup:
+    """Return a text whose quantities stay on one line each, too."""
+    return whole(text, _PHRASE)
+
+
 def prose(text: str) -> Markup:
     """Return a sentence with what is between grave accents as code; quantities stay on one line each.
 
@@ -109,8 +114,7 @@ def prose(text: str) -> Markup:
     """
     pieces = enumerate(code_pieces(text))
     return Markup("").join(
-        Markup("<code>{}</code>").format(whole(piece)) if index % 2 else whole(piece, _PHRASE)
-        for index, piece in pieces
+        Markup("<code>{}</code>").format(whole(piece)) if index % 2 else phrases(piece) for index, piece in pieces
     )
 
 
@@ -174,6 +178,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["prose"] = prose
     environment.filters["whole"] = whole
+    environment.filters["phrases"] = phrases
     return environment
 
 

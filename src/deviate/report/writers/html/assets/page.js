@@ -200,7 +200,9 @@
   };
 
   /* Where the reader is. */
+  let reader;
   const startContents = () => {
+    reader?.disconnect();
     const links = new Map(all(".contents a").map((link) => [link.hash.slice(1), link]));
     const mark = (entries) => {
       const entry = entries.find((each) => each.isIntersecting);
@@ -208,8 +210,8 @@
       links.forEach((link) => link.removeAttribute("aria-current"));
       links.get(entry.target.id)?.setAttribute("aria-current", "true");
     };
-    const seen = new IntersectionObserver(mark, { rootMargin: "-10% 0px -70% 0px" });
-    all("main > section").forEach((section) => seen.observe(section));
+    reader = new IntersectionObserver(mark, { rootMargin: "-10% 0px -70% 0px" });
+    all("main > section").forEach((section) => reader.observe(section));
   };
 
   const startContent = () => {
@@ -222,6 +224,7 @@
     links.charts().forEach((chart) => chart.isConnected || links.release(chart));
     tip.hidden = true;
     startContent();
+    startContents();
     watchCharts();
     drawNext();
   };
