@@ -93,6 +93,8 @@ def stands_at(metric: Metric, label: dict[str, Any]) -> bool:
 def match(metric: Metric, labels: list[dict[str, Any]]) -> list[int]:
     """Return the labels a reported metric answers, those of the same variable alone where there are any."""
     names = names_in(metric.variable) | names_in(metric.expression)
+    # What a framework logs is labelled as `fit:accuracy`, and its other names as they are logged: `acc`.
+    names |= {metric.variable.removeprefix("fit:")}
     wanted = [{squeeze(label["variable"]), *map(squeeze, label.get("aliases") or [])} for label in labels]
     hits = [at for at, label in enumerate(labels) if stands_at(metric, label) and names & wanted[at]]
     exact = [at for at in hits if squeeze(metric.variable) in wanted[at]] or hits
