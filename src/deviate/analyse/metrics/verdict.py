@@ -52,7 +52,7 @@ from deviate.analyse.texts.reported import ReportedValue
 #: Names given names are followed this far.
 MAX_NAMES = 3
 #: What is given to these under a tag is a number that somebody wants to follow.
-_TRACKERS = {"tensorboard", "tf1-summary", "wandb", "mlflow", "keras", "tracker", "logger"}
+_TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: These take numbers alone.
 _SCALARS = {"tensorboard", "tf1-summary"}
 #: Names of sums, which count only where they are sums of counts.
@@ -330,7 +330,9 @@ def _by_words(
         return Verdict(0.41, "shown with decimals for a part of the data", _meaning(value, variable, description))
     is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
     is_under_tag = sink in _TRACKERS and (reported.tag or reported.label is not None)
-    if is_under_tag and not is_setting and (sink in _SCALARS or not value.has(From.TEXT)):
+    # A tensor under its own name: ``scalar(part.op.name, part)``.
+    is_itself = sink in _SCALARS and f"{{{variable}." in reported.tag
+    if (is_under_tag or is_itself) and not is_setting and (is_itself or not value.has(From.TEXT)):
         return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 

@@ -195,7 +195,7 @@ SINKS = (
     Sink("visdom", "line", plotted_point, when=_is_plot),
     # Files, tables and figures.
     Sink("csv", "writerow writerows", first_text),
-    Sink("json", "dump safe_dump", dumped, receiver=r"(json|yaml)$"),
+    Sink("json", "dump", dumped, receiver=r"json$"),
     Sink("file", "write_text", file_text),
     Sink("tracker", "write", mapping(0), receiver=r"(?i)log|track|json|writer", when=_writes_mapping),
     Sink("file", "write writelines", file_text, when=_writes_file),

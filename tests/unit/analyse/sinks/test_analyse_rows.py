@@ -76,7 +76,6 @@ FURTHER = {
     "what settings led to": "writer.add_hparams({'rate': 0.1}, {'gap': loss.item()})",
     "curves that grow": "plotlosses.update({'gap': loss.item()})",
     "a mapping on a line": "json_writer.write({'gap': loss.item()})",
-    "a mapping in a file": "yaml.dump({'gap': loss.item()}, out)",
     "a tracker of the hub": "trackio.log({'gap': loss.item()})",
     "curves beside one another": "vis.line(Y=np.column_stack((loss.item(), epoch)), X=np.array([[i, i]]), win=win)",
 }
