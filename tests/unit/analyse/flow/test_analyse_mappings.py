@@ -105,12 +105,19 @@ def test_what_keras_recorded_of_a_fit_is_not_listed_again(tmp_path):
 
 def test_an_item_that_no_written_key_gives_is_no_constant(tmp_path):
     before = """
-    rows = [{'at': 5}, {'at': 10}]
-    def rate(rows):
-        rows = copy.deepcopy(rows)
+    from copy import deepcopy
+    from elsewhere import recall
+    def rate(model, rows):
+        rows = deepcopy(rows)
         for row in rows:
-            row['value'] = judge(model, row['at'])
+            row['value'] = []
+        for row in rows:
+            row['value'].append(row['by'](model, at=row['at']))
+        for row in rows:
+            row['value'] = np.concatenate(row['value']).mean()
         return [row['value'] for row in rows]
+    rows = [{'by': recall, 'at': 5}]
+    values = []
     """
-    report = "values = rate(rows)\nprint(f'recall@5: {values[0]:.3f}, first row: {rows[0][\"at\"]:.1f}')"
-    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["values[0]"]
+    report = "values.append(rate(model, rows)[0])\nprint(f'recall@5: {values[-1]:.4f}')"
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["values[-1]"]
