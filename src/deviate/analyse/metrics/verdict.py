@@ -227,10 +227,10 @@ def reason_of(value: Value) -> Reason:
 def _of_training(
     flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
 ) -> Verdict:
-    has_metric_name = is_metric_word(variable) or is_metric_word(description)
     # What is drawn is data as often as it is a metric.
-    has_metric_name = has_metric_name or (sink != "figure" and meaning_of(last_name(variable)) is not None)
-    has_metric_name = has_metric_name or is_item_of_report(flow, reported)
+    is_named = is_metric_word(variable) or (sink != "figure" and meaning_of(last_name(variable)) is not None)
+    is_named = is_named or is_item_of_report(flow, reported)
+    has_metric_name = is_named or is_metric_word(description)
     is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
     if is_schedule(variable) or (is_schedule(description) and not (is_metric_word(variable) or is_timed)):
         return Verdict(reason="setting")
@@ -259,9 +259,8 @@ def _of_training(
         if _shows_samples(variable, reported) and not is_measured:
             return Verdict(reason="identifier")
     # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
-    is_named = is_metric_word(variable) or is_metric_word(f"{reported.tag} {text_name(reported, variable)}")
-    is_named = is_named or reported.mapping or value.has(From.DURATION) or is_item_of_report(flow, reported)
-    if sink in TEXT_SINKS and not is_named and _shows_samples(variable, reported):
+    is_named = is_named or is_metric_word(f"{reported.tag} {text_name(reported, variable)}") or measured
+    if sink in TEXT_SINKS and not (is_named or reported.mapping) and _shows_samples(variable, reported):
         return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (
