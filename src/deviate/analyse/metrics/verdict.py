@@ -67,7 +67,7 @@ _PREDICTIONS = _LISTS["predictions"]
 _FLAGS = _LISTS["flags"]
 #: What looks something up, or has a value for each place: no mean average precision.
 _LOOK_UP = re.compile(
-    r"(label|id|idx|index|name|token|word|char|colou?r|feat(ure)?|att(ention|n)|heat|depth|saliency)s?_?maps?$"
+    r"(^|_)(label|id|idx|index|name|token|word|char|colou?r|feat(ure)?|att(ention|n)|heat|depth|saliency)s?_?maps?$"
 )
 #: Last words of names that hold settings, whatever the words before mean.
 _SETTINGS = {"args", "cfg", "config", "hparams", "kwargs", "params"}

@@ -188,3 +188,8 @@ def test_a_count_that_is_unpacked_beside_a_loss_and_a_time_is_no_metric(tmp_path
     report = "values = (i, loss.item(), time.time() - start)\nwrite(values)"
     found = names(analyse(tmp_path, train=looped(report, f"{before}\nstart = time.time()")))
     assert set(found) == {"loss", "spent"}
+
+
+def test_a_mean_average_precision_of_valid_data_is_a_metric(tmp_path):
+    report = "valid_map = float(model(x).mean())\nprint('best', valid_map)"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"valid_map"}
