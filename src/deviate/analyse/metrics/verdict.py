@@ -118,7 +118,7 @@ def verdict_of(
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag) and not value.has(From.DURATION):
         return Verdict(reason="counter")
-    if counts_parameters(words_before(reported)):
+    if "param" in reported.before.lower() and counts_parameters(words_before(reported)):
         return Verdict(reason="constant")
     if _LOOK_UP.search(last_name(variable).lower()) or _is_ordinal(reported):
         return Verdict(reason="identifier")
@@ -259,8 +259,9 @@ def _of_training(
         if _shows_samples(variable, reported) and not is_measured:
             return Verdict(reason="identifier")
     # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
-    is_named = is_named or is_metric_word(f"{reported.tag} {text_name(reported, variable)}") or measured
-    if sink in TEXT_SINKS and not (is_named or reported.mapping) and _shows_samples(variable, reported):
+    is_unnamed = sink in TEXT_SINKS and not (is_named or measured or reported.mapping)
+    is_sample = is_unnamed and _shows_samples(variable, reported)
+    if is_sample and not is_metric_word(f"{reported.tag} {text_name(reported, variable)}"):
         return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (
