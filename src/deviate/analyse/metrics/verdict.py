@@ -69,7 +69,7 @@ _PREDICTIONS = _LISTS["predictions"]
 _FLAGS = _LISTS["flags"]
 #: What looks something up, or has a value for each place: no mean average precision.
 _LOOK_UP = re.compile(
-    r"(label|id|idx|index|name|token|word|char|colou?r|feat(ure)?|att(ention|n)|heat|depth|saliency)s?_?maps?$"
+    r"(^|_)(label|id|idx|index|name|token|word|char|colou?r|feat(ure)?|att(ention|n)|heat|depth|saliency)s?_?maps?$"
 )
 #: Last words of names that hold settings, whatever the words before mean.
 _SETTINGS = {"args", "cfg", "config", "hparams", "kwargs", "params"}
@@ -120,7 +120,7 @@ def verdict_of(
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag) and not value.has(From.DURATION):
         return Verdict(reason="counter")
-    if counts_parameters(words_before(reported)):
+    if "param" in reported.before.lower() and counts_parameters(words_before(reported)):
         return Verdict(reason="constant")
     if _LOOK_UP.search(last_name(variable).lower()) or _is_ordinal(reported):
         return Verdict(reason="identifier")
@@ -239,10 +239,10 @@ def reason_of(value: Value) -> Reason:
 def _of_training(
     flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
 ) -> Verdict:
-    has_metric_name = is_metric_word(variable) or is_metric_word(description)
     # What is drawn is data as often as it is a metric.
-    has_metric_name = has_metric_name or (sink != "figure" and meaning_of(last_name(variable)) is not None)
-    has_metric_name = has_metric_name or is_item_of_report(flow, reported)
+    is_named = is_metric_word(variable) or (sink != "figure" and meaning_of(last_name(variable)) is not None)
+    is_named = is_named or is_item_of_report(flow, reported)
+    has_metric_name = is_named or is_metric_word(description)
     is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
     if is_schedule(variable) or (is_schedule(description) and not (is_metric_word(variable) or is_timed)):
         return Verdict(reason="setting")
@@ -271,9 +271,9 @@ def _of_training(
         if _shows_samples(variable, reported) and not is_measured:
             return Verdict(reason="identifier")
     # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
-    is_named = is_metric_word(variable) or is_metric_word(f"{reported.tag} {text_name(reported, variable)}")
-    is_named = is_named or reported.mapping or value.has(From.DURATION) or is_item_of_report(flow, reported)
-    if sink in TEXT_SINKS and not is_named and _shows_samples(variable, reported):
+    is_unnamed = sink in TEXT_SINKS and not (is_named or measured or reported.mapping)
+    is_sample = is_unnamed and _shows_samples(variable, reported)
+    if is_sample and not is_metric_word(f"{reported.tag} {text_name(reported, variable)}"):
         return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (

@@ -217,3 +217,8 @@ def test_lists_of_records_without_a_metric_are_no_metrics(tmp_path, key, found):
     json.dump([dict(words=x, spans=spans)], open('spans.json', 'w'))
     """
     assert ("spans" in names(analyse(tmp_path, train=looped(report, "import json")))) == found
+
+
+def test_a_mean_average_precision_of_valid_data_is_a_metric(tmp_path):
+    report = "valid_map = float(model(x).mean())\nprint('best', valid_map)"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"valid_map"}
