@@ -124,7 +124,7 @@ def test_cells_of_a_grid_are_handed_over_together(project):
     done = deviate("run", "--executor", "ray")
     assert done.status == 0, done.err
     lines = done.err.splitlines()
-    handed = [index for index, line in enumerate(lines) if "1 handed to ray" in line]
+    handed = [index for index, line in enumerate(lines) if "1 run handed to ray" in line]
     assert handed[1] < next(index for index, line in enumerate(lines) if "\u2713" in line)
     assert sorted(started(project)) == ["algo-0", "algo-0", "algo-1", "algo-1"]
 

@@ -170,7 +170,7 @@ def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch)
     done = deviate("run", "--executor", "slurm")
     assert done.status == 0, done.err
     lines = done.err.splitlines()
-    handed = [index for index, line in enumerate(lines) if "1 handed to slurm" in line]
+    handed = [index for index, line in enumerate(lines) if "1 run handed to slurm" in line]
     completed = [index for index, line in enumerate(lines) if "✓" in line]
     # The first run of each cell goes alone, the cells together.
     assert len(completed) == 6

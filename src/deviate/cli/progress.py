@@ -130,9 +130,11 @@ class Progress:
             case Submitted(sent=False):
                 self.scripts.append(event.script)
             case Submitted():
-                self._say(Text(f"{event.runs} handed to {event.executor}; Ctrl-C leaves them there", style="dim"))
+                left = "leaves it there" if event.runs == 1 else "leaves them there"
+                self._say(Text(f"{count(event.runs, 'run')} handed to {event.executor}; Ctrl-C {left}", style="dim"))
             case Waits():
-                self._say(Text(f"{event.runs} wait in {event.executor}: {clean(event.reason)}", style="dim"))
+                waiting = f"{count(event.runs, 'run')} {'waits' if event.runs == 1 else 'wait'} in {event.executor}"
+                self._say(Text(f"{waiting}: {clean(event.reason)}", style="dim"))
             case RunLost():
                 why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
                 self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
