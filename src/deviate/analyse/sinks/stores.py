@@ -60,12 +60,15 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         value = _last(value)
         if _is_compared(value, scope):
             continue
-        param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
+        forwarded = forwarded_param(flow, value, scope)
+        param = forwarded or _only_param(flow, value, scope)
         if param is None or param.unit is not unit or param.name == "t" or is_bookkeeping(param.name):
             continue  # not what is kept, but when
         container, keys = _without_keys(holder, key)
         found = (_key_param(flow, one, scope, param) for one in keys)
         key_param = next((name for name in found if name is not None), None) if keys else ""
+        if forwarded is None and key_param and Param(unit, key_param) in flow.value(value, scope).params():
+            continue  # computed of all that a loop takes together: ``for name, x, y in zip(names, given, wanted)``
         containers = tuple(_containers(flow, container, scope))
         if key_param is not None and containers:
             kept.setdefault(param.name, Kept(param.name, key_param, containers))

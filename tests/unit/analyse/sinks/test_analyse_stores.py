@@ -296,3 +296,34 @@ smooth = Smooth()
 """
     report = "found = step(loss)\nsmooth.feed(found)\nline = smooth.line(f'[{epoch}]')\nprint(line)"
     assert names(analyse(tmp_path, train=looped(report, before))) == {"found": "mapping"}
+
+
+def test_what_is_computed_of_all_that_a_loop_takes_is_reported_where_it_is_shown(tmp_path):
+    before = """
+    class Tasks:
+        def __init__(self, tasks):
+            self.epoch = 0
+            self.kept = {task: torch.zeros(10, 2) for task in tasks}
+        def update(self, given, wanted, losses):
+            for loss, pred, (task, truth) in zip(losses, given, wanted.items()):
+                self.kept[task][self.epoch, 0] = 0.9 * self.kept[task][self.epoch, 0] + 0.1 * loss.item()
+                self.kept[task][self.epoch, 1] = (pred - truth).abs().mean().item()
+        def text(self, tasks):
+            out = ''
+            for task in tasks:
+                out += ' {} {:.4f} {:.4f}'.format(task, self.kept[task][self.epoch, 0], self.kept[task][self.epoch, 1])
+            return out
+        def best(self, task):
+            return min(self.kept[task][:self.epoch, 1])
+    tasks = Tasks(['depth'])
+    """
+    report = """
+    out = [model(x)]
+    tasks.update(out, {'depth': y}, [loss])
+    shown = tasks.text(['depth'])
+    print('Epoch {} | Train:{} | Best: {:.4f}'.format(epoch, shown, tasks.best('depth')))
+    """
+    found = names(analyse(tmp_path, train=looped(report, before)))
+    assert {"self.kept[task][self.epoch, 0]", "self.kept[task][self.epoch, 1]"} <= found.keys()
+    assert "out" not in found
+    assert "tasks.best()" in found
