@@ -11,7 +11,7 @@ from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import is_bookkeeping, is_counting
 from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup, only_binding
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, text_of
 
 #: An attribute of a class, a global of a module, or a name of a function.
 Container = tuple[ClassScope | ModuleIndex | Unit, str]
@@ -57,7 +57,7 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
     if unit.name in {"__init__", "__setattr__", "__setstate__"}:
         return []
     for holder, key, value, scope in _keeping(unit):
-        value = _last(value)
+        value = _within_entry(flow, _last(value), key, scope)
         if _is_compared(value, scope):
             continue
         forwarded = forwarded_param(flow, value, scope)
@@ -111,6 +111,17 @@ def _last(value: ast.expr) -> ast.expr:
     """Take the value out of a pair of a position and a value: ``[(step, value)]``."""
     while isinstance(value, (ast.List, ast.Tuple)) and value.elts:
         value = value.elts[-1]
+    return value
+
+
+def _within_entry(flow: Evaluator, value: ast.expr, key: ast.expr | None, scope: Scope) -> ast.expr:
+    """Take what callers always give out of the entry that is made of it: ``row[key] = Entry(value, quiet)``."""
+    if not isinstance(value, ast.Call) or not called_name(value)[:1].isupper():
+        return value
+    for each in _given(value):
+        param = forwarded_param(flow, each, scope) if key is None or text_of(each) != text_of(key) else None
+        if param is not None and param.name not in scope.unit.defaults:
+            return each
     return value
 
 

@@ -327,3 +327,26 @@ def test_what_is_computed_of_all_that_a_loop_takes_is_reported_where_it_is_shown
     assert {"self.kept[task][self.epoch, 0]", "self.kept[task][self.epoch, 1]"} <= found.keys()
     assert "out" not in found
     assert "tasks.best()" in found
+
+
+@pytest.mark.parametrize("entry", ["Entry(val, quiet)", "Entry(key, val)", "Entry(quiet, val=val)"])
+def test_values_kept_within_entries_are_reported_by_those_who_give_them(tmp_path, entry):
+    before = f"""
+    class Entry:
+        def __init__(self, *parts, val=None):
+            self.parts = parts
+            self.val = val
+    class Table:
+        def __init__(self):
+            self.row = {{}}
+        def put(self, key, val, quiet=False):
+            self.row[key] = {entry}
+        def show(self):
+            for key in self.row:
+                entry = self.row.get(key, '')
+                print('| %s | %s |' % (key, entry.val))
+    table = Table()
+    """
+    report = "table.put('Critic_Loss', loss.item())\ntable.put('Iteration', i)\ntable.show()"
+    metrics = analyse(tmp_path, train=looped(report, before)).metrics
+    assert [(metric.variable, metric.name) for metric in metrics if metric.selected] == [("loss", "Critic_Loss")]
