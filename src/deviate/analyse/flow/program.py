@@ -268,7 +268,8 @@ class Program:
         if units:
             return units
         func = site.node.func
-        is_passed = self._sorting > 1 and isinstance(func, ast.Attribute) and flow.value(func.value, site.scope).params()
+        receiver = flow.value(func.value, site.scope) if isinstance(func, ast.Attribute) else NOTHING
+        is_passed = self._sorting > 1 and receiver.params()
         return None if is_passed or flow.value(func, site.scope) is NOTHING else []
 
     def _may_be_method(self, flow: Valuation, site: CallSite) -> bool:

@@ -414,7 +414,7 @@ def test_averages_that_may_be_of_nothing_are_numbers_and_no_texts(tmp_path):
 
 
 def test_what_is_rounded_by_a_library_is_named_by_its_variable(tmp_path):
-    report = "mean = loss.item()\nprint('at the end: {}'.format(np.around(mean, 2)), 'loss: {}'.format(np.around(mean, 2)))"
+    report = "mean = loss.item()\nprint('loss: {}'.format(np.around(mean, 2)))"
     assert "mean" in names(analyse(tmp_path, train=looped(report, "import numpy as np")))
 
 
