@@ -122,6 +122,8 @@ class Program:
         #: Names of parameters by which a function is called that was passed for them.
         self._passed_as: dict[Unit, set[str]] = {}
         self._named: dict[str, CallsByName] = {}
+        #: So many names are being sorted out, each because another one needs its callers.
+        self._sorting = 0
         #: Names of all functions and classes of the project.
         self.defined = {scope.name for module in self.modules for scope in (*module.units, *module.classes)}
 
@@ -251,7 +253,9 @@ class Program:
         if name not in self._named:
             self._named[name] = CallsByName(self.calls.get(name, []))
         calls = self._named[name]
+        self._sorting += 1
         calls.sort_out(lambda site: self._sure_targets(flow, site))
+        self._sorting -= 1
         sites = calls.reaching.get(unit, [])
         by_name = unit.owner is not None and unit.name not in COMMON_METHODS
         if by_name and len(self.methods.get(unit.name, [])) <= MAX_SAME_NAMED:
@@ -259,9 +263,14 @@ class Program:
         return sorted(sites, key=lambda site: calls.order[site])
 
     def _sure_targets(self, flow: Valuation, site: CallSite) -> list[Unit] | None:
-        """Targets of a call; None where what is called is only being evaluated."""
+        """Targets of a call; None where what is called, or who passes the object it is called on, is not known yet."""
         units = self.targets(flow, site)
-        return units if units or flow.value(site.node.func, site.scope) is not NOTHING else None
+        if units:
+            return units
+        func = site.node.func
+        receiver = flow.value(func.value, site.scope) if isinstance(func, ast.Attribute) else NOTHING
+        is_passed = self._sorting > 1 and receiver.params()
+        return None if is_passed or flow.value(func, site.scope) is NOTHING else []
 
     def _may_be_method(self, flow: Valuation, site: CallSite) -> bool:
         func = site.node.func

@@ -88,20 +88,28 @@ def _of_call(node: ast.Call) -> ast.expr | None:
 def _operand(flow: Evaluator, node: ast.BinOp, scope: Scope) -> ast.expr:
     """Choose the operand that makes the value vary: first one computed by the training, then a duration.
 
-    A rate is none of its operands: ``len(batch) / seconds``. A time is that since the moment that is subtracted.
+    A rate is none of its operands: ``len(batch) / seconds``, nor is by how much two computed values differ. A time is
+    that since the moment that is subtracted.
     """
-    if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Name) and isinstance(node.right, ast.Name):
-        sides = [flow.resolved(side, scope) for side in (node.left, node.right)]
-        if all(side.has(From.CLOCK) and not side.has(*METRIC_ORIGINS) for side in sides):
+    if isinstance(node.op, ast.Sub) and all(isinstance(each, (ast.Name, ast.Attribute)) for each in _sides(node)):
+        sides = [flow.resolved(side, scope) for side in _sides(node)]
+        are_names = all(isinstance(side, ast.Name) for side in _sides(node))
+        if are_names and all(side.has(From.CLOCK) and not side.has(*METRIC_ORIGINS) for side in sides):
             return node.right
+        if all(side.has(From.LIVE) and not side.has(From.COUNT, From.TOTAL) for side in sides):
+            return node
     rate = node
     while isinstance(rate.left, ast.BinOp) and isinstance(rate.right, ast.Constant):
         rate = rate.left
     if isinstance(rate.op, (ast.Div, ast.FloorDiv)) and not isinstance(rate.left, ast.Constant):
         left, right = flow.resolved(rate.left, scope), flow.resolved(rate.right, scope)
-        if right.has(From.DURATION) and not right.has(From.LIVE) and not left.has(*METRIC_ORIGINS):
+        if right.has(From.DURATION) and not right.has(From.LIVE) and not left.has(From.DURATION, From.MEMORY):
             return node
     return min(_flatten(node), key=lambda operand: _constancy(operand, flow.resolved(operand, scope)))
+
+
+def _sides(node: ast.BinOp) -> tuple[ast.expr, ast.expr]:
+    return node.left, node.right
 
 
 def _constancy(operand: ast.expr, value: Value) -> int:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import From, Param, Value
+from deviate.analyse.flow.values import From, Instance, Param, Value
 from deviate.analyse.metrics.forms import MAX_DEPTH, is_share
 from deviate.analyse.naming.words import (
     UNNAMED,
@@ -21,7 +21,7 @@ from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 
 #: A format that shows decimal places.
-DECIMALS = re.compile(r"\.[1-9]\d*[feg]")
+DECIMALS = re.compile(r"\.0*[1-9]\d*[feg]")
 #: Functions and methods that make one number of several.
 _REDUCING = {"mean", "nanmean", "average", "median", "std", "max", "min", "sum", "reduce_mean"}
 #: Those that give the number that they are given, in another form.
@@ -66,6 +66,13 @@ def _is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int) -> b
         return name in _REDUCING or any(isinstance(ref, Unit) for ref in flow.value(node.func, scope).refs)
     if isinstance(node, ast.Name):
         return any(_is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
+    if isinstance(node, ast.Attribute):
+        return any(
+            binding.value is not None and _is_computed(flow, binding.value, binding.scope, depth + 1)
+            for ref in flow.value(node.value, scope).refs
+            if isinstance(ref, Instance)
+            for binding in ref.cls.attributes.get(node.attr, [])
+        )
     return False
 
 

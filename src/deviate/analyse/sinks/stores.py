@@ -11,7 +11,7 @@ from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import is_bookkeeping, is_counting
 from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup, only_binding
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, text_of
 
 #: An attribute of a class, a global of a module, or a name of a function.
 Container = tuple[ClassScope | ModuleIndex | Unit, str]
@@ -57,15 +57,18 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
     if unit.name in {"__init__", "__setattr__", "__setstate__"}:
         return []
     for holder, key, value, scope in _keeping(unit):
-        value = _last(value)
+        value = _within_entry(flow, _last(value), key, scope)
         if _is_compared(value, scope):
             continue
-        param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
+        forwarded = forwarded_param(flow, value, scope)
+        param = forwarded or _only_param(flow, value, scope)
         if param is None or param.unit is not unit or param.name == "t" or is_bookkeeping(param.name):
             continue  # not what is kept, but when
         container, keys = _without_keys(holder, key)
         found = (_key_param(flow, one, scope, param) for one in keys)
         key_param = next((name for name in found if name is not None), None) if keys else ""
+        if forwarded is None and key_param and Param(unit, key_param) in flow.value(value, scope).params():
+            continue  # computed of all that a loop takes together: ``for name, x, y in zip(names, given, wanted)``
         containers = tuple(_containers(flow, container, scope))
         if key_param is not None and containers:
             kept.setdefault(param.name, Kept(param.name, key_param, containers))
@@ -108,6 +111,17 @@ def _last(value: ast.expr) -> ast.expr:
     """Take the value out of a pair of a position and a value: ``[(step, value)]``."""
     while isinstance(value, (ast.List, ast.Tuple)) and value.elts:
         value = value.elts[-1]
+    return value
+
+
+def _within_entry(flow: Evaluator, value: ast.expr, key: ast.expr | None, scope: Scope) -> ast.expr:
+    """Take what callers always give out of the entry that is made of it: ``row[key] = Entry(value, quiet)``."""
+    if not isinstance(value, ast.Call) or not called_name(value)[:1].isupper():
+        return value
+    for each in _given(value):
+        param = forwarded_param(flow, each, scope) if key is None or text_of(each) != text_of(key) else None
+        if param is not None and param.name not in scope.unit.defaults:
+            return each
     return value
 
 

@@ -83,9 +83,9 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
 
 
 def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
-    """Whether one function of the project makes a text of the values that it is given."""
+    """Whether one function of the project makes a text of the values that it is given, or a method of those it has."""
     units = [ref for ref in flow.value(call.func, scope).refs if isinstance(ref, Unit)]
-    if len(units) != 1 or not may_be_text(units[0]) or not (call.args or call.keywords):
+    if len(units) != 1 or not may_be_text(units[0]) or not (call.args or call.keywords or units[0].is_method):
         return False
     return bool(units[0].returns) and all(_is_written(result, home) for result, home in units[0].returns)
 
@@ -243,7 +243,7 @@ def may_be_text(unit: Unit) -> bool:
 
 
 #: Functions and methods that give a number.
-_NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "float", "int", "round", "item"}
+_NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "max", "min", "float", "int", "round", "item"}
 
 
 def _is_arithmetic(result: ast.expr, *, of_object: bool) -> bool:

@@ -272,3 +272,66 @@ notes = Notes()
 """
     report = "total = (model(x) ** 2).mean()\nnotes.note('train/total', total, i)\nnotes.note('train/cost', loss, i)"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"total", "loss"}
+
+
+GROUPS = """
+class Mean:
+    def __init__(self):
+        self.sum, self.count = 0, 0
+    def update(self, value):
+        self.sum += value
+        self.count += 1
+    def value(self):
+        return self.sum / self.count
+class Group:
+    def __init__(self):
+        self.means = {}
+    def log(self, key, value):
+        self.means.setdefault(key, Mean())
+        self.means[key].update(value)
+    def dump(self):
+        print(" | ".join("%s: %.3f" % (key, mean.value()) for key, mean in self.means.items()))
+class Rows:
+    def __init__(self):
+        self.train, self.test = Group(), Group()
+    def log(self, key, value, step):
+        group = self.train if key.startswith("train") else self.test
+        group.log(key, value)
+    def dump(self, step):
+        self.train.dump()
+"""
+
+AGENT = """
+import torch
+from rows import Rows
+class Agent:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    def update_first(self, x, L=None, step=None):
+        first = self.model(x).mean()
+        if L is not None:
+            L.log("first/loss", first, step)
+        first.backward()
+        self.optimizer.step()
+    def update(self, batch, L, step):
+        L.log("batch_reward", self.model(batch).mean(), step)
+        self.update_first(batch, L, step)
+"""
+
+
+def test_a_logger_handed_from_method_to_method_reports_while_callers_are_still_being_found(tmp_path):
+    train = """
+    import torch
+    from agent import Agent
+    from rows import Rows
+    def main():
+        agent = Agent(torch.nn.Linear(2, 1))
+        rows = Rows()
+        for step in range(10):
+            agent.update(torch.randn(4, 2), rows, step)
+            rows.dump(step)
+    main()
+    """
+    metrics = analyse(tmp_path, train=train, agent=AGENT, rows=GROUPS).metrics
+    assert sorted(metric.name for metric in metrics if metric.selected) == ["batch_reward", "first/loss"]

@@ -411,3 +411,28 @@ def test_averages_that_may_be_of_nothing_are_numbers_and_no_texts(tmp_path):
     )
     found = set(names(analyse(tmp_path, train=looped(report, AVERAGES))))
     assert found == {"losses", "hits", "share()"}
+
+
+def test_what_is_rounded_by_a_library_is_named_by_its_variable(tmp_path):
+    report = "mean = loss.item()\nprint('loss: {}'.format(np.around(mean, 2)))"
+    assert "mean" in names(analyse(tmp_path, train=looped(report, "import numpy as np")))
+
+
+def test_by_how_much_two_computed_values_differ_is_neither_of_them(tmp_path):
+    report = """
+    mean = loss.item()
+    base = model(y).mean().item()
+    print('mean {:.3f}, base {:.3f}, difference {:.3f}'.format(mean, base, mean - base))
+    """
+    assert {"mean", "base", "mean - base"} <= names(analyse(tmp_path, train=looped(report))).keys()
+
+
+def test_a_rate_of_what_the_training_computes_is_no_time(tmp_path):
+    report = """
+    seen += (y != 0).sum().item()
+    fresh, before = seen - before, seen
+    spent = time.time() - start
+    print('{:.2f} s, {:.1f} tokens/s'.format(spent, fresh / spent))
+    """
+    found = names(analyse(tmp_path, train=looped(report, "seen = before = 0\nstart = time.time()")))
+    assert {"spent", "fresh / spent"} <= found.keys()

@@ -223,3 +223,18 @@ def test_the_best_of_counts_is_a_metric_where_it_is_kept(tmp_path):
     print('best HR = {:.3f} in {:03d}'.format(best_hits, at))
     """
     assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["best_hits"]
+
+
+@pytest.mark.parametrize(("spec", "is_metric"), [("%.02f", True), ("%.2f", True), ("%.0f", False)])
+def test_a_share_that_an_object_keeps_under_a_key_is_one_where_it_is_shown_with_decimals(tmp_path, spec, is_metric):
+    before = """
+    class Answers:
+        def __init__(self):
+            self.accuracy = {}
+        def evaluate(self):
+            right = [len(part) for part in ('ab', 'c')]
+            self.accuracy['overall'] = round(100 * float(sum(right)) / len(right), 2)
+    answers = Answers()
+    """
+    report = f"answers.evaluate()\nprint('Overall Accuracy is: {spec}' % (answers.accuracy['overall']))"
+    assert ("answers.accuracy['overall']" in names(analyse(tmp_path, train=looped(report, before)))) is is_metric

@@ -161,3 +161,20 @@ def test_most_certain_first(tmp_path):
     script = looped("print('loss %.3f' % loss.item())") + "\nprint('score', library(model))\n"
     confidences = [metric.confidence for metric in analyse(tmp_path, train=script).metrics]
     assert confidences == sorted(confidences, reverse=True)
+
+
+def test_text_that_a_method_makes_of_what_its_object_holds_is_taken_apart_through_a_name(tmp_path):
+    before = """
+    class Tasks:
+        def __init__(self):
+            self.depth = 0
+        def update(self, given):
+            self.depth = given.item()
+        def text(self):
+            out = ''
+            out += ' Depth {:.4f}'.format(self.depth)
+            return out
+    tasks = Tasks()
+    """
+    report = "tasks.update(loss)\nshown = tasks.text()\nprint('Epoch {} | Train:{}'.format(epoch, shown))"
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["self.depth"]

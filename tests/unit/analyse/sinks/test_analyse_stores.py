@@ -296,3 +296,57 @@ smooth = Smooth()
 """
     report = "found = step(loss)\nsmooth.feed(found)\nline = smooth.line(f'[{epoch}]')\nprint(line)"
     assert names(analyse(tmp_path, train=looped(report, before))) == {"found": "mapping"}
+
+
+def test_what_is_computed_of_all_that_a_loop_takes_is_reported_where_it_is_shown(tmp_path):
+    before = """
+    class Tasks:
+        def __init__(self, tasks):
+            self.epoch = 0
+            self.kept = {task: torch.zeros(10, 2) for task in tasks}
+        def update(self, given, wanted, losses):
+            for loss, pred, (task, truth) in zip(losses, given, wanted.items()):
+                self.kept[task][self.epoch, 0] = 0.9 * self.kept[task][self.epoch, 0] + 0.1 * loss.item()
+                self.kept[task][self.epoch, 1] = (pred - truth).abs().mean().item()
+        def text(self, tasks):
+            out = ''
+            for task in tasks:
+                out += ' {} {:.4f} {:.4f}'.format(task, self.kept[task][self.epoch, 0], self.kept[task][self.epoch, 1])
+            return out
+        def best(self, task):
+            return min(self.kept[task][:self.epoch, 1])
+    tasks = Tasks(['depth'])
+    """
+    report = """
+    out = [model(x)]
+    tasks.update(out, {'depth': y}, [loss])
+    shown = tasks.text(['depth'])
+    print('Epoch {} | Train:{} | Best: {:.4f}'.format(epoch, shown, tasks.best('depth')))
+    """
+    found = names(analyse(tmp_path, train=looped(report, before)))
+    assert {"self.kept[task][self.epoch, 0]", "self.kept[task][self.epoch, 1]"} <= found.keys()
+    assert "out" not in found
+    assert "tasks.best()" in found
+
+
+@pytest.mark.parametrize("entry", ["Entry(val, quiet)", "Entry(key, val)", "Entry(quiet, val=val)"])
+def test_values_kept_within_entries_are_reported_by_those_who_give_them(tmp_path, entry):
+    before = f"""
+    class Entry:
+        def __init__(self, *parts, val=None):
+            self.parts = parts
+            self.val = val
+    class Table:
+        def __init__(self):
+            self.row = {{}}
+        def put(self, key, val, quiet=False):
+            self.row[key] = {entry}
+        def show(self):
+            for key in self.row:
+                entry = self.row.get(key, '')
+                print('| %s | %s |' % (key, entry.val))
+    table = Table()
+    """
+    report = "table.put('Critic_Loss', loss.item())\ntable.put('Iteration', i)\ntable.show()"
+    metrics = analyse(tmp_path, train=looped(report, before)).metrics
+    assert [(metric.variable, metric.name) for metric in metrics if metric.selected] == [("loss", "Critic_Loss")]
