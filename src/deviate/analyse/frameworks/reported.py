@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.frameworks.accuracy import as_logged
 from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
 from deviate.analyse.settings.known import Known
@@ -36,8 +37,6 @@ _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
 #: Libraries whose models are fitted as well, and report nothing as Keras does.
 _OTHERS = {"catboost", "lightgbm", "lightning", "pytorch_lightning", "sklearn", "xgboost"}
-#: Callbacks of Keras that watch a value by its name.
-_MONITORS = ("EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau")
 #: Callbacks of Keras that show no loss and no metric.
 _SILENT = {"BackupAndRestore", "EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau", "TerminateOnNaN"}
 
@@ -62,25 +61,12 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
     own = dict.fromkeys(name for call in compiled for name in _compiled_names(flow, call))
-    names = ["loss", *dict.fromkeys([*_as_monitored(flow.program, own), *added])]
+    names = ["loss", *dict.fromkeys([*as_logged(flow.program, own), *added])]
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
         names.extend([f"val_{name}" for name in names])
     for name in names:
         yield _metric(site, name, "keras", 0.95)
-
-
-def _as_monitored(program: Program, names: Iterable[str]) -> list[str]:
-    """Return the names of metrics; an accuracy is ``acc`` where a callback watches it so, as the first Keras said."""
-    sites = (site for callback in _MONITORS for site in program.calls.get(callback, ()))
-    watched = {
-        key.value.value.removeprefix("val_")
-        for site in sites
-        for key in site.node.keywords
-        if key.arg == "monitor" and isinstance(key.value, ast.Constant) and isinstance(key.value.value, str)
-    }
-    is_short = any(name.endswith("acc") for name in watched)
-    return [re.sub(r"(^|_)accuracy$", r"\1acc", name) if is_short else name for name in names]
 
 
 def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
