@@ -22,6 +22,8 @@ class Arguments:
         self.values: list[str] = []
         #: Words after options that several commands give differently: those of the first one.
         self.first: dict[str, list[str]] = {}
+        #: Of such options, every word that one of the commands gives alone.
+        self.differing: dict[str, set[str]] = {}
         #: Those before the first option.
         self.leading: list[str] = []
         last: list[str] | None = None

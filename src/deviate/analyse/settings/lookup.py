@@ -48,13 +48,14 @@ class Settings:
     def value(self, keys: tuple[str, ...], *, is_choice: bool = False) -> Known | None:
         """Return the setting that keys lead to; None where it is not known or the program changes it.
 
-        Where documents give different words, and `is_choice`, it is the default, else what the first command assigns.
+        Where documents give different words, it is the default if one of them is that, or if `is_choice`; else what the
+        first command assigns.
         """
         if not keys or keys[-1] in self._changed:
             return None
         given = self._given(keys)
         if given is not None:
-            is_open = is_choice and self.is_usual
+            is_open = self.is_usual and (is_choice or self._is_default_documented(keys[0]))
             return given[0] or self._like_project(keys) or (self._default(keys) if is_open else None)
         listed = _only(self._chosen, keys)
         if listed is not None:
@@ -71,6 +72,14 @@ class Settings:
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
         return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+
+    def _is_default_documented(self, name: str) -> bool:
+        """Whether one of the commands that differ gives an option the word that it is by default."""
+        given = self.arguments.differing
+        words = (
+            (option, given[flag]) for option in self._options.get(name, []) for flag in option.flags if flag in given
+        )
+        return any(option.default is not None and option.default.value in group for option, group in words)
 
     def _assigned_first(self, keys: tuple[str, ...]) -> Known | None:
         """Return what the first of several documented commands assigns."""
