@@ -48,7 +48,7 @@ class Settings:
     def value(self, keys: tuple[str, ...], *, is_choice: bool = False) -> Known | None:
         """Return the setting that keys lead to; None where it is not known or the program changes it.
 
-        Where documents give different words, it is the default if one of them is that, or if `is_choice`; else what the
+        Where documents give different words, it is the default if none is commoner, or if `is_choice`; else what the
         first command assigns.
         """
         if not keys or keys[-1] in self._changed:
@@ -74,12 +74,16 @@ class Settings:
         return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
 
     def _is_default_documented(self, name: str) -> bool:
-        """Whether one of the commands that differ gives an option the word that it is by default."""
+        """Whether of commands that differ, none of the words that they give an option is commoner than its default."""
         given = self.arguments.differing
-        words = (
-            (option, given[flag]) for option in self._options.get(name, []) for flag in option.flags if flag in given
+        options = self._options.get(name, [])
+        counts = (
+            (str(option.default.value), given[flag])
+            for option in options
+            for flag in option.flags
+            if flag in given and option.default is not None
         )
-        return any(option.default is not None and option.default.value in group for option, group in words)
+        return any(default in words and words[default] == max(words.values()) for default, words in counts)
 
     def _assigned_first(self, keys: tuple[str, ...]) -> Known | None:
         """Return what the first of several documented commands assigns."""

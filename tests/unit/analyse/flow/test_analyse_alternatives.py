@@ -323,7 +323,11 @@ def test_what_is_given_to_a_class_that_is_taken_out_of_a_table_is_known_in_it(tm
     assert "share" in names(analyse(tmp_path, train=looped("shower.show()", before)))
 
 
-@pytest.mark.parametrize(("default", "expected"), [("large", "large loss"), ("huge", "small loss")])
-def test_where_documents_differ_a_default_that_one_of_them_gives_is_read(tmp_path, default, expected):
-    (tmp_path / "README.md").write_text("python train.py --kind large\n\npython train.py --kind small\n")
+@pytest.mark.parametrize(
+    ("default", "times", "expected"),
+    [("large", 1, "large loss"), ("large", 2, "small loss"), ("huge", 1, "small loss")],
+)
+def test_where_documents_differ_a_default_that_none_is_commoner_than_is_read(tmp_path, default, times, expected):
+    text = "python train.py --kind large\n\n" + "python train.py --kind small\n\n" * times
+    (tmp_path / "README.md").write_text(text)
     assert reported(tmp_path, CHAIN.replace("'--kind'", f"'--kind', default='{default}'")) == {expected}
