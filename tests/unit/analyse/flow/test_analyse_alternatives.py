@@ -331,3 +331,12 @@ def test_where_documents_differ_a_default_that_none_is_commoner_than_is_read(tmp
     text = "python train.py --kind large\n\n" + "python train.py --kind small\n\n" * times
     (tmp_path / "README.md").write_text(text)
     assert reported(tmp_path, CHAIN.replace("'--kind'", f"'--kind', default='{default}'")) == {expected}
+
+
+@pytest.mark.parametrize(("call", "expected"), [("if args.kind == 'small':\n        start()", {"small loss"}),
+                                                ("start()", {"large loss"})])  # fmt: skip
+def test_a_setting_that_only_a_branch_changes_is_open(tmp_path, call, expected):
+    chain = "if args.kind == 'small':\n        small()\n    elif args.kind == 'large':\n        large()\n"
+    text = training("small") + training("large") + PARSER
+    text += f"def start():\n    args.kind = 'large'\ndef main():\n    {call}\n    model.start()\n    {chain}main()\n"
+    assert reported(tmp_path, text) == expected
