@@ -13,7 +13,15 @@ from deviate.analyse.frameworks.accuracy import as_logged
 from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
 from deviate.analyse.settings.known import Known
-from deviate.analyse.source.index import CallSite, Scope, Unit, bindings_of, only_binding
+from deviate.analyse.source.index import (
+    CallSite,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    enclosing_branches,
+    only_binding,
+)
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import Capture, Direction, Kind, Metric
 
@@ -56,7 +64,7 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     libraries = _libraries(flow, site)
     if libraries and libraries <= _OTHERS:
         return
-    compiled = _compiled_with(site, _compile_calls(flow.program))
+    compiled = _compiled_with(flow, site, _compile_calls(flow.program))
     if not compiled or _is_silent(flow, site):
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
@@ -105,12 +113,28 @@ def _compile_calls(program: Program) -> list[CallSite]:
             or len(site.node.args) >= 2]  # fmt: skip
 
 
-def _compiled_with(site: CallSite, compiled: list[CallSite]) -> list[CallSite]:
+def _compiled_with(flow: Evaluator, site: CallSite, compiled: list[CallSite]) -> list[CallSite]:
     """Keep the calls that compile the model of a fitting call; all, where none names it."""
     model = _receiver(site)
     same = [one for one in compiled if _receiver(one) == model]
     within = [one for one in same if one.scope.unit is site.scope.unit]
-    return within or same or compiled
+    return within or _before_call(flow, site.scope.unit, same) or same or compiled
+
+
+def _before_call(flow: Evaluator, unit: Unit, compiled: list[CallSite]) -> list[CallSite]:
+    """Keep the calls that stand in no other branch of a function than its call of the one that fits."""
+    callers = flow.program.callers(flow, unit)
+    return [
+        one
+        for one in compiled
+        if any(one.scope.unit is call.scope.unit and not _are_exclusive(one.nesting, call.nesting) for call in callers)
+    ]
+
+
+def _are_exclusive(one: Nesting | None, other: Nesting | None) -> bool:
+    """Whether two pieces of code stand in different branches of a condition."""
+    branches = {id(node): branch for node, branch in enclosing_branches(one)}
+    return any(branches.get(id(node), branch) != branch for node, branch in enclosing_branches(other))
 
 
 def _receiver(site: CallSite) -> str:

@@ -1,4 +1,4 @@
-"""The name under which Keras logs an accuracy."""
+"""Whether Keras logs an accuracy, and under which name."""
 
 import pytest
 from analysed_projects import analyse, names
@@ -33,3 +33,23 @@ def test_an_accuracy_has_the_name_of_the_keras_that_the_program_is_written_for(t
 def test_an_accuracy_that_is_spelt_out_keeps_its_name_in_every_keras(tmp_path):
     train = f"{OLD}net = make()\nnet.compile(way, 'mse', metrics=['binary_accuracy'])\nnet.fit(x, y)\n"
     assert set(names(analyse(tmp_path, train=train))) == {"fit:loss", "fit:binary_accuracy"}
+
+
+def test_a_model_is_fitted_as_the_branch_of_the_call_compiles_it(tmp_path):
+    train = """
+    import keras
+    def fit(net, data):
+        net.fit(data, epochs=3)
+    def fit_quietly(net, data):
+        net.fit(data, epochs=3)
+    def main(net, data, is_quiet):
+        if is_quiet:
+            net.compile('adam', loss='mse')
+            fit_quietly(net, data)
+        else:
+            net.compile('adam', loss='mse', metrics=['accuracy'])
+            fit(net, data)
+    main(make(), read(), input())
+    """
+    found = {(metric.function, metric.variable) for metric in analyse(tmp_path, train=train).metrics}
+    assert found == {("fit", "fit:loss"), ("fit", "fit:accuracy"), ("fit_quietly", "fit:loss")}
