@@ -15,6 +15,7 @@ def is_set_back(counted: Binding) -> bool:
     name = text_of(statement.target)
     return any(
         isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and name in map(text_of, node.targets)
-        for around, _ in enclosing_branches(counted.nesting)
-        for node in ast.walk(around)
+        for around, branch in enclosing_branches(counted.nesting)
+        for other in (around.orelse if branch == "body" else around.body)
+        for node in ast.walk(other)
     )

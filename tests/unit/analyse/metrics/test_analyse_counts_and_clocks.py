@@ -42,3 +42,11 @@ def test_a_count_that_a_better_value_sets_back_is_no_metric(tmp_path):
 def test_a_count_that_a_value_of_the_training_decides_is_a_metric(tmp_path):
     report = "if loss.item() < best:\n    idle += 1\nprint('hits %d' % idle)"
     assert set(names(analyse(tmp_path, train=looped(report, WAITING)))) == {"idle"}
+
+
+def test_a_count_that_begins_anew_for_each_sample_is_a_metric(tmp_path):
+    report = (
+        "if i % 2 == 0:\n    idle = 0\n    for part in model(x):\n        if part.max() < best:\n            idle += 1"
+        "\n    print('hits %d' % idle)"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, WAITING)))) == {"idle"}
