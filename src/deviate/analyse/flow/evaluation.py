@@ -24,6 +24,7 @@ from deviate.analyse.flow.values import (
     subtract,
     trimmed,
 )
+from deviate.analyse.flow.waiting import is_set_back
 from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.source.dotted import name_below
 from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
@@ -213,7 +214,8 @@ class Flow:
             and not value.params()
             and isinstance(statement.op, (ast.Add, ast.Sub))
         ):
-            return of(From.LIVE) if self._decided_live(binding.nesting, binding.scope) else of(From.COUNT)
+            is_live = self._decided_live(binding.nesting, binding.scope) and not is_set_back(binding)
+            return of(From.LIVE) if is_live else of(From.COUNT)
         if isinstance(statement.op, ast.Sub) and is_scaled_step(statement.value):
             return Value(value.origins | {From.LIVE})
         if isinstance(statement.op, ast.Sub) and value.has(From.CLOCK):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.tables import REGISTERING
 from deviate.analyse.flow.values import Instance, Valuation
+from deviate.analyse.settings.alternatives import BESIDE
 from deviate.analyse.source.index import CallSite, ClassScope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text, leading_text
 
@@ -49,7 +50,10 @@ def chained_names(program: Program, site: CallSite) -> list[str]:
 
 
 def unchosen_commands(program: Program) -> set[Unit]:
-    """Return the functions that are commands of a program of several, where the command line names another one."""
+    """Return the functions that are commands of a program of several, where the command line names another one.
+
+    Where it names none, they are those that are called like what trains nothing.
+    """
     commands: dict[Unit, str] = {}
     for unit in (unit for module in program.modules for unit in module.units):
         for decorator in unit.decorators:
@@ -58,7 +62,11 @@ def unchosen_commands(program: Program) -> set[Unit]:
     settings = program.choices.settings if program.is_decided else None
     words = {word.replace("-", "_") for word in settings.arguments.values} if settings is not None else set[str]()
     chosen = {unit for unit, name in commands.items() if name.replace("-", "_") in words}
-    return commands.keys() - chosen if chosen else _beside_main(program, words)
+    if chosen:
+        return commands.keys() - chosen
+    beside = {unit for unit in commands if BESIDE.search(unit.name) and "train" not in unit.name}
+    is_left_out = program.is_decided and len(beside) < len(commands)
+    return _beside_main(program, words) | (beside if is_left_out else set())
 
 
 def _beside_main(program: Program, words: set[str]) -> set[Unit]:

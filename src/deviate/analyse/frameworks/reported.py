@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.frameworks.accuracy import as_logged
 from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
 from deviate.analyse.settings.known import Known
-from deviate.analyse.source.index import CallSite, Scope, Unit, bindings_of, only_binding
+from deviate.analyse.source.index import (
+    CallSite,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    enclosing_branches,
+    only_binding,
+)
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import Capture, Direction, Kind, Metric
 
@@ -36,8 +45,6 @@ _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
 #: Libraries whose models are fitted as well, and report nothing as Keras does.
 _OTHERS = {"catboost", "lightgbm", "lightning", "pytorch_lightning", "sklearn", "xgboost"}
-#: Callbacks of Keras that watch a value by its name.
-_MONITORS = ("EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau")
 #: Callbacks of Keras that show no loss and no metric.
 _SILENT = {"BackupAndRestore", "EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau", "TerminateOnNaN"}
 
@@ -57,30 +64,17 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     libraries = _libraries(flow, site)
     if libraries and libraries <= _OTHERS:
         return
-    compiled = _compiled_with(site, _compile_calls(flow.program))
+    compiled = _compiled_with(flow, site, _compile_calls(flow.program))
     if not compiled or _is_silent(flow, site):
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
     own = dict.fromkeys(name for call in compiled for name in _compiled_names(flow, call))
-    names = ["loss", *dict.fromkeys([*_as_monitored(flow.program, own), *added])]
+    names = ["loss", *dict.fromkeys([*as_logged(flow.program, own), *added])]
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
         names.extend([f"val_{name}" for name in names])
     for name in names:
         yield _metric(site, name, "keras", 0.95)
-
-
-def _as_monitored(program: Program, names: Iterable[str]) -> list[str]:
-    """Return the names of metrics; an accuracy is ``acc`` where a callback watches it so, as the first Keras said."""
-    sites = (site for callback in _MONITORS for site in program.calls.get(callback, ()))
-    watched = {
-        key.value.value.removeprefix("val_")
-        for site in sites
-        for key in site.node.keywords
-        if key.arg == "monitor" and isinstance(key.value, ast.Constant) and isinstance(key.value.value, str)
-    }
-    is_short = any(name.endswith("acc") for name in watched)
-    return [re.sub(r"(^|_)accuracy$", r"\1acc", name) if is_short else name for name in names]
 
 
 def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
@@ -119,12 +113,28 @@ def _compile_calls(program: Program) -> list[CallSite]:
             or len(site.node.args) >= 2]  # fmt: skip
 
 
-def _compiled_with(site: CallSite, compiled: list[CallSite]) -> list[CallSite]:
+def _compiled_with(flow: Evaluator, site: CallSite, compiled: list[CallSite]) -> list[CallSite]:
     """Keep the calls that compile the model of a fitting call; all, where none names it."""
     model = _receiver(site)
     same = [one for one in compiled if _receiver(one) == model]
     within = [one for one in same if one.scope.unit is site.scope.unit]
-    return within or same or compiled
+    return within or _before_call(flow, site.scope.unit, same) or same or compiled
+
+
+def _before_call(flow: Evaluator, unit: Unit, compiled: list[CallSite]) -> list[CallSite]:
+    """Keep the calls that stand in no other branch of a function than its call of the one that fits."""
+    callers = flow.program.callers(flow, unit)
+    return [
+        one
+        for one in compiled
+        if any(one.scope.unit is call.scope.unit and not _are_exclusive(one.nesting, call.nesting) for call in callers)
+    ]
+
+
+def _are_exclusive(one: Nesting | None, other: Nesting | None) -> bool:
+    """Whether two pieces of code stand in different branches of a condition."""
+    branches = {id(node): branch for node, branch in enclosing_branches(one)}
+    return any(branches.get(id(node), branch) != branch for node, branch in enclosing_branches(other))
 
 
 def _receiver(site: CallSite) -> str:

@@ -40,7 +40,7 @@ def sign_of_call(site: CallSite) -> str:
         return f"{receiver_name}.{name}" if name == "step" or len(site.node.args) >= 2 else ""
     if re.search(r"scaler$", name) and len(site.node.args) >= 2:
         return name
-    if name == "run" and site.node.args and ("sess" in receiver_name.lower() or _is_session(receiver, site.scope)):
+    if name == "run" and site.node.args and _is_session(receiver, site.scope):
         asked = [site.node.args[0], *_assigned(site.node.args[0], site.scope)]
         return f"{receiver_name}.run" if any(map(_mentions_training, asked)) else ""
     return ""
@@ -58,7 +58,11 @@ def _is_of_graphs(site: CallSite) -> bool:
 
 
 def _is_session(node: ast.expr | None, scope: Scope) -> bool:
-    """Whether a name is bound to what makes a session: ``with supervisor.managed_session() as s``."""
+    """Whether something is called, made or bound as a session: ``with supervisor.managed_session() as s``."""
+    called = dotted_text(node) if node is not None else ""
+    called = called_name(node) if isinstance(node, ast.Call) else called
+    if "sess" in called.lower():
+        return True
     bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
     made = (binding.value for binding in bindings if isinstance(binding.value, ast.Call))
     return any("session" in called_name(call).lower() for call in made)

@@ -23,6 +23,7 @@ from deviate.analyse.metrics.forms import NUMERIC_SPEC, is_checked, is_record_of
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
     continues,
+    continues_clock,
     label_for,
     name_of,
     names_also,
@@ -73,7 +74,8 @@ class MetricFinder:
             clock = sum(map(is_clock_part, variables)) > 1
             for reported, variable in roots:
                 part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
-                if (clock and is_clock_part(variable)) or self._names_next(reported, report):
+                is_part = clock and is_clock_part(variable)
+                if is_part or self._names_next(reported, report) or self._is_lesser_part(reported, variable, last):
                     self._reject(report, variable, "identifier")
                     continue
                 before, earlier = earlier, words_before(reported) or earlier
@@ -95,6 +97,11 @@ class MetricFinder:
         if not is_name or NUMERIC_SPEC.search(reported.spec):
             return False
         return not self.flow.resolved(reported.expr, reported.scope).has(*METRIC_ORIGINS)
+
+    def _is_lesser_part(self, reported: ReportedValue, variable: str, last: str) -> bool:
+        """Whether a value is the minutes or seconds of a time whose hours were reported before it."""
+        is_part = variable != last and continues_clock(reported)
+        return is_part and self.flow.resolved(reported.expr, reported.scope).has(From.DURATION)
 
     def reporting(self) -> list[tuple[Unit, Nesting | None]]:
         """Return the function that reports each metric, and the nesting of the report in it."""

@@ -76,10 +76,19 @@ def names_also(earlier: str, variable: str) -> bool:
     return bool(earlier) and meaning_of(earlier) is not None and meaning_of(earlier) == meaning_of(variable)
 
 
+#: What stands between the parts of a time.
+_UNIT_BEFORE = re.compile(r"\s?(d|days?|h|hrs?|hours?|m|mins?|minutes?)[\s:,-]*", re.IGNORECASE)
+
+
 def continues(reported: ReportedValue) -> bool:
     """Whether a value stands beside the one before under the same words: ``MRR = 0.31/0.35``, ``loss 0.4 (0.5)``."""
     is_decimal = re.search(r"[feFEgG%]$", reported.spec) is not None
     return reported.position > 0 and is_decimal and reported.before.strip() in _BESIDE
+
+
+def continues_clock(reported: ReportedValue) -> bool:
+    """Whether a value stands right after the unit of a greater part of the same time: ``{}h-{}m``."""
+    return reported.position > 0 and _UNIT_BEFORE.fullmatch(reported.before) is not None
 
 
 def words_before(reported: ReportedValue) -> str:

@@ -57,6 +57,8 @@ _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 _SCALARS = {"tensorboard", "tf1-summary"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
+#: How far numbers lie apart.
+_SPREADS = {"std", "stddev"}
 #: Functions that make one number of what was kept of each example.
 _AVERAGES = {"mean", "nanmean", "average", "avg"}
 _LISTS = word_lists(__file__)
@@ -260,9 +262,11 @@ def _of_training(
     if is_named_count and not is_sum and not is_metric_word(description) and not is_measured_count:
         return Verdict(reason="counter")
     is_whole = reported.mapping and (_names_samples(variable) or _is_array(reported))
+    is_whole = is_whole or (value.plain() <= {From.WEIGHTS, From.LIVE, From.SETTING} and value.has(From.WEIGHTS))
     if sink in _FILES and not has_metric_name and (is_whole or _last_word(variable) in _PREDICTIONS):
         return Verdict(reason="identifier")
-    if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
+    is_stored = words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}
+    if reported.mapping and (is_stored or _is_one_of_samples(reported)):
         return Verdict(reason="identifier")
     if not reported.mapping and not has_metric_name:
         is_measured = value.has(From.DURATION, From.MEMORY)
@@ -299,6 +303,8 @@ def _by_words(
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
     is_settings = is_settings or (_last_word(variable) in _SETTINGS and not is_metric_word(reported.tag))
     is_weight = _weighs_loss(last) or _is_coefficient(value, last, description)
+    if sink in _FILES and _last_word(variable) in _SPREADS and not is_metric_word(" ".join(words_of(last)[:-1])):
+        return Verdict(reason="identifier")  # what data are normalised by
     if is_schedule(variable) or is_schedule(description) or is_settings or is_weight:
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):
@@ -374,7 +380,16 @@ def _is_count_word(name: str) -> bool:
 
 def _shows_samples(variable: str, reported: ReportedValue) -> bool:
     """Whether samples are shown as they are, and no number with decimals that is made of them."""
-    return _names_samples(variable) and DECIMALS.search(reported.spec) is None
+    return (_names_samples(variable) or _is_one_of_samples(reported)) and DECIMALS.search(reported.spec) is None
+
+
+def _is_one_of_samples(reported: ReportedValue) -> bool:
+    """Whether a loop over samples gives a value as it is: ``for item in train_data: print(item)``."""
+    bindings = bindings_of(reported.expr.id, reported.scope) if isinstance(reported.expr, ast.Name) else []
+    return bool(bindings) and all(
+        each.kind == "for" and not each.path and isinstance(each.value, ast.Name) and _names_samples(each.value.id)
+        for each in bindings
+    )
 
 
 def _names_samples(variable: str) -> bool:

@@ -16,7 +16,7 @@ MAX_DEPTH = 12
 #: Methods of texts that settings are read through.
 TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", "endswith", "replace"}
 #: Alternatives that train nothing.
-_BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
+BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
 
 
 class Alternatives:
@@ -73,7 +73,7 @@ class Alternatives:
         """Whether an ``if`` begins a chain of alternatives that a setting which is not known chooses from."""
         name, words = _chosen_by(node)
         others = [other for other in node.orelse if isinstance(other, ast.If)]
-        if name is None or len(node.orelse) != 1 or not others or any(map(_BESIDE.search, words)):
+        if name is None or len(node.orelse) != 1 or not others or any(map(BESIDE.search, words)):
             return False
         other_name, _ = _chosen_by(others[0])
         is_chain = other_name is not None and text_of(other_name) == text_of(name)
@@ -88,7 +88,7 @@ class Alternatives:
         other_name, words = _chosen_by(before)
         if other_name is None or text_of(other_name) != text_of(name) or not self._is_set(name, scope.unit):
             return False
-        return not any(map(_BESIDE.search, words)) or self._is_later_choice(before, scope)
+        return not any(map(BESIDE.search, words)) or self._is_later_choice(before, scope)
 
     def _before(self, node: ast.If, scope: Scope) -> ast.If | None:
         """Return the ``if`` that stands before another one in the same block."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -22,6 +23,8 @@ class Arguments:
         self.values: list[str] = []
         #: Words after options that several commands give differently: those of the first one.
         self.first: dict[str, list[str]] = {}
+        #: Of such options, how many of the commands give each word.
+        self.differing: dict[str, Counter[str]] = {}
         #: Those before the first option.
         self.leading: list[str] = []
         last: list[str] | None = None

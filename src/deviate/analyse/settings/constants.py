@@ -21,8 +21,10 @@ from deviate.analyse.source.index import (
     Scope,
     Unit,
     bindings_of,
+    enclosing_branches,
     in_force,
     lookup,
+    under_main_guard,
 )
 from deviate.analyse.source.syntax import called_name, passed_for
 
@@ -148,7 +150,8 @@ class Constants:
         store = self.settings.computed(keys)
         if store is not None:
             unit = store.scope.unit
-            is_run = unit is unit.module.unit or is_command(unit) or bool(self._calls_of(name_called(unit)))
+            calls = (site for site in self._calls_of(name_called(unit)) if unit.owner or not _is_of_an_object(site))
+            is_run = unit is unit.module.unit or is_command(unit) or any(map(_is_always_made, calls))
             return self.value(store.value, store.scope, depth + 1) if is_run else None
         return self.settings.value(keys, is_choice=self.plain is None)
 
@@ -291,3 +294,8 @@ def _is_of_an_object(site: CallSite) -> bool:
 def _changes_call(decorator: ast.expr) -> bool:
     """Whether a decorator may call a function with other arguments than it is given."""
     return not (isinstance(decorator, ast.Name) and decorator.id == "staticmethod")
+
+
+def _is_always_made(site: CallSite) -> bool:
+    """Whether a call stands in no branch but the one that asks whether the file is the program."""
+    return len(list(enclosing_branches(site.nesting))) <= under_main_guard(site.nesting)

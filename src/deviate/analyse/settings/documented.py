@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -53,6 +54,8 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
         is_plain = words is not None and not any(map(_OPEN.search, own))
         is_same = is_plain and values.count(words) == len(values)
         common.options[name] = words if is_same and words is not None else [""] * 2
+        if not is_same:
+            common.differing[name] = Counter(each[0] for each in values if each is not None and len(each) == 1)
         if is_plain and words is not None:
             common.first[name] = words
     for name in dict.fromkeys(name for each in given for name in each.assigned):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
 
@@ -48,13 +48,14 @@ class Settings:
     def value(self, keys: tuple[str, ...], *, is_choice: bool = False) -> Known | None:
         """Return the setting that keys lead to; None where it is not known or the program changes it.
 
-        Where documents give different words, and `is_choice`, it is the default, else what the first command assigns.
+        Where documents give different words, it is the default if that is the first and no other is commoner, or if
+        `is_choice`; else what the first command assigns.
         """
         if not keys or keys[-1] in self._changed:
             return None
         given = self._given(keys)
         if given is not None:
-            is_open = is_choice and self.is_usual
+            is_open = self.is_usual and (is_choice or self._is_default_documented(keys[0]))
             return given[0] or self._like_project(keys) or (self._default(keys) if is_open else None)
         listed = _only(self._chosen, keys)
         if listed is not None:
@@ -71,6 +72,14 @@ class Settings:
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
         return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+
+    def _is_default_documented(self, name: str) -> bool:
+        """Whether commands differ in an option, the first gives it its default, and no other word is commoner."""
+        flags = [(option.default, flag) for option in self._options.get(name, []) for flag in option.flags]
+        return any(
+            default is not None and _is_first_and_most(str(default.value), self.arguments.differing.get(flag, {}))
+            for default, flag in flags
+        )
 
     def _assigned_first(self, keys: tuple[str, ...]) -> Known | None:
         """Return what the first of several documented commands assigns."""
@@ -245,6 +254,10 @@ class Settings:
         for node in ast.walk(self.entry.tree) if self.entry is not None else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE.search(node.value):
                 yield node.value
+
+
+def _is_first_and_most(word: str, counts: Mapping[str, int]) -> bool:
+    return next(iter(counts), None) == word and counts[word] == max(counts.values())
 
 
 def _is_own_copy(store: Store) -> bool:

@@ -35,7 +35,7 @@ def constant_start(node: ast.expr) -> str:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         node = node.func.value
     if isinstance(node, ast.Call) and called_name(node) == "join" and node.args:
-        parts = node.args[0].elts if isinstance(node.args[0], (ast.List, ast.Tuple)) else []
+        parts = _joined(node) or []
         fixed = takewhile(bool, (constant_start(part) for part in parts))
         return "".join(f"{part}." for part in fixed)
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
@@ -72,7 +72,17 @@ def _parts_of(node: ast.expr) -> list[str]:
     """Constant parts of a text, with ``*`` for each of the others."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return [*_parts_of(node.left), *_parts_of(node.right)]
+    if (joined := _joined(node)) is not None:
+        parts = ["".join(_parts_of(part)) for part in joined]
+        return [".".join(parts)]
     if isinstance(node, ast.JoinedStr):
         return [part for value in node.values for part in _parts_of(value)]
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return [node.value if is_text else "*"]  # type: ignore[attr-defined]
+
+
+def _joined(node: ast.expr) -> list[ast.expr] | None:
+    """Return the parts that ``".".join([package, name])`` puts together; None for any other expression."""
+    is_join = isinstance(node, ast.Call) and called_name(node) == "join" and len(node.args) == 1
+    parts = node.args[0] if is_join else None  # type: ignore[attr-defined]
+    return parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else None

@@ -321,3 +321,22 @@ def test_what_is_given_to_a_class_that_is_taken_out_of_a_table_is_known_in_it(tm
     shower = kinds["shown"](Judge())
     """
     assert "share" in names(analyse(tmp_path, train=looped("shower.show()", before)))
+
+
+@pytest.mark.parametrize(
+    ("default", "times", "expected"),
+    [("large", 1, "large loss"), ("large", 2, "small loss"), ("huge", 1, "small loss")],
+)
+def test_where_documents_differ_a_default_that_none_is_commoner_than_is_read(tmp_path, default, times, expected):
+    text = "python train.py --kind large\n\n" + "python train.py --kind small\n\n" * times
+    (tmp_path / "README.md").write_text(text)
+    assert reported(tmp_path, CHAIN.replace("'--kind'", f"'--kind', default='{default}'")) == {expected}
+
+
+@pytest.mark.parametrize(("call", "expected"), [("if args.kind == 'small':\n        start()", {"small loss"}),
+                                                ("start()", {"large loss"})])  # fmt: skip
+def test_a_setting_that_only_a_branch_changes_is_open(tmp_path, call, expected):
+    chain = "if args.kind == 'small':\n        small()\n    elif args.kind == 'large':\n        large()\n"
+    text = training("small") + training("large") + PARSER
+    text += f"def start():\n    args.kind = 'large'\ndef main():\n    {call}\n    model.start()\n    {chain}main()\n"
+    assert reported(tmp_path, text) == expected

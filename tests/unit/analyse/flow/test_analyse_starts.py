@@ -206,6 +206,17 @@ def test_of_several_commands_the_one_that_is_named_runs(tmp_path, text, words, r
     assert {metric.name.split()[0] for metric in metrics if metric.selected} == reports
 
 
+@pytest.mark.parametrize(
+    ("name", "reports"),
+    [("predict_all", {"fitted"}), ("train_and_test", {"fitted", "tuned"}), ("tune", {"fitted", "tuned"})],
+)
+def test_of_several_commands_that_none_names_those_that_train_run(tmp_path, name, reports):
+    text = COMMANDS["click"].replace("def search", f"def {name}")
+    bodies = {"first": TRAIN.replace("'loss'", "'fitted loss'"), "second": TRAIN.replace("'loss'", "'tuned loss'")}
+    metrics = analyse_project(write(tmp_path, train=HEAD + text.format(**bodies)), Path("train.py")).metrics
+    assert {metric.name.split()[0] for metric in metrics if metric.selected} == reports
+
+
 @pytest.mark.parametrize(("words", "reports"), [([], {"fitted"}), (["probe"], {"fitted", "probed"})])
 def test_a_command_of_an_experiment_runs_where_it_is_named(tmp_path, words, reports):
     head = "from sacred import Experiment\nex = Experiment()\n@ex.command\ndef probe():\n"

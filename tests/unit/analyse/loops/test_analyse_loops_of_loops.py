@@ -229,6 +229,15 @@ def test_what_makes_a_session_tells_that_it_is_one(tmp_path):
     assert "# main" in found(tmp_path, train=text)
 
 
+def test_a_function_that_gives_the_session_runs_what_trains(tmp_path):
+    text = (
+        "import tensorflow as tf\ndef the_session():\n    return tf.get_default_session()\n"
+        "while True:  # main\n    _, loss = the_session().run([train_op, op])\n"
+        "    if loss < 0.1:\n        print('loss', loss)\n        break\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
 @pytest.mark.parametrize(
     "call",
     ["LightningCLI(Net, Data)", "mod.fit(data, num_epoch=3)"],

@@ -180,7 +180,11 @@ def test_a_script_that_the_command_names_and_the_program_loads_by_its_path_is_re
     assert reported(tmp_path, {}, train=text, **plans) == {"Quick loss"}
 
 
-@pytest.mark.parametrize("path", ["f'kinds.{name}.work'", "'kinds.%s.work' % name", "'kinds.' + name + '.work'"])
+MIDDLE = ["f'kinds.{name}.work'", "'kinds.%s.work' % name", "'kinds.' + name + '.work'",
+          "'.'.join(['kinds', name, 'work'])"]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", MIDDLE)
 def test_modules_of_a_name_that_is_open_in_the_middle_are_read(tmp_path, path):
     text = (
         f"import importlib\ndef load(name):\n    return getattr(importlib.import_module({path}), 'Work')\n"

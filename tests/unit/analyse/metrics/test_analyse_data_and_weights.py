@@ -1,0 +1,51 @@
+"""Data, what they are normalised by, and weights are no metrics, wherever they are written."""
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+BEFORE = """
+import json
+import numpy as np
+import torch.nn.functional as F
+from transformers import AutoTokenizer
+
+class Gated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gates = torch.autograd.Variable(torch.zeros(3), requires_grad=True)
+    def forward(self, x):
+        return x * self.gates
+    def restore(self, config):
+        self.gates = config['gates']
+
+gated = Gated()
+gated.restore(config)
+tokenizer = AutoTokenizer.from_pretrained("small")
+
+def encode(text):
+    ids = tokenizer(text, return_tensors="pt").input_ids
+    return dict(ids=ids, n=ids.sum().item())
+
+train_data = [encode(text) for text in read()]
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "np.save('gates.npy', F.sigmoid(gated.gates).data.cpu().numpy())",
+        "table = read_table('a')\ntable_std = table.std()\n"
+        "with open('norm.json', 'w') as file:\n    json.dump({'std': table_std.tolist()}, file)",
+        "for item in train_data:\n    print(item)\n    y = item['ids']",
+        "text_lens = model(x).sum().item()\nprint(text_lens)",
+    ],
+)
+def test_data_and_weights_are_no_metrics(tmp_path, report):
+    found = set(names(analyse(tmp_path, train=looped(report + "\nprint('loss', loss.item())", BEFORE))))
+    assert found == {"loss"}
+
+
+def test_a_spread_of_what_has_the_name_of_a_metric_is_one(tmp_path):
+    report = "scores = read_table('a')\nloss_std = scores.std()\n"
+    report += "with open('norm.json', 'w') as file:\n    json.dump({'loss_std': loss_std.item()}, file)"
+    assert set(names(analyse(tmp_path, train=looped(report, BEFORE)))) == {"loss_std"}
