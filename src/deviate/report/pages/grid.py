@@ -13,7 +13,6 @@ from deviate.report.numbers import Numbers, finest, show, show_interval
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
-    Block,
     Cell,
     Column,
     Drawing,

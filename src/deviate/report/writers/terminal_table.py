@@ -234,7 +234,9 @@ def _noted(table: Table, room: Room) -> Iterable[RenderableType]:
         lines.append(line)
         if row.notes:
             yield _filled(table.columns, lines, widths, head=head)
-            yield from (Padding(Text(unbroken(clean(note))), (0, room.width - room.text, 0, indent)) for note in row.notes)
+            yield from (
+                Padding(Text(unbroken(clean(note))), (0, room.width - room.text, 0, indent)) for note in row.notes
+            )
             lines, head = [], False
     if lines:
         yield _filled(table.columns, lines, widths, head=head)

@@ -196,7 +196,8 @@ def test_columns_go_on_below_where_none_may_be_left_out():
 
 #: Two pieces on either side of each blank that no line may break at.
 QUANTITIES = (
-    "4 runs of 2.7 s; test acc 85.6 ± 3.3 (p = 0.03, 95% CI 0.52 to 6.28, at most 16 GiB, 5 ≥ 3.5, mean ± SD, 30 days). "
+    "4 runs of 2.7 s; test acc 85.6 ± 3.3 (p = 0.03, 95% CI 0.52 to 6.28, at most 16 GiB, 5 ≥ 3.5, mean ± SD, "
+    "30 days). "
     "That is −0.82 to −0.14 or 2.7 points, p < 0.05."
 )
 BROKEN = re.compile(r"(\d\n(s|GiB|days|points)\b)|±\n|\n±|[=<≥]\n|\n[=<≥]|\nto|to\n[−\d]|CI\n|\nCI")
