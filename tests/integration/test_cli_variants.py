@@ -107,8 +107,8 @@ def test_the_spread_is_told_by_variant_in_every_format(sources):
 
 
 def test_the_first_run_shows_which_factors_are_there(sources):
-    assert "random draws for init, shuffle; none for augment, layers, other, data" in sources.err
-    assert sources.err.count("random draws for") == 1
+    assert "randomness seen in: init, shuffle; not in: augment, layers, other, data" in sources.err
+    assert sources.err.count("randomness seen in") == 1
 
 
 def test_a_list_of_factors_is_one_variant_under_one_name(project):

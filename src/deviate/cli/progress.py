@@ -282,8 +282,9 @@ def _packing(event: PackingTried) -> str:
 
 
 def _factors(event: FactorsSeen) -> str:
-    absent = f"; none for {', '.join(event.absent)}" if event.absent else ""
-    return f"  random draws for {', '.join(event.present) or 'nothing'}{absent}"
+    present = f"randomness seen in: {', '.join(event.present)}" if event.present else ""
+    absent = f"{'not' if present else 'no randomness seen'} in: {', '.join(event.absent)}" if event.absent else ""
+    return f"  {'; '.join(filter(None, (present, absent)))}"
 
 
 def _alike(event: FactorsSeen) -> Iterator[str]:

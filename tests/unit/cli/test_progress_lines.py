@@ -10,6 +10,7 @@ from deviate.experiment import Run
 from deviate.replicate.events import LeftToCluster, RunEnded, RunStarted
 from deviate.replicate.executors.executor import Slot
 from deviate.replicate.workspace.run_files import Completed
+from deviate.study.events import FactorsSeen
 
 
 def lines(planned, seconds, **ended):
@@ -86,3 +87,18 @@ def said(*events, width=80):
 def test_what_is_left_to_a_cluster_is_counted(runs, waiting, cells, line):
     left = LeftToCluster(executor="slurm", runs=runs, cancel="scancel", waiting=waiting, cells=cells)
     assert said(left) == [line, "  scancel"]
+
+
+@pytest.mark.parametrize(
+    ("present", "absent", "line"),
+    [
+        (["init", "data"], ["other"], "  randomness seen in: init, data; not in: other"),
+        (["init"], [], "  randomness seen in: init"),
+        ([], ["init", "other"], "  no randomness seen in: init, other"),
+    ],
+)
+def test_factors_are_named_where_randomness_is_seen_and_where_it_is_not(present, absent, line):
+    text = io.StringIO()
+    event = FactorsSeen(run=Run(variant="algo", index=0), present=present, absent=absent)
+    Progress(Console(file=text, width=80)).observe(event)
+    assert text.getvalue().splitlines() == [line]

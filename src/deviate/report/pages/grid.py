@@ -13,7 +13,6 @@ from deviate.report.numbers import Numbers, finest, show, show_interval
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
-    Block,
     Cell,
     Column,
     Drawing,
@@ -34,7 +33,7 @@ from deviate.report.pages.cells import (
     number,
     telling,
 )
-from deviate.report.text.caveat import counted_caveats, split_caveats
+from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
 from deviate.report.text.grid import (
     best_sentence,
     effects_sentence,
@@ -49,6 +48,9 @@ from deviate.report.text.words import count, listed
 
 #: Marks what is best, or shown.
 MARK = Column(head="", numeric=False)
+
+#: Cells for which a screen has room, without warnings, and with however many.
+CELLS_ON_SCREEN, FEWEST_CELLS = 5, 3
 
 
 def grid_page(grid: Grid, reader: Reader) -> Page:
@@ -83,17 +85,18 @@ def _terminal(grid: Grid, *, in_full: bool) -> Section:
     caveats = grid_caveats(grid)
     on_screen, others = split_caveats(caveats)
     shown = [metric for metric in grid.metrics if in_full or metric.claimed]
-    tables = [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, grid)
-    explored = len(grid.metrics) - len(shown)
-    rest: list[Block] = (
+    tables = (
+        [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, on_screen)
+    )
+    rest = (
         [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
         if in_full
-        else more_blocks(*counted_caveats(others), *([count(explored, "more metric")] if explored else []))
+        else more_blocks(*_left_out(grid, shown, on_screen), *counted_caveats(others))
     )
     return Section(
         slug="answer",
         blocks=[
-            Sentences(sentences=grid_headline(grid), listed=True),
+            Sentences(sentences=grid_headline(grid, brief=not in_full), listed=True),
             *tables,
             *caveat_blocks(caveats if in_full else on_screen),
             *rest,
@@ -101,11 +104,27 @@ def _terminal(grid: Grid, *, in_full: bool) -> Section:
     )
 
 
-def _screen_tables(shown: Sequence[GridMetric], grid: Grid) -> list[Table]:
-    """Return the cells, and effects without a claim: the first lines say which of the others matter."""
-    cells = [msgspec.structs.replace(_cells(metric), notes=[], titled=len(shown) > 1) for metric in shown]
-    effects = [table for metric in shown if metric.withheld for table in _tables(metric, grid)[1:]]
-    return [*(table for each in cells for table in telling([each])), *effects]
+def _screen_tables(shown: Sequence[GridMetric], warnings: Sequence[Caveat]) -> list[Table]:
+    """Return the best cells of each metric; the first lines name a single one, and titles several."""
+    most, titled = _cells_shown(warnings), len(shown) > 1
+    tables = (_cells(metric, "mean ± SD") for metric in shown)
+    short = (msgspec.structs.replace(each, rows=each.rows[:most], notes=[], titled=titled) for each in tables)
+    return [table for each in short for table in telling([each])]
+
+
+def _left_out(grid: Grid, shown: Sequence[GridMetric], warnings: Sequence[Caveat]) -> list[str]:
+    """Name what a screen leaves out of the tables."""
+    cells = max(0, len(shown[0].cells) - _cells_shown(warnings)) if shown else 0
+    explored = len(grid.metrics) - len(shown)
+    return [
+        *([count(cells, "more cell")] if cells else []),
+        *(["the analysis of variance"] if any(metric.terms for metric in shown) else []),
+        *([count(explored, "more metric")] if explored else []),
+    ]
+
+
+def _cells_shown(warnings: Sequence[Caveat]) -> int:
+    return max(FEWEST_CELLS, CELLS_ON_SCREEN - len(warnings))
 
 
 def _metric_section(metric: GridMetric, grid: Grid) -> Section:
@@ -144,11 +163,12 @@ def _tables(metric: GridMetric, grid: Grid) -> list[Table]:
     return [each for table in tables for each in telling([table])]
 
 
-def _cells(metric: GridMetric) -> Table:
+def _cells(metric: GridMetric, mean: str = "") -> Table:
+    """Return the table of the cells, the best first; `mean` heads their means, by default with the metric."""
     place = finest([cell.sd for cell in metric.cells])
     ordered = sorted(metric.cells, key=lambda cell: cell.rank or 0)
     level = metric.cells[0].ci_mean.level
-    heads = columns("cell", "runs", f"{metric.name}\nmean ± SD", f"{100 * level:g}% CI", "place")
+    heads = columns("cell", "runs", mean or f"{metric.name}\nmean ± SD", f"{100 * level:g}% CI", "place")
     heads[0] = msgspec.structs.replace(heads[0], fold_at=48)
     return Table(
         caption=f"{metric.name} ({metric.aggregate}) by cell{_explored(metric)}",

@@ -23,13 +23,15 @@ from deviate.report.pages.cells import again_sections, more_blocks, number, rema
 from deviate.report.text.plan import answer_sentence, pilot_doubt, pilot_sentence, plan_notes, question_text, runs_text
 from deviate.report.text.words import count
 
-#: Numbers of runs that a screen has no room for.
-LEFT_OUT_ON_SCREEN = (8, 16, 50)
+#: Numbers of runs that a screen shows, by how many questions are answered above; of more questions only what is asked.
+SHOWN_ON_SCREEN = {0: {5, 10, 30, 100}, 1: {5, 10, 30, 100}, 2: {5, 30}}
 
 
 def plan_page(plan: Plan, reader: Reader) -> Page:
     """Make the page of a plan for a reader."""
-    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot), *pilot_doubt(plan)])] if plan.pilot else []
+    # On a screen, the answers say how many runs the doubt adds.
+    doubt = [] if plan.answers and reader == "screen" else pilot_doubt(plan)
+    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot), *doubt])] if plan.pilot else []
     sentences = [answer_sentence(answer, plan) for answer in plan.answers]
     answers: list[Block] = [Answer(sentences=sentences, listed=True, figure=_key_figure(plan))] if sentences else []
     notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
@@ -38,7 +40,7 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
         below = (
             more_blocks(count(len(plan_notes(plan)), "note"), "all numbers of runs") if reader == "screen" else notes
         )
-        sections = [Section(slug="answer", blocks=[*answers, *pilot, table, *below])]
+        sections = [Section(slug="answer", blocks=[*answers, *pilot, *([table] if table.rows else []), *below])]
     else:
         figure = _figure(plan) if reader == "full" else []
         sections = [
@@ -65,8 +67,8 @@ def _figure(plan: Plan) -> list[Block]:
 
 def _ladder(plan: Plan, reader: Reader) -> Table:
     lines = reader in AT_TERMINAL
-    left_out = {*LEFT_OUT_ON_SCREEN} - {plan.asked_runs} if reader == "screen" else set()
-    rungs = [rung for rung in plan.ladder if rung.runs not in left_out]
+    shown = {*SHOWN_ON_SCREEN.get(len(plan.answers), set()), plan.asked_runs}
+    rungs = [rung for rung in plan.ladder if reader != "screen" or rung.runs in shown]
     unit = f" ({plan.unit})" if plan.unit else ""
     level, power = show_level(1 - plan.alpha), show_percent(plan.power)
     heads = [

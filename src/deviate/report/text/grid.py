@@ -15,10 +15,18 @@ from deviate.report.text.words import code, count, listed
 MOST_RATIO = 2
 
 
-def grid_headline(grid: Grid) -> list[str]:
-    """Say of each metric that is claimed which cells are best, and which factors change its mean."""
-    claimed = [metric for metric in grid.metrics if metric.claimed]
-    return [sentence for metric in claimed for sentence in (best_sentence(metric), effects_sentence(metric, grid))]
+def grid_headline(grid: Grid, *, brief: bool = False) -> list[str]:
+    """Say of each metric that is claimed which cells are best, and which factors change its mean.
+
+    The `brief` headline does not name a table of effects, which is not beside it.
+    """
+    sentences = []
+    for metric in grid.metrics:
+        if metric.claimed:
+            sentences.append(best_sentence(metric))
+            if metric.reason or not (brief and metric.withheld):
+                sentences.append(effects_sentence(metric, grid))
+    return sentences
 
 
 def best_sentence(metric: GridMetric) -> str:

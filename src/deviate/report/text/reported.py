@@ -32,16 +32,14 @@ def measured_text(differing: int, measured: int) -> str:
     Examples
     --------
     >>> measured_text(5, 5)
-    'All 5 numbers that this program reported and that differed between runs are measured.'
+    'All 5 numbers that differed between runs are measured.'
     """
     if measured == differing:
         them = {1: "The only number", 2: "Both numbers"}.get(differing, f"All {differing} numbers")
         are = "is" if differing == 1 else "are"
-        return f"{them} that this program reported and that differed between runs {are} measured."
-    return (
-        f"Of {count(differing, 'number')} that this program reported and that differed between runs, "
-        f"{measured} {'is' if measured == 1 else 'are'} measured."
-    )
+        return f"{them} that differed between runs {are} measured."
+    verb = "is" if measured == 1 else "are"
+    return f"Of {count(differing, 'reported number')} that differed between runs, {measured} {verb} measured."
 
 
 def missing_text(names: list[str]) -> str:

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from deviate.report.escape import clean
 from deviate.report.page import Page
 from deviate.report.strips import ASCII_BLOCKS, BLOCKS
+from deviate.report.writers.unbroken import with_blanks
 
 #: Width of the text where no terminal gives one.
 PLAIN_WIDTH = 100
@@ -72,7 +73,7 @@ def print_parts(parts: Iterable[RenderableType], console: Console) -> None:
                 console.print()
             console.print(part, markup=False, highlight=False, emoji=False)
     # Cells are filled up with blanks, which would be copied along with the text.
-    text = _TRAILING_BLANKS.sub("", captured.get())
+    text = _TRAILING_BLANKS.sub("", with_blanks(captured.get()))
     if console.options.ascii_only:
         # The sign for what is cut off is the console's own, one cell wide.
         text = _ascii(text.translate(_ASCII).replace("…", ">"))

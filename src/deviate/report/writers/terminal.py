@@ -31,6 +31,7 @@ from deviate.report.page import (
 )
 from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts
 from deviate.report.writers.terminal_table import STYLES, alike, grids, prose_grid, with_curves
+from deviate.report.writers.unbroken import unbroken
 
 #: Names of what statements are on are folded beyond this width.
 NAMES_WIDTH = 20
@@ -98,7 +99,7 @@ def _(block: Sentences, room: Room) -> list[RenderableType]:
 @_block.register
 def _(block: Answer, room: Room) -> list[RenderableType]:
     lines = [_paragraph(block.about, block.sentences, listed=block.listed)]
-    basis = [Text(clean(block.basis), style="dim")] if block.basis else []
+    basis = [Text(_prose(block.basis), style="dim")] if block.basis else []
     return [room.narrow(Group(*lines, *basis))]
 
 
@@ -113,7 +114,7 @@ def _(block: Remarks, room: Room) -> list[RenderableType]:
         style = "" if remark.severity == "warning" else "dim"
         grid.add_row(
             _REMARK_SIGNS[remark.severity],
-            Text(clean(about + remark.message), style=style, overflow="fold"),
+            Text(_prose(about + remark.message), style=style, overflow="fold"),
         )
     return [room.narrow(grid)] if block.remarks else []
 
@@ -133,7 +134,7 @@ def _(block: Facts, room: Room) -> list[RenderableType]:
     # A long path is folded, not cut: the command is there to be copied.
     grid.add_column(overflow="fold")
     for name, text in block.pairs:
-        grid.add_row(Text(clean(name)), Text(clean(text)))
+        grid.add_row(Text(clean(name)), Text(_prose(text)))
     return [room.narrow(grid)] if block.pairs else []
 
 
@@ -149,7 +150,7 @@ def _(block: Code, room: Room) -> list[RenderableType]:
 @_block.register
 def _(block: Hint, room: Room) -> list[RenderableType]:
     if block.text:
-        return [room.narrow(_hint(block))]
+        return [room.narrow(_hint(block, room))]
     return [Padding(Text(clean(block.command), style="cyan", overflow="fold"), (0, 0, 0, INDENT))]
 
 
@@ -166,7 +167,7 @@ def _(block: Strips, room: Room) -> list[RenderableType]:
 @_block.register
 def _(block: Fold, room: Room) -> list[RenderableType]:
     title = Text.assemble(
-        _SIGNS.get(block.emphasis, ""), (clean(block.title), "bold"), f" {clean(block.remark)}" if block.remark else ""
+        _SIGNS.get(block.emphasis, ""), (clean(block.title), "bold"), f" {_prose(block.remark)}" if block.remark else ""
     )
     return [Group(room.narrow(title), *_within(block.blocks, room.within))]
 
@@ -188,19 +189,27 @@ def _within(blocks: Sequence[Block], room: Room) -> Iterable[RenderableType]:
 def _around(table: Table, grid: RenderableType, room: Room) -> RenderableType:
     """Return a table with its title above and what is said of it below."""
     title = Text.assemble((clean(table.caption), "bold"), "  " if table.caption and table.remark else "")
-    title.append(clean(table.remark), style="dim")
-    more = [_hint(table.more)] if table.more else []
-    below = [Text(clean(sentence)) for sentence in table.sentences]
-    notes = [Text(clean(note), style="dim") for note in table.notes]
+    title.append(_prose(table.remark), style="dim")
+    more = [_hint(table.more, room)] if table.more else []
+    below = [Text(_prose(sentence)) for sentence in table.sentences]
+    notes = [Text(_prose(note), style="dim") for note in table.notes]
     return Group(*([room.narrow(title)] if table.titled else []), grid, *map(room.narrow, [*more, *below, *notes]))
 
 
-def _hint(hint: Hint) -> Text:
-    return Text.assemble((f"{clean(hint.text)} ", "dim"), (clean(hint.command), "cyan"))
+def _hint(hint: Hint, room: Room) -> RenderableType:
+    """Return a hint with its command behind it, or on a line of its own where it would be broken."""
+    text, command = Text(clean(hint.text), style="dim"), Text(clean(hint.command), style="cyan", overflow="fold")
+    if text.cell_len + 1 + command.cell_len <= room.text:
+        return Text.assemble(text, " ", command)
+    return Group(text, Padding(command, (0, 0, 0, INDENT)))
 
 
 def _paragraph(about: str, sentences: Sequence[str], *, listed: bool, emphasis: Emphasis = "plain") -> Text:
-    text = ("\n" if listed else " ").join(map(clean, sentences))
+    text = ("\n" if listed else " ").join(map(_prose, sentences))
     # Before a list it stands on a line of its own.
     lead = f"{clean(about)}:{chr(10) if listed and len(sentences) > 1 else ' '}" if about else ""
     return Text.assemble((lead, "bold"), (text, STYLES[emphasis]))
+
+
+def _prose(text: str) -> str:
+    return unbroken(clean(text))

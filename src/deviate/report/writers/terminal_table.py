@@ -17,6 +17,7 @@ from deviate.report.escape import clean
 from deviate.report.page import Cell, Column, Emphasis, Row, Strips, Table
 from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, block_line, sampled
 from deviate.report.writers.console import INDENT, Room
+from deviate.report.writers.unbroken import unbroken
 
 #: Cells between two columns of the table; one of them is the box's own.
 GAP = 2
@@ -140,7 +141,8 @@ def prose_grid(table: Table) -> RenderableType:
     for row in table.rows:
         question, *answers = row.cells
         lines.append(Text(clean(question.text), style="bold"))
-        lines += [Padding(cell_text(cell), (0, 0, 0, INDENT)) for cell in answers if cell.text]
+        prose = [msgspec.structs.replace(cell, text=unbroken(cell.text)) for cell in answers if cell.text]
+        lines += [Padding(cell_text(cell), (0, 0, 0, INDENT)) for cell in prose]
     return Group(*lines)
 
 
@@ -232,7 +234,9 @@ def _noted(table: Table, room: Room) -> Iterable[RenderableType]:
         lines.append(line)
         if row.notes:
             yield _filled(table.columns, lines, widths, head=head)
-            yield from (Padding(Text(clean(note)), (0, room.width - room.text, 0, indent)) for note in row.notes)
+            yield from (
+                Padding(Text(unbroken(clean(note))), (0, room.width - room.text, 0, indent)) for note in row.notes
+            )
             lines, head = [], False
     if lines:
         yield _filled(table.columns, lines, widths, head=head)

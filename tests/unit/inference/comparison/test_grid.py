@@ -164,7 +164,7 @@ def test_every_writer_has_every_cell(cells):
     assert all(cell.label in text for cell in cells for text in (screen, full))
     assert "may be best" in screen
     assert "partial η² 0.92" in screen
-    assert "analysis of variance" not in screen
+    assert "Residual degrees of freedom" not in screen
     assert "analysis of variance" in full
     assert "all claims hold at 5% together" in " ".join(full.split())
     assert "over the 3 effects and, separately, over the 6 pairs" in " ".join(grid_methods(grid))
@@ -233,3 +233,25 @@ def test_a_grid_without_runs_says_what_to_type(tmp_path, cells):
     with pytest.raises(BadOption, match="0 of 4 cells of 'digits' have completed runs") as caught:
         read_grid(Workspace(tmp_path), ["digits"], ComparisonOptions())
     assert caught.value.hint == "make them with: deviate run"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("n", [3, 8])
+@pytest.mark.parametrize("sizes", [[32, 64], [16, 32, 64, 128, 256, 512]])
+def test_a_screen_has_twelve_lines(tmp_path, width, n, sizes):
+    (tmp_path / "deviate.toml").write_text(FILE.replace("[32, 64]", str(sizes)))
+    cells = read_cells(tmp_path)
+    missing = [MissingCell(experiment="digits@lr=1.0,width=32", reason="it has not been run")]
+    sides = made(cells, range(len(cells)), n)
+    grid = compare_cells(cells, sides, ComparisonOptions(), GridLook(number=1, alpha=0.05), missing)
+    text = render_terminal(grid_page(grid, "screen"), width)
+    lines = [line for line in text.splitlines() if line]
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= width
+    shown = sum(line.startswith("lr=") and " ± " in line and "best test" not in line for line in lines)
+    assert shown == 4
+    left = f"{len(cells) - 4} more cells, " if len(cells) > 4 else ""
+    assert f"Add -v for {left}the analysis of variance" in text
+    full = render_terminal(grid_page(grid, "brief"), width)
+    assert "analysis of variance" in full
+    assert all(cell.label in full for cell in cells)

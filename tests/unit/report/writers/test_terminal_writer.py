@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from deviate.report.page import Cell, Column, Fold, Page, Row, Section, Sentences, Table
+from deviate.report.page import (
+    Cell,
+    Column,
+    Facts,
+    Fold,
+    Hint,
+    Page,
+    Remark,
+    Remarks,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
 from deviate.report.writers.console import WIDEST_TEXT
 from deviate.report.writers.terminal import print_page, render_terminal
 
@@ -179,3 +192,42 @@ def test_columns_go_on_below_where_none_may_be_left_out():
     heads = [head for line in lines if line.startswith("metric") for head in re.split(r"\s{2,}", line)[1:]]
     assert sorted(heads) == [f"column {n}" for n in range(9)]
     assert sum(line.startswith("acc") for line in lines) == 2
+
+
+#: Two pieces on either side of each blank that no line may break at.
+QUANTITIES = (
+    "4 runs of 2.7 s; test acc 85.6 ± 3.3 (p = 0.03, 95% CI 0.52 to 6.28, at most 16 GiB, 5 ≥ 3.5, mean ± SD, "
+    "30 days). "
+    "That is −0.82 to −0.14 or 2.7 points, p < 0.05."
+)
+BROKEN = re.compile(r"(\d\n(s|GiB|days|points)\b)|±\n|\n±|[=<≥]\n|\n[=<≥]|\nto|to\n[−\d]|CI\n|\nCI")
+
+
+@pytest.mark.parametrize("width", range(24, 100, 3))
+@pytest.mark.parametrize("signs", ["unicode", "ascii"])
+def test_no_line_breaks_within_a_quantity(width, signs):
+    blocks = [
+        Sentences(sentences=[QUANTITIES], about="SD"),
+        Remarks(remarks=[Remark(message=QUANTITIES)]),
+        Facts(pairs=[("it", QUANTITIES)]),
+    ]
+    page = Page(title="", reader="brief", sections=[Section(slug="x", blocks=blocks)])
+    if signs == "ascii":
+        raw = io.BytesIO()
+        stream = io.TextIOWrapper(raw, encoding="ascii", newline="")
+        print_page(page, Console(file=stream, width=width, _environ={}))
+        stream.flush()
+        text = raw.getvalue().decode().replace("+-", "±").replace(">=", "≥").replace("\n  ", "\n").replace("-", "−")
+    else:
+        text = render_terminal(page, width)
+    lines = "\n".join(line.strip() for line in text.splitlines())
+    assert not BROKEN.search(lines)
+    # What is copied has plain blanks.
+    assert text.isascii() or set(text) - set(QUANTITIES) <= set("SD:! it\n")
+    assert " ".join(text.split()).count("2.7 s") == len(blocks)
+
+
+def test_a_command_that_does_not_fit_behind_its_text_has_a_line_of_its_own():
+    hint = Hint(text="all sources:", command="deviate audit -v -- python train.py")
+    assert shown(hint, width=80) == "all sources: deviate audit -v -- python train.py\n"
+    assert shown(hint, width=40) == "all sources:\n  deviate audit -v -- python train.py\n"

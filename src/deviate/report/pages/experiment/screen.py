@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 
 import msgspec
 
@@ -22,7 +23,7 @@ from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_cavea
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes, is_zero_time
 from deviate.report.text.headline import all_equal, screen_headline
-from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT
+from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT, source_sentences
 from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import ENDED, count
 
@@ -30,8 +31,11 @@ from deviate.report.text.words import ENDED, count
 METRICS_SHOWN = 4
 ACROSS_SHOWN = 1
 
-#: Rows of the table of variants, its heading among them: those that differ most.
-ROWS_SHOWN = 6
+#: Lines of a screen of that many columns, and of the head of a table with its rule.
+LINES, COLUMNS, HEAD_LINES = 12, 80, 2
+
+#: Rows of the table of variants, its heading among them, at most and at least: those that differ most.
+MOST_ROWS, FEWEST_ROWS = 6, 3
 
 #: Warnings beside such a table, and below an answer that names runs which lie far from the others.
 WARNINGS_BESIDE = 1
@@ -48,10 +52,8 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     blocks = ranking(facts, brief=True)
     if len(facts.variants) > 1 and facts.across:
         table = spread_table(facts, ACROSS_SHOWN)
-        notes = [SHORT_NOTES[note] for note in table.notes if note in SHORT_NOTES]
-        # Beside a warning there is room for one.
-        notes = notes[-1:] if _split_caveats(facts)[0] else notes
-        blocks += [msgspec.structs.replace(table, rows=table.rows[:ROWS_SHOWN], more=None, notes=notes)]
+        rows, notes = _room(facts)
+        blocks += [msgspec.structs.replace(table, rows=table.rows[:rows], more=None, notes=notes)]
         return Section(slug="answer", blocks=[*blocks, *screen_failures(facts.variants, facts)])
     for variant in facts.variants:
         shown = _table(variant, facts)
@@ -59,6 +61,24 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
         about = variant.variant if len(facts.variants) > 1 and not shown else ""
         blocks += [Answer(about=about, sentences=screen_headline(variant)), *shown, *screen_failures([variant], facts)]
     return Section(slug="answer", blocks=blocks)
+
+
+def _room(facts: ExperimentFacts) -> tuple[int, list[str]]:
+    """Return how many rows of the table of variants there is room for, and the note below it if it fits, too."""
+    table = spread_table(facts, ACROSS_SHOWN)
+    note = [SHORT_NOTES[note] for note in table.notes if note in SHORT_NOTES][-1:]
+    texts = [" ".join(source_sentences(facts.across[0], facts.level, brief=True))]
+    texts += [f"! {caveat.message}" for caveat in _split_caveats(facts)[0]]
+    for rows in range(min(MOST_ROWS, len(table.rows)), FEWEST_ROWS, -1):
+        hint = _hint(facts, len(table.rows) - rows)
+        other = LINES - HEAD_LINES - rows - _lines(*texts) - _lines(f"{hint.text} {hint.command}")
+        if other >= 0:
+            return rows, note[:other]
+    return FEWEST_ROWS, []
+
+
+def _lines(*texts: str) -> int:
+    return sum(len(textwrap.wrap(text, COLUMNS)) for text in texts)
 
 
 def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
@@ -125,14 +145,19 @@ def _split_caveats(facts: ExperimentFacts) -> tuple[list[Caveat], list[Caveat]]:
 
 def more(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say where the rest is."""
-    _, rest = _split_caveats(facts)
     hidden = 0
+    if len(facts.variants) > 1 and facts.across:
+        hidden = len(spread_table(facts, ACROSS_SHOWN).rows) - _room(facts)[0]
+    return Section(slug="more", blocks=[_hint(facts, hidden)])
+
+
+def _hint(facts: ExperimentFacts, hidden: int) -> Hint:
+    """Count what is left out, with so many hidden variants."""
     left = max((len(variant.metrics) - len(_shown(variant, facts)) for variant in facts.variants), default=0)
     if len(facts.variants) > 1 and facts.across:
         left = len(facts.across) - ACROSS_SHOWN
-        hidden = len(spread_table(facts, ACROSS_SHOWN).rows) - ROWS_SHOWN
     counted = [f"{count(hidden, 'more variant')}"] if hidden > 0 else []
     counted += [f"{count(left, 'more metric')}"] if left > 0 else []
-    counted += counted_caveats(caveat for caveat, _ in together(rest))
+    counted += counted_caveats(caveat for caveat, _ in together(_split_caveats(facts)[1]))
     text = f"{', '.join(counted or ['how to reproduce'])}:"
-    return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {shlex.quote(facts.experiment)} -v")])
+    return Hint(text=text, command=f"deviate report {shlex.quote(facts.experiment)} -v")
