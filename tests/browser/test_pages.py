@@ -425,11 +425,27 @@ def test_a_live_page_changes_in_place_and_says_when_nobody_serves_it(browser):
     browser.wait_for("document.querySelector('.live').textContent.startsWith('not live')")
 
 
+def test_on_a_phone_the_answer_comes_before_the_contents_unfold(browser):
+    browser.open(pages.page_of("predictions"), width=390)
+    assert browser.ask("document.querySelector('#answer p').getBoundingClientRect().bottom") < 400
+    links = "[...document.querySelectorAll('.contents a')].filter(a => a.checkVisibility()).length"
+    assert browser.ask(links) == 0
+    browser.ask("document.querySelector('.contents summary').focus()")
+    ActionChains(browser.driver).send_keys(Keys.ENTER).send_keys(Keys.TAB).perform()
+    assert browser.ask("document.activeElement.hash") == "#answer"
+    assert browser.ask(links) == browser.ask("document.querySelectorAll('h2').length")
+    browser.resize(1024)
+    browser.wait_for(f"{links} > 1 && !document.querySelector('.contents summary').checkVisibility()")
+    browser.resize(390)
+    browser.wait_for(f"{links} === 0")
+
+
 @pytest.mark.parametrize("kind", ["arms and sources", "predictions", "comparison", "gate", "grid"])
 def test_the_contents_are_in_view_whole_at_every_width(browser, kind):
     browser.open(pages.page_of(kind), width=1440)
     for width in (1440, 1200, 1024, 390):
         browser.resize(width)
+        browser.ask("document.querySelector('.contents details').open = true")
         beyond = (
             "[...document.querySelectorAll('.contents a')].filter(a => a.getBoundingClientRect().left < 0"
             " || a.getBoundingClientRect().right > document.documentElement.clientWidth).map(a => a.textContent)"

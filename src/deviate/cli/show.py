@@ -129,7 +129,7 @@ def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
     """Say what was identical in each variant and what varied, and which promise was broken."""
     from deviate.inference.proof import read_proofs
     from deviate.report.text.evidence import evidence_sentences
-    from deviate.report.text.factors import gloss
+    from deviate.report.text.factors import absences, gloss
     from deviate.report.text.identity import identity_statement
     from deviate.report.text.promises import broken_promises
     from deviate.report.text.words import disturbed
@@ -137,7 +137,7 @@ def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
     lines = []
     for proof in read_proofs(folder, runs):
         statement = identity_statement(proof)
-        proven = [*([statement] if statement else []), *evidence_sentences(proof)]
+        proven = [*([statement] if statement else []), *evidence_sentences(proof), *absences(proof)]
         broken = [caveat.message for caveat in broken_promises(proof)] if proof.completed > 1 else []
         if proven or broken:
             lines += ["", f"variant      {proof.variant}: {gloss(proof.variant)}"]

@@ -62,7 +62,7 @@ class Numbers(msgspec.Struct, frozen=True):
     --------
     >>> numbers = Numbers(0.01)
     >>> numbers.p(0.00999), numbers.p(0.01), numbers.p(0.0504), numbers.level()
-    ('0.00999', '0.01', '0.05', '99%')
+    ('0.00999', '0.010', '0.050', '99%')
     """
 
     alpha: float
@@ -74,14 +74,14 @@ class Numbers(msgspec.Struct, frozen=True):
         --------
         >>> numbers = Numbers(0.05)
         >>> [numbers.p(p) for p in (0.01234, 1e-7, 1.0, 0.05, 0.0504, None)]
-        ['0.012', '<0.0001', '1', '0.05', '0.0504', '–']
+        ['0.012', '<0.0001', '1.0', '0.050', '0.0504', '–']
         """
         if p is None:
             return UNKNOWN
         if p < SMALLEST_SHOWN_P:
             return f"<{SMALLEST_SHOWN_P:.4f}"
-        texts = [f"{p:.{digits}g}" for digits in range(2, MOST_P_DIGITS + 1)]
-        return next((text for text in texts if p == self.alpha or float(text) != self.alpha), texts[-1])
+        texts = [significant(p, digits) for digits in range(2, MOST_P_DIGITS + 1)]
+        return next((text for text in texts if p == self.alpha or float(text) != self.alpha), texts[0])
 
     def compared_p(self, p: float | None) -> str:
         """Write a p-value with the sign before it.
@@ -101,7 +101,7 @@ class Numbers(msgspec.Struct, frozen=True):
         --------
         >>> numbers = Numbers(0.05)
         >>> numbers.equal_p(0.003, "holm", 12), numbers.equal_p(1e-7, "holm", 1), numbers.equal_p(0.2, "none", 6)
-        ('p = 0.003 after Holm', 'p < 0.0001', 'p = 0.2')
+        ('p = 0.0030 after Holm', 'p < 0.0001', 'p = 0.20')
         """
         after = "" if correction == "none" or family < 2 else f" after {CORRECTION_NAMES[correction]}"
         return f"p {self.compared_p(p) if p is not None else f'= {UNKNOWN}'}{after}"
@@ -299,8 +299,10 @@ def show_factor(value: float | None) -> str:
     --------
     >>> show_factor(363.4), show_factor(0.0047), show_factor(123456.0), show_factor(-1.25), show_factor(None)
     ('363', '0.0047', '1.2e5', '−1.2', '–')
+    >>> show_factor(4.0), show_factor(0.9), show_factor(20.0), show_factor(0.0)
+    ('4.0', '0.90', '20', '0')
     """
-    return _digits(value, _EFFECT_DIGITS)
+    return _digits(value, _EFFECT_DIGITS, zeros=True)
 
 
 def show_ratio(interval: Interval) -> str:
@@ -326,10 +328,10 @@ def show_statistic(test: Tested) -> str:
     return _digits(test.statistic, _STATISTIC_DIGITS)
 
 
-def _digits(value: float | None, digits: int) -> str:
+def _digits(value: float | None, digits: int, *, zeros: bool = False) -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    text = f"{value:.{digits}g}"
+    text = f"{value:#.{digits}g}".removesuffix(".") if zeros and value else f"{value:.{digits}g}"
     mantissa, mark, exponent = text.partition("e")
     if mark and digits <= int(exponent) < MOST_FIGURES:
         return _signed(f"{value:.0f}")

@@ -180,10 +180,10 @@ def verification(**changes):
     ("ended", "iterations", "texts"),
     [("completed", 3, ["1 of 2 metrics recorded values; the program ran to its end in 2.0 s.",
                        "never reported: the program ran to its end without it"]),
-     ("all seen", 3, ["it was ended after 2.0 s, once every metric had a value"]),
-     ("limit", 3, ["it was ended at the limit of 60 s, with 3 iterations of the main loop begun",
+     ("all seen", 3, ["the program was ended after 2.0 s, once every metric had a value"]),
+     ("limit", 3, ["the program was ended at the limit of 60 s, with 3 iterations of the main loop begun",
                    "not yet: the program may report it after 60 s; try a larger --limit"]),
-     ("limit", 0, ["it was ended at the limit of 60 s, before the main loop began"]),
+     ("limit", 0, ["the program was ended at the limit of 60 s, before the main loop began"]),
      ("failed", 3, ["the program failed after 2.0 s", "not reported before the program failed"])],
 )  # fmt: skip
 def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(ended, iterations, texts):

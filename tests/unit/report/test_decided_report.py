@@ -23,9 +23,9 @@ def line(**changes):
 @pytest.mark.parametrize(
     ("changes", "ending"),
     [
-        ({}, ", p = 0.03; below 0.012 decides at this look"),
+        ({}, ", p = 0.030; below 0.012 decides at this look"),
         ({"runs": (30, 8)}, "decides at this look: not decided, and no more runs are allowed"),
-        ({"p": 0.001, "shown": True, "verdict": "a better"}, ", p = 0.001: decided, algo+impl is better"),
+        ({"p": 0.001, "shown": True, "verdict": "a better"}, ", p = 0.0010: decided, algo+impl is better"),
         ({"p": 0.001, "shown": True, "verdict": "b better"}, ": decided, base is better"),
         ({"p": 0.001, "shown": True}, ": decided, they differ"),
         ({"runs": (16, 8), "shown": True, "verdict": "a better"},

@@ -23,7 +23,7 @@ def test_every_way_to_write_a_p_value_heeds_alpha():
     assert numbers.p(0.00999) == "0.00999"
     assert numbers.compared_p(0.00999) == "= 0.00999"
     assert numbers.equal_p(0.00999, "holm", 3) == "p = 0.00999 after Holm"
-    assert Numbers(0.05).p(0.00999) == "0.01"
+    assert Numbers(0.05).p(0.00999) == "0.010"
 
 
 def test_a_p_value_cannot_be_written_without_alpha():

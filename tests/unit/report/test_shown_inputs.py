@@ -16,7 +16,7 @@ from deviate.collect.inputs import LARGEST_FILE, read_inputs
 from deviate.collect.pictures import LARGEST, picture
 from deviate.errors import BadOption
 from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.stability import NO_INPUTS
+from deviate.report.text.stability import NO_INPUTS, SOME_INPUTS
 from deviate.report.writers.experiment_json import experiment_json
 from deviate.report.writers.html.page import render_html
 from deviate.report.writers.markdown import render_markdown
@@ -95,6 +95,9 @@ def test_pictures_and_texts_that_runs_kept_are_shown_where_the_user_gives_no_inp
         if flip.picture:
             assert (pixels_of(base64.b64decode(flip.picture.partition(",")[2])) == flip.example).all()
             assert flip.input == "picture 4 × 6 × 1"
+    scored = made.predictions(6, examples=EXAMPLES, inputs=kept, scores=np.full((6, EXAMPLES, 3), 1 / 3))
+    facts = cases.said(structs.replace(plain, evaluations={"algo+impl": [made.evaluation(scored)]})).facts
+    assert SOME_INPUTS in render_markdown(experiment_page(facts, "full"))
     texts = {number: np.asarray(f"text {number}") for number in kept}
     predicted = made.predictions(6, examples=EXAMPLES, inputs=texts)
     facts = cases.said(structs.replace(plain, evaluations={"algo+impl": [made.evaluation(predicted)]})).facts

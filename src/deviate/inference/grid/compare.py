@@ -63,7 +63,7 @@ def compare_cells(
     measured = [[measured_sample(each, options.level) for each in match] for match in matches]
     settings = _settings(cells)
     draws = [repeated_draws(sides[0], side) for side in sides[1:]]
-    telling = [each for each in draws if each.unshared] or draws[:1]
+    telling = [each for each in draws if each.unshared] or draws
     return Grid(
         experiments=list(dict.fromkeys(cell.entry.name for cell in cells)),
         variant=sides[0].variant,

@@ -25,8 +25,8 @@ from deviate.report.page import (
 from deviate.report.pages.cells import columns, number
 from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.preflight import (
-    metrics_recorded,
     origin_text,
+    recording_verdict,
     sample_text,
     silence,
     turned_text,
@@ -71,7 +71,7 @@ def _paper(verification: Verification) -> Iterator[Section]:
 
 def _answer(verification: Verification) -> Answer:
     recorded, silent = len(verification.verified), len(verification.silent)
-    badge = Badge(text=metrics_recorded(verification), emphasis="bad" if silent or not recorded else "good")
+    badge = Badge(text=recording_verdict(verification), emphasis="bad" if silent or not recorded else "good")
     return Answer(sentences=[verification_answer(verification)], badge=badge if recorded or silent else None)
 
 

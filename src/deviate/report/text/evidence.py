@@ -18,17 +18,15 @@ def mark(evidence: Evidence) -> str:
 
 
 def evidence_sentences(facts: VariantProof) -> list[str]:
-    """Say what the fingerprints prove; what was not as it was to be is left to the caveats."""
+    """Say what the fingerprints prove; what was not as it was to be, or not drawn, is left to others."""
     if facts.completed < 2:
         return []
-    factors = [each for each in facts.evidence if each.name in SEEDED]
-    kept = [each for each in factors if not each.broken]
+    kept = [each for each in facts.evidence if each.name in SEEDED and not each.broken]
     names_by_result = {
         "Varied": [each.name for each in kept if each.meant == "varies" and each.found == "varied"],
         "Held": [each.name for each in kept if each.meant == "held" and each.found in ("identical", "varied")],
         "As it is, varied": [each.name for each in kept if each.meant == "left" and each.found in ("varied", "partly")],
         "As it is, the same": [each.name for each in kept if each.meant == "left" and each.found == "identical"],
-        "Not present": [each.name for each in factors if each.found == "absent"],
         "Unknown": [each.name for each in kept if each.found == "unknown"],
     }
     sentences = [f"{what}: {', '.join(names)}." for what, names in names_by_result.items() if names]

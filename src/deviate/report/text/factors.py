@@ -80,7 +80,7 @@ def factors_of(facts: VariantProof) -> Factors:
         gloss=_gloss(variant),
         varied=varied,
         held=[*held, *_ALWAYS_HELD, *_pinned(facts.threads)],
-        caveats=[*_absences(facts.absent), *_noiseless(facts, variant)] if variant.controlled else [_AS_IS_CAVEAT],
+        caveats=[*absences(facts), *(_noiseless(facts, variant) if variant.controlled else [_AS_IS_CAVEAT])],
     )
 
 
@@ -139,8 +139,9 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _absences(absent: Collection[str]) -> list[str]:
-    named = [DESCRIBED[factor] for factor in FACTORS if factor in absent]
+def absences(facts: VariantProof) -> list[str]:
+    """Say for which factors no run drew anything."""
+    named = [DESCRIBED[factor] for factor in FACTORS if factor in facts.absent]
     return [f"No randomness was seen in: {', '.join(named)}."] if named else []
 
 

@@ -216,13 +216,14 @@ def verification_answer(verification: Verification) -> str:
     if not foreseen:
         where = "" if observed else ", nor in the output"
         return f"No metric was found in the source{where}; {seen}{_ending(verification)}."
-    return f"{metrics_recorded(verification)}; {seen}{_ending(verification)}."
+    recorded = f"{len(verification.verified)} of {count(foreseen, 'metric')} recorded values"
+    return f"{recorded}; {seen}{_ending(verification)}."
 
 
-def metrics_recorded(verification: Verification) -> str:
-    """Count the metrics of the source that recorded values."""
-    recorded = len(verification.verified)
-    return f"{recorded} of {count(recorded + len(verification.silent), 'metric')} recorded values"
+def recording_verdict(verification: Verification) -> str:
+    """Say in a few words whether every metric of the source recorded values."""
+    silent = len(verification.silent)
+    return f"{count(silent, 'metric')} without values" if silent else "complete"
 
 
 def _ending(verification: Verification) -> str:
@@ -231,8 +232,8 @@ def _ending(verification: Verification) -> str:
     progress = begun if iterations else "before the main loop began"
     return {
         "completed": f"the program ran to its end in {took}",
-        "all seen": f"it was ended after {took}, once every metric had a value",
-        "limit": f"it was ended at the limit of {verification.limit:g} s, {progress}",
+        "all seen": f"the program was ended after {took}, once every metric had a value",
+        "limit": f"the program was ended at the limit of {verification.limit:g} s, {progress}",
         "failed": f"the program failed after {took}",
     }[verification.ended]
 

@@ -47,6 +47,12 @@ NO_INPUTS = (
     "nothing. `deviate report NAME --inputs FILE` shows those that you have."
 )
 
+#: What to say where the inputs of some examples on the list were kept.
+SOME_INPUTS = (
+    "Each run keeps the inputs of its least certain examples; the others are not shown. "
+    "`deviate report NAME --inputs FILE` shows those that you have."
+)
+
 
 def brief_stability(facts: Stability) -> list[str]:
     """Say in a few sentences how much predictions differ, or why that is not known."""

@@ -173,7 +173,7 @@ def test_few_runs_get_no_verdict_however_far_apart_and_the_number_that_would_do(
         assert one.noisier == "too few runs"
     assert "a verdict needs 5 of each" in why(found)
     if n == 3:
-        assert "0.1, so it cannot reach 0.05" in why(found)
+        assert "0.10, so it cannot reach 0.05" in why(found)
 
 
 def test_a_stricter_alpha_needs_more_runs():

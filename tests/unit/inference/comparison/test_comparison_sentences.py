@@ -203,7 +203,7 @@ def test_uncorrected_tests_and_places_are_said_to_be():
     assert "of means are not corrected for their number." in " ".join(comparison_methods(none))
     assert "With no correction the places do not hold all together" in omnibus_text(none.omnibus[0], none)
     holm = compare_sides(three, ComparisonOptions(), "deviate compare")
-    assert "hold together at that confidence" in omnibus_text(holm.omnibus[0], holm)
+    assert "hold together at 95% confidence" in omnibus_text(holm.omnibus[0], holm)
     headline = " ".join(comparison_headline(none))
     assert "(mean ± SD, 8 and 8 runs; p = " in headline
 

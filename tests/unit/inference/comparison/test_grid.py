@@ -126,6 +126,13 @@ def test_runs_that_repeat_one_draw_claim_nothing(cells):
     assert not any(term.shown for term in metric.terms)
 
 
+def test_what_all_cells_share_is_said_of_all(cells):
+    sides = [msgspec.structs.replace(each, prints=prints(*["same"] * 8)) for each in made(cells)]
+    said = [caveat.message for caveat in grid_caveats(compared(cells, sides)) if caveat.slug == "draws-shared"]
+    (shared,) = said
+    assert all(f"digits@lr={lr},width={width}" in shared for lr in (0.1, 0.01) for width in (32, 64))
+
+
 def test_without_a_direction_no_cell_is_best(cells):
     metric = compared(cells, made(cells, direction=None), metrics=["test acc"]).metrics[0]
     assert metric.terms[0].shown

@@ -131,5 +131,6 @@ def test_sentences_that_follow_from_each_other_stand_below_each_other():
 
 
 def test_what_failed_is_open_and_marked(full):
-    assert [("open" in each) for each in full.of("details")] == [True, False]
+    contents, failed, completed = full.of("details")
+    assert ("open" in contents, "open" in failed, "open" in completed) == (True, True, False)
     assert [text for tag, text in full.texts if tag == "span" and text in "✓✗"] == ["✗", "✓"]

@@ -29,7 +29,7 @@ from deviate.report.pages.comparison.screen import remarks
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.cells import MetricCells, adjusted_text
 from deviate.report.text.comparison.headline import comparison_headline, verdict_headline
-from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
+from deviate.report.text.comparison.methods import comparison_methods, omnibus_outcome, places_together
 from deviate.report.text.comparison.reasons import reasons, spread_reasons
 from deviate.results.order import main_metric
 
@@ -124,9 +124,11 @@ def ranking(comparison: Comparison) -> Section | None:
     """Return the order of more than two sides, metric by metric."""
     folds: list[Block] = []
     for omnibus in comparison.omnibus:
-        blocks: list[Block] = [Sentences(sentences=[omnibus_text(omnibus, comparison)])]
+        blocks: list[Block] = [Sentences(sentences=[omnibus_outcome(omnibus, comparison)])]
         blocks += [_ranking_table(omnibus)] if omnibus.places else []
         folds.append(Fold(title=omnibus.name, blocks=blocks))
+    notes = dict.fromkeys(note for omnibus in comparison.omnibus for note in places_together(omnibus, comparison))
+    folds += [Sentences(sentences=list(notes), emphasis="quiet")] if notes else []
     return Section(slug="ranking", title="Ranking", blocks=folds) if folds else None
 
 

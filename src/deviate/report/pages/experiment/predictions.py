@@ -12,7 +12,7 @@ from deviate.inference.weights import WeightFacts
 from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import Numbers, show_interval, show_percent, significant
+from deviate.report.numbers import Numbers, last_place, show, show_interval, show_percent, significant
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
@@ -21,6 +21,7 @@ from deviate.report.text.stability import (
     NO_INPUTS,
     NO_REPRESENTATIONS,
     NOTHING_CAPTURED,
+    SOME_INPUTS,
     brief_stability,
     provenance,
     representation_sentences,
@@ -237,7 +238,8 @@ def _class_row(each: ClassStability) -> Row:
 
 
 def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool, has_scores: bool) -> Table:
-    shown = any(flip.input or flip.picture for flip in flips)
+    inputs = [bool(flip.input or flip.picture) for flip in flips]
+    shown, lacking = any(inputs), SOME_INPUTS if any(inputs) else NO_INPUTS
     heads = ("number" if by_index else "position", "target", "most runs", "runs", "others", "runs")
     return Table(
         caption="Examples on which runs disagree most",
@@ -257,7 +259,7 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool, has_scores:
             )
             for flip in flips
         ],
-        notes=[NO_INPUTS] if has_scores and not shown else [],
+        notes=[lacking] if has_scores and not all(inputs) else [],
     )
 
 
@@ -328,7 +330,7 @@ def _calibration_table(known: Correctness) -> Table:
             Row(
                 cells=[
                     Cell(names[name]),
-                    number(significant(each.spread.mean, 3), each.spread.mean),
+                    number(show(each.spread.mean, last_place(each.spread.sd), digits=3), each.spread.mean),
                     number(significant(each.spread.sd, 2), each.spread.sd),
                 ]
             )

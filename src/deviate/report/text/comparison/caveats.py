@@ -55,21 +55,23 @@ def _repeated(facts: Comparability) -> Iterator[Caveat]:
             yield Caveat(slug="draws-repeated", message=message)
     for labels, factors in _sharing(facts):
         message = (
-            f"All runs of {listed(labels, len(labels))} used the same random numbers for {listed(factors)}: the "
+            f"All runs of {listed(labels)} used the same random numbers for {listed(factors)}: the "
             "result holds for these numbers, and others may give another result."
         )
         yield Caveat(slug="draws-shared", message=message, severity="note")
 
 
 def _sharing(facts: Comparability) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield experiments whose runs share the random numbers for the same factors; all at once where every two do."""
-    alike: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    """Yield experiments whose runs share the random numbers for the same factors, all that do at once."""
+    alike: dict[tuple[str, ...], list[list[str]]] = {}
     for draws in facts.draws:
         if draws.shared and not draws.unshared:
-            alike.setdefault(tuple(draws.shared), []).append((draws.a, draws.b))
-    for factors, pairs in alike.items():
-        labels = list(dict.fromkeys(label for pair in pairs for label in pair))
-        groups = [labels] if len(pairs) == len(labels) * (len(labels) - 1) // 2 else [list(pair) for pair in pairs]
+            groups = alike.setdefault(tuple(draws.shared), [])
+            # What shares with one of a group shares with all of it.
+            joined = [group for group in groups if {draws.a, draws.b} & set(group)] + [[draws.a, draws.b]]
+            groups[:] = [group for group in groups if group not in joined]
+            groups.append(list(dict.fromkeys(label for group in joined for label in group)))
+    for factors, groups in alike.items():
         yield from ((group, list(factors)) for group in groups)
 
 

@@ -8,7 +8,7 @@ from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.inference.comparison.comparison import Comparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.comparison.omnibus import MetricOmnibus
-from deviate.report.numbers import Numbers, show_percent
+from deviate.report.numbers import Numbers, show_level, show_percent
 from deviate.report.text.comparison.caveats import pairing_sentences
 from deviate.report.text.comparison.cells import families_text
 from deviate.report.text.comparison.looks import planned_runs
@@ -85,18 +85,28 @@ def _margins(metrics: Sequence[MetricComparison], alpha: float) -> Iterator[str]
 
 def omnibus_text(omnibus: MetricOmnibus, comparison: Comparison) -> str:
     """Say whether the sides differ at all in a metric, and how sure their places are."""
+    return " ".join([omnibus_outcome(omnibus, comparison), *places_together(omnibus, comparison)])
+
+
+def omnibus_outcome(omnibus: MetricOmnibus, comparison: Comparison) -> str:
+    """Say whether the sides differ at all in a metric."""
     p = omnibus.p_adjusted
     if p is None:
         return f"Welch's analysis of variance could not be made: {omnibus.welch_anova.reason}."
     equal = "no difference shown between any of the means"
     outcome = "the means are not all equal" if p <= comparison.omnibus_alpha else equal
+    return f"Welch's analysis of variance: {omnibus_p(omnibus, comparison)}, {outcome}."
+
+
+def places_together(omnibus: MetricOmnibus, comparison: Comparison) -> list[str]:
+    """Say whether the places in this metric and in others of its kind hold all at once; nothing without places."""
+    if omnibus.p_adjusted is None:
+        return []
+    if comparison.correction not in ("holm", "bonferroni"):
+        return [f"With {CORRECTION_NAMES[comparison.correction]} the places do not hold all together."]
     what = "measured times" if omnibus.measured_time else "metrics of the training"
-    simultaneous = (
-        f"The places in all {what} hold together at that confidence"
-        if comparison.correction in ("holm", "bonferroni")
-        else f"With {CORRECTION_NAMES[comparison.correction]} the places do not hold all together"
-    )
-    return f"Welch's analysis of variance: {omnibus_p(omnibus, comparison)}, {outcome}. {simultaneous}."
+    level = show_level(1 - max(pair.alpha for pair in comparison.pairs))
+    return [f"The places in all {what} hold together at {level} confidence."]
 
 
 def omnibus_p(omnibus: MetricOmnibus, comparison: Comparison) -> str:

@@ -18,7 +18,7 @@
       const words = fold.querySelector("summary").textContent;
       if (folds.has(words)) fold.open = folds.get(words);
     }
-    document.querySelector(".contents").replaceChildren(...next.querySelector(".contents").childNodes);
+    document.querySelector(".contents ul").replaceChildren(...next.querySelector(".contents ul").childNodes);
     document.querySelector("main").replaceChildren(...next.querySelector("main").childNodes);
     for (const select of all("main select")) {
       if (picks.has(select.id) && [...select.options].some((option) => option.value === picks.get(select.id)))

@@ -199,6 +199,14 @@
     system.addEventListener("change", name);
   };
 
+  /* On a phone the contents are folded, so that the answer is on the first screen. */
+  const startFold = () => {
+    const narrow = matchMedia("(max-width: 48rem)");
+    const fold = () => (document.querySelector(".contents details").open = !narrow.matches);
+    fold();
+    narrow.addEventListener("change", fold);
+  };
+
   /* Where the reader is. */
   let reader;
   const startContents = () => {
@@ -231,6 +239,7 @@
 
   startContent();
   startTheme();
+  startFold();
   startContents();
   startCharts();
 })();
