@@ -97,7 +97,9 @@ def match(metric: Metric, labels: list[dict[str, Any]]) -> list[int]:
     names |= {metric.variable.removeprefix("fit:")}
     wanted = [{squeeze(label["variable"]), *map(squeeze, label.get("aliases") or [])} for label in labels]
     hits = [at for at, label in enumerate(labels) if stands_at(metric, label) and names & wanted[at]]
-    exact = [at for at in hits if squeeze(metric.variable) in wanted[at]] or hits
+    exact = [at for at in hits if squeeze(metric.variable) in wanted[at]]
+    # A count that an accuracy is computed of, optional by itself, does not answer in the place of the accuracy.
+    exact = exact if any(labels[at]["level"] == "core" for at in exact) else hits
     return [*exact, *(at for at, label in enumerate(labels) if is_item_of(metric, label) and at not in exact)]
 
 
