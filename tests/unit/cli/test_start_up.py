@@ -1,5 +1,6 @@
 """Commands that compute nothing import nothing that computes: they answer at once."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 from compared_sides import write_experiment
 
+from deviate.cli.main import GARBAGE, main
 from deviate.replicate.snapshot.manifest import describe, take
 
 #: Each takes a tenth of a second or more to import.
@@ -87,3 +89,14 @@ def test_before_the_first_run_starts_no_more_is_imported_than_it_takes_to_start_
     status, heavy = imported(tmp_path, *words, program=BEFORE_RUNS)
     assert not status
     assert set(heavy) <= {"numpy", "psutil"}
+
+
+def test_garbage_is_looked_for_seldom(monkeypatch):
+    before = gc.get_threshold()
+    monkeypatch.setattr(sys, "argv", ["deviate", "--version"])
+    try:
+        with pytest.raises(SystemExit):
+            main()
+        assert gc.get_threshold()[0] == GARBAGE > before[0]
+    finally:
+        gc.set_threshold(*before)

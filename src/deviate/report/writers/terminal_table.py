@@ -28,6 +28,9 @@ HEAD_WIDTH = 20
 #: Fewest and most cells that the first column keeps, by its head, on a terminal that is too narrow for all others.
 NAME_LEAST, NAME_MOST = 8, 12
 
+#: Names of so many cells have one line in a table that goes on with the columns of another.
+WHOLE_NAME = 32
+
 #: Most cells of a curve; a wider one says no more to the eye. Fewest, however narrow the terminal is.
 CURVE_WIDTH, CURVE_LEAST = 40, 8
 
@@ -93,22 +96,36 @@ def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
         kept = min((_kept(table, room.width) for table in tables), key=len)
         # A column that is too wide by itself is shown all the same.
         kept = kept if len(kept) > 1 else [0, 1]
-        for part, table in zip(parts, tables, strict=True):
-            part += [*([Text("")] if part else []), _grid(_only(table, kept), room)]
         rest = [0, *(index for index in range(len(tables[0].columns)) if index not in kept)]
-        tables = [_short_named(_only(table, rest)) for table in tables]
+        below = [_whole_named(_only(table, rest)) for table in tables]
+        above = [_only(table, kept) for table in tables]
+        if not all(column.drawn for column in below[0].columns[1:]):
+            above = [_short_named(table, room.width) for table in above]
+        for part, table in zip(parts, above, strict=True):
+            part += [*([Text("")] if part else []), _grid(table, room)]
+        tables = below
     return [Group(*part) for part in parts]
 
 
-def _short_named(table: Table) -> Table:
-    """Return a table whose names fit on a line without the small print that stands behind them further above."""
-    if _widths(table)[0] <= table.columns[0].fold_at:
-        return table
+def _short_named(table: Table, width: int) -> Table:
+    """Return a table without the small print of names too long for a line with it: the table below has it."""
+    room = width - sum(GAP + each for each in _widths(table)[1:])
     rows = [
-        msgspec.structs.replace(row, cells=[msgspec.structs.replace(row.cells[0], remark=""), *row.cells[1:]])
+        row if row.is_heading or cell_text(row.cells[0]).cell_len <= room else _without_remark(row)
         for row in table.rows
     ]
     return msgspec.structs.replace(table, rows=rows)
+
+
+def _without_remark(row: Row) -> Row:
+    return msgspec.structs.replace(row, cells=[msgspec.structs.replace(row.cells[0], remark=""), *row.cells[1:]])
+
+
+def _whole_named(table: Table) -> Table:
+    """Return a table that gives columns up rather than to fold a name."""
+    first, *others = table.columns
+    first = msgspec.structs.replace(first, fold_at=max(first.fold_at, WHOLE_NAME))
+    return msgspec.structs.replace(table, columns=[first, *others])
 
 
 def alike(table: Table) -> tuple[object, ...]:
@@ -281,16 +298,20 @@ def _filled(
         padding=(0, GAP - 1 if head else GAP, 0, 0),
         border_style="dim",
     )
+    rows = list(lines)
+    names = max((row[0].cell_len for row in rows if len(row) > 1), default=0)
     for index, column in enumerate(columns):
-        _add_column(grid, column, widths[index] if widths else None, first=not index)
-    for line in lines:
-        grid.add_row(*line)
+        _add_column(grid, column, widths[index] if widths else None, names=None if index else names)
+    for row in rows:
+        grid.add_row(*row)
     return grid
 
 
-def _add_column(grid: Grid, column: Column, width: int | None, *, first: bool) -> None:
-    rigid = column.numeric or column.centered
+def _add_column(grid: Grid, column: Column, width: int | None, *, names: int | None) -> None:
+    """Add a column; `names` is the width of the cells of the first one, None of the others."""
+    first, rigid = names is not None, column.numeric or column.centered
     text = _head(column)
+    least = max(NAME_LEAST, min(NAME_MOST, cell_len(text)))
     grid.add_column(
         Text(text, overflow="ellipsis", no_wrap=not first),
         header_style="dim" if text else "",
@@ -298,7 +319,7 @@ def _add_column(grid: Grid, column: Column, width: int | None, *, first: bool) -
         no_wrap=rigid,
         overflow="ellipsis" if rigid else "fold",
         style=STYLES[column.emphasis],
-        min_width=max(NAME_LEAST, min(NAME_MOST, cell_len(text))) if first and not rigid else None,
+        min_width=None if names is None or rigid else min(least, max(names, cell_len(text))),
         width=width,
     )
 
