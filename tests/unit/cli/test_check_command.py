@@ -224,7 +224,7 @@ def test_the_distance_to_the_limit_says_on_which_side_of_it(direction):
 
 def test_a_p_near_alpha_is_not_written_as_alpha():
     texts = [Numbers(0.05).compared_p(p) for p in (0.0504, 0.04996, 0.05, 0.0512)]
-    assert texts == ["= 0.0504", "= 0.04996", "= 0.05", "= 0.051"]
+    assert texts == ["= 0.0504", "= 0.04996", "= 0.050", "= 0.051"]
     assert Numbers(0.01).compared_p(0.01004) == "= 0.01004"
 
 

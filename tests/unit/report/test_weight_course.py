@@ -1,6 +1,7 @@
 """How far weights lie apart over the iterations: drawn, and written as a table."""
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from msgspec import structs
 from deviate.report.figures.experiment import experiment_figures
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.writers.html.page import render_html
+from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.weights_csv import weights_csv
 from deviate.results.weights import RunWeights
 
@@ -52,6 +54,13 @@ def test_the_distance_over_the_iterations_is_drawn_where_it_was_kept():
 @pytest.mark.parametrize("moments", [{}, {4: 0.3}, {1: 0.0, 3: 0.0}, {"a.pt": 0.1, "b.pt": 0.2}])
 def test_one_moment_equal_weights_and_files_make_no_curve(moments):
     assert not drawn(facts(moments))
+
+
+def test_a_distance_has_the_digits_of_its_interval():
+    rows = render_markdown(experiment_page(facts({1: 0.001, 3: 0.2}), "full")).splitlines()
+    cells = [re.findall(r"\d+\.(\d+)", row.partition("iteration")[2]) for row in rows if row.startswith("| iteration ")]
+    assert [len(row) for row in cells] == [2, 2]  # The intervals begin at 0.
+    assert all(len({len(decimals) for decimals in row}) == 1 for row in cells)
 
 
 def test_the_table_has_a_row_for_each_moment_then_for_the_whole_and_each_layer():

@@ -140,9 +140,11 @@ def _moment_table(facts: WeightFacts) -> Table:
 
 
 def _distance(distance: Estimate) -> list[Cell]:
+    interval = distance.interval
+    place = last_place(interval.high - interval.low) if interval.known else None
     return [
-        number(significant(distance.value, 3), distance.value),
-        number(show_interval(distance.interval, -2), distance.interval.low),
+        number(show(distance.value, place, digits=3), distance.value),
+        number(show_interval(interval, place), interval.low),
     ]
 
 
