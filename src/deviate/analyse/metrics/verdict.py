@@ -59,6 +59,8 @@ _SCALARS = {"tensorboard", "tf1-summary"}
 _SUMS = {"total", "totals"}
 #: How far numbers lie apart.
 _SPREADS = {"std", "stddev"}
+#: What data are called that are normalised.
+_NORMALISED = {"data", "df", "feature", "features", "input", "inputs", "norm", "target", "targets", "train", "x", "y"}
 #: Functions that make one number of what was kept of each example.
 _AVERAGES = {"mean", "nanmean", "average", "avg"}
 _LISTS = word_lists(__file__)
@@ -303,7 +305,7 @@ def _by_words(
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
     is_settings = is_settings or (_last_word(variable) in _SETTINGS and not is_metric_word(reported.tag))
     is_weight = _weighs_loss(last) or _is_coefficient(value, last, description)
-    if sink in _FILES and _last_word(variable) in _SPREADS and not is_metric_word(" ".join(words_of(last)[:-1])):
+    if sink in _FILES and _last_word(variable) in _SPREADS and _NORMALISED.issuperset(words_of(last)[:-1]):
         return Verdict(reason="identifier")  # what data are normalised by
     if is_schedule(variable) or is_schedule(description) or is_settings or is_weight:
         return Verdict(reason="setting")

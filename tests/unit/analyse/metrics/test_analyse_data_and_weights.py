@@ -34,8 +34,8 @@ train_data = [encode(text) for text in read()]
     "report",
     [
         "np.save('gates.npy', F.sigmoid(gated.gates).data.cpu().numpy())",
-        "table = read_table('a')\ntable_std = table.std()\n"
-        "with open('norm.json', 'w') as file:\n    json.dump({'std': table_std.tolist()}, file)",
+        "table = read_table('a')\ndata_std = table.std()\n"
+        "with open('norm.json', 'w') as file:\n    json.dump({'std': data_std.tolist()}, file)",
         "for item in train_data:\n    print(item)\n    y = item['ids']",
         "text_lens = model(x).sum().item()\nprint(text_lens)",
     ],
@@ -45,7 +45,8 @@ def test_data_and_weights_are_no_metrics(tmp_path, report):
     assert found == {"loss"}
 
 
-def test_a_spread_of_what_has_the_name_of_a_metric_is_one(tmp_path):
-    report = "scores = read_table('a')\nloss_std = scores.std()\n"
-    report += "with open('norm.json', 'w') as file:\n    json.dump({'loss_std': loss_std.item()}, file)"
-    assert set(names(analyse(tmp_path, train=looped(report, BEFORE)))) == {"loss_std"}
+@pytest.mark.parametrize("name", ["loss_std", "fhigh_std"])
+def test_a_spread_of_anything_else_is_one(tmp_path, name):
+    report = f"scores = read_table('a')\n{name} = scores.std()\n"
+    report += f"with open('norm.json', 'w') as file:\n    json.dump({{'{name}': {name}.item()}}, file)"
+    assert set(names(analyse(tmp_path, train=looped(report, BEFORE)))) == {name}
