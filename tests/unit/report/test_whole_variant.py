@@ -30,7 +30,7 @@ def test_the_number_of_a_page_is_that_of_the_variant_all_else_is_compared_with()
 def test_a_source_that_comes_out_larger_than_all_together_is_explained():
     assert BY_CHANCE in several(WIDE, NARROW).across_notes
     assert BY_CHANCE not in several(NARROW, WIDE).across_notes
-    assert BY_CHANCE in " ".join(cases.render_screen(several(WIDE, NARROW)).split())
+    assert BY_CHANCE in " ".join(cases.render_terminal(several(WIDE, NARROW)).split())
 
 
 def test_the_help_describes_each_variant():

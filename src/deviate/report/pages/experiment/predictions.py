@@ -141,10 +141,11 @@ def _moment_table(facts: WeightFacts) -> Table:
 
 def _distance(distance: Estimate) -> list[Cell]:
     interval = distance.interval
-    place = last_place(interval.high - interval.low) if interval.known else None
+    low, high = interval.low, interval.high
+    place = None if low is None or high is None else last_place(high - low)
     return [
         number(show(distance.value, place, digits=3), distance.value),
-        number(show_interval(interval, place), interval.low),
+        number(show_interval(interval, place), low),
     ]
 
 
