@@ -158,7 +158,12 @@ def significant(value: float | None, digits: int) -> str:
     if not value or not math.isfinite(value):
         return show(value)
     digits = max(digits, _exponent(value, digits) + 1) if abs(value) < 10.0**PLAIN_DIGITS else digits
-    return _signed(_tidy(f"{value:#.{digits}g}".removesuffix(".")))
+    return _signed(_tidy(_figures(value, digits, zeros=True)))
+
+
+def _figures(value: float, digits: int, *, zeros: bool) -> str:
+    """Write a number with so many significant digits; without `zeros`, those at its end are left out."""
+    return f"{value:#.{digits}g}".removesuffix(".") if zeros else f"{value:.{digits}g}"
 
 
 def _shown(value: float | None, place: int | None, digits: int) -> str:
@@ -194,8 +199,7 @@ def show_percent(share: float | None, *, zeros: bool = False) -> str:
     percent = 100 * share
     if percent >= 99.5 or not percent:
         return f"{percent:.0f}%"
-    text = f"{percent:#.2g}".rstrip(".") if zeros else f"{percent:.2g}"
-    return f"{_signed(_tidy(text))}%"
+    return f"{_signed(_tidy(_figures(percent, 2, zeros=zeros)))}%"
 
 
 def points(share: float) -> str:
@@ -331,7 +335,7 @@ def show_statistic(test: Tested) -> str:
 def _digits(value: float | None, digits: int, *, zeros: bool = False) -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    text = f"{value:#.{digits}g}".removesuffix(".") if zeros and value else f"{value:.{digits}g}"
+    text = _figures(value, digits, zeros=zeros and bool(value))
     mantissa, mark, exponent = text.partition("e")
     if mark and digits <= int(exponent) < MOST_FIGURES:
         return _signed(f"{value:.0f}")
