@@ -111,7 +111,13 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         return
     known = {metric.name: metric for metric in facts.definition.all_metrics}
     sites = {name: f"{name} ({metric.file}:{metric.line})" for name, metric in known.items()}
-    unasked = [name for name in variant.silent if name in known and _is_unasked(known[name], facts)]
+    all_read = variant.silent and _is_all_read(facts)
+    recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
+    unasked = [
+        name
+        for name in variant.silent
+        if all_read and recorded and name in known and _is_unasked(known[name], recorded, facts)
+    ]
     if lost := [sites.get(name, name) for name in variant.silent if name not in unasked]:
         message = f"Never recorded: {listed(lost)}. No completed run reached the line, or it reported no number."
         yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
@@ -123,17 +129,20 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         yield Caveat(slug="metric-silent", message=message, severity="note", variant=variant.variant)
 
 
-def _is_unasked(metric: Metric, facts: ExperimentFacts) -> bool:
-    """Whether a metric is missing because no run reported it, and not because it was not read."""
+def _is_all_read(facts: ExperimentFacts) -> bool:
+    """Whether all that differs in the output is measured."""
     unread = any(each.left or each.lines_left_out or each.unread_trackers for each in facts.reported)
     # Where no number differs, one that was not read does not show.
-    is_all_read = not unread and any(each.differing for each in facts.reported)
-    recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
+    return not unread and any(each.differing for each in facts.reported)
+
+
+def _is_unasked(metric: Metric, recorded: set[str], facts: ExperimentFacts) -> bool:
+    """Whether a metric is missing because no run reported it: neither it nor what stands beside it was `recorded`."""
     beside = [each for each in facts.definition.all_metrics if (each.file, each.line) == (metric.file, metric.line)]
     is_added = metric.sink == "added"
     is_evaluated = any(metric.name.startswith(step.prefix) for step in facts.definition.evaluations)
     was_reached = any(each.name in recorded for each in [metric, *beside])
-    return is_all_read and bool(recorded) and not (is_added or is_evaluated or was_reached)
+    return not (is_added or is_evaluated or was_reached)
 
 
 def _excluded(facts: VariantFacts) -> Iterable[Caveat]:

@@ -67,11 +67,13 @@ def _room(facts: ExperimentFacts) -> tuple[int, list[str]]:
     """Return how many rows of the table of variants there is room for, and the note below it if it fits, too."""
     table = spread_table(facts, ACROSS_SHOWN)
     note = [SHORT_NOTES[note] for note in table.notes if note in SHORT_NOTES][-1:]
+    warned, rest = _split_caveats(facts)
     texts = [" ".join(source_sentences(facts.across[0], facts.level, brief=True))]
-    texts += [f"! {caveat.message}" for caveat in _split_caveats(facts)[0]]
+    texts += [f"! {caveat.message}" for caveat in warned]
+    taken = HEAD_LINES + _lines(*texts)
     for rows in range(min(MOST_ROWS, len(table.rows)), FEWEST_ROWS, -1):
-        hint = _hint(facts, len(table.rows) - rows)
-        other = LINES - HEAD_LINES - rows - _lines(*texts) - _lines(f"{hint.text} {hint.command}")
+        hint = _hint(facts, len(table.rows) - rows, rest)
+        other = LINES - taken - rows - _lines(f"{hint.text} {hint.command}")
         if other >= 0:
             return rows, note[:other]
     return FEWEST_ROWS, []
@@ -148,16 +150,17 @@ def more(facts: ExperimentFacts, charts: Charts) -> Section:
     hidden = 0
     if len(facts.variants) > 1 and facts.across:
         hidden = len(spread_table(facts, ACROSS_SHOWN).rows) - _room(facts)[0]
-    return Section(slug="more", blocks=[_hint(facts, hidden)])
+    return Section(slug="more", blocks=[_hint(facts, hidden, _split_caveats(facts)[1])])
 
 
-def _hint(facts: ExperimentFacts, hidden: int) -> Hint:
-    """Count what is left out, with so many hidden variants."""
-    left = max((len(variant.metrics) - len(_shown(variant, facts)) for variant in facts.variants), default=0)
+def _hint(facts: ExperimentFacts, hidden: int, caveats: list[Caveat]) -> Hint:
+    """Count what is left out, with so many hidden variants and these caveats."""
     if len(facts.variants) > 1 and facts.across:
         left = len(facts.across) - ACROSS_SHOWN
+    else:
+        left = max((len(variant.metrics) - len(_shown(variant, facts)) for variant in facts.variants), default=0)
     counted = [f"{count(hidden, 'more variant')}"] if hidden > 0 else []
     counted += [f"{count(left, 'more metric')}"] if left > 0 else []
-    counted += counted_caveats(caveat for caveat, _ in together(_split_caveats(facts)[1]))
+    counted += counted_caveats(caveat for caveat, _ in together(caveats))
     text = f"{', '.join(counted or ['how to reproduce'])}:"
     return Hint(text=text, command=f"deviate report {shlex.quote(facts.experiment)} -v")
