@@ -24,8 +24,9 @@ _ACCURACY = re.compile(r"(?<!categorical_)(?<!binary_)(?<![a-z0-9])accuracy$")
 
 def as_logged(program: Program, names: Iterable[str]) -> list[str]:
     """Return the names of metrics as the version of Keras logs them that the program is written for."""
-    is_short = _is_short(program)
-    return [_ACCURACY.sub("acc", name) if is_short else name for name in names]
+    written = list(names)
+    is_short = any(map(_ACCURACY.search, written)) and _is_short(program)
+    return [_ACCURACY.sub("acc", name) for name in written] if is_short else written
 
 
 def _is_short(program: Program) -> bool:
