@@ -5,33 +5,28 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_compiled_loop, is_fitting_call
+from deviate.analyse.loops.candidate import (
+    CLIENTS,
+    COUNTS,
+    PASSES,
+    ROUNDS,
+    STEPS,
+    Candidate,
+    described,
+    encloses,
+    end_counted,
+    names_counted,
+)
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
-from deviate.analyse.naming.words import word_lists, words_of
-from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within, only_binding
-from deviate.analyse.source.syntax import called_name, span_of, text_of
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within
+from deviate.analyse.source.syntax import called_name, text_of
 from deviate.experiment import MainLoop
 
-_LISTS = word_lists(__file__)
-_EPOCHS = _LISTS["epochs"]
-_STEPS = _LISTS["steps"]
-_REPEATS = _LISTS["repeats"]
-#: What a count of whole trainings is called, and one of the passes of a training.
-_TIMES = _LISTS["times"]
-_ROUNDS = _LISTS["rounds"]
-#: What the parties of a federated training are called.
-_CLIENTS = _LISTS["clients"]
-_PASSES = (_EPOCHS | _STEPS) - _LISTS["any counter"]
-_COUNTED = {word for word in _PASSES if word.endswith("s")}
-#: Variables that say nothing of what is counted.
-_ANY = re.compile(r"_+|[a-z]|ii|idx")
-_NUMBER_OF = re.compile(r"^(num|n|max|total)(?=[a-z]{4})")
 _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
                     r"l_?bfgs|perturb|search_lr|find_lr|baseline", re.IGNORECASE)  # fmt: skip
 #: Beside the training, unless the name says that it trains as well: ``train_and_evaluate``.
@@ -40,109 +35,10 @@ _SCORES = re.compile(r"metric|score", re.IGNORECASE)
 _TRAINS = re.compile(r"(^|_)train", re.IGNORECASE)
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
-_COUNTS = _LISTS["counting functions"]
 _OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptim(i[sz]ers?\w*)?)$")
 
 #: Classes of libraries whose methods run within their training.
 _HOOKED = re.compile(r"(Callback|LightningModule)$")
-
-
-@dataclass(eq=False)
-class Candidate:
-    """A loop, or a call into a library's loop, that trains."""
-
-    node: ast.For | ast.AsyncFor | ast.While | ast.Call
-    unit: Unit
-    loop: Loop | None
-    #: Functions that run within it.
-    inside: set[Unit]
-    sign: str
-    #: Trains only by a library's own loop inside it.
-    indirect: bool = False
-    #: Taken because it reports, not because it trains.
-    reports: bool = False
-
-    @cached_property
-    def variable(self) -> str:
-        """What the loop counts by or runs over, or the call of a library's loop."""
-        if isinstance(self.node, ast.Call):
-            return text_of(self.node.func)
-        if isinstance(self.node, ast.While):
-            return _advanced(self.node) or text_of(self.node.test)[:60]
-        return text_of(self.node.target)
-
-    @cached_property
-    def words(self) -> set[str]:
-        """Words of the variable's names, and, where these say nothing, of the count: ``for i in range(epochs)``."""
-        return self.own | self.counted if _ANY.fullmatch(self.variable) else self.own
-
-    @cached_property
-    def own(self) -> set[str]:
-        """Words of the variable's names alone."""
-        return {word for name in re.findall(r"[A-Za-z]+", self.variable) for word in (name.lower(), *words_of(name))}
-
-    @cached_property
-    def counted(self) -> set[str]:
-        """Words of what a loop counts up to: ``range(args.num_epochs)``."""
-        if not isinstance(self.node, (ast.For, ast.AsyncFor)):
-            return set()
-        over = self.node.iter
-        known = only_binding(over.id, self.unit) if isinstance(over, ast.Name) else None
-        count = known.value if known is not None and isinstance(known.value, ast.Call) else over
-        is_count = isinstance(count, ast.Call) and (called_name(count) in _COUNTS or any(map(_is_range, count.args)))
-        names = list(_names_counted(count)) if is_count else []
-        words = {word for name in names for word in (name.lower(), *words_of(name))}
-        return words | {_NUMBER_OF.sub("", word) for word in words}
-
-    @property
-    def goes_over(self) -> set[str]:
-        """Words of what a ``for`` loop runs over."""
-        over = text_of(self.node.iter) if isinstance(self.node, (ast.For, ast.AsyncFor)) else ""
-        return {word for name in re.findall(r"[A-Za-z_]+", over) for word in words_of(name)}
-
-    @property
-    def counts_epochs(self) -> bool:
-        """Whether the variable is named like an epoch."""
-        return bool(self.words & _EPOCHS)
-
-    @property
-    def counts(self) -> bool:
-        """Whether the variable is named like an epoch or a step."""
-        return bool(self.words & (_EPOCHS | _STEPS))
-
-    @property
-    def numbers(self) -> bool:
-        """Whether it numbers what it runs over by a counter of any name: ``for i, label in enumerate(labels)``."""
-        is_pair = isinstance(self.node, (ast.For, ast.AsyncFor)) and isinstance(self.node.target, ast.Tuple)
-        return is_pair and not self.own & _PASSES
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it repeats whole trainings, or does something else to each of a few things."""
-        if not isinstance(self.node, (ast.For, ast.AsyncFor)):
-            return False
-        if _tries_counts(self.node):
-            return True
-        if self.counts_epochs:
-            return False
-        if _counts_machines(self.node.iter) or _starts_workers(self.node):
-            return True
-        if self.counted & _TIMES and not self.counted & _PASSES:
-            return True
-        if not self.words & _REPEATS:
-            return False
-        if isinstance(self.node.target, ast.Tuple):
-            return not set(words_of(text_of(self.node.target.elts[0]))) & _PASSES
-        return not self.counts
-
-    @property
-    def reason(self) -> str:
-        """Why it is taken for the main loop."""
-        if isinstance(self.node, ast.Call):
-            return f"{self.variable} runs the training in a loop of its own"
-        if self.reports:
-            return "the outermost loop that reports metrics; nothing in it is known to train"
-        return f"the outermost loop that trains ({self.sign})"
 
 
 class LoopFinder:
@@ -270,7 +166,7 @@ class LoopFinder:
 
         One that counts rounds or iterations by name is a training of several trainings: federated, or by self-play.
         """
-        is_plain = candidate.loop is None or candidate.counts_epochs or candidate.words & _ROUNDS
+        is_plain = candidate.loop is None or candidate.counts_epochs or candidate.words & ROUNDS
         if is_plain or self._trains_itself(candidate) or _goes_round_clients(candidate, others):
             return False
         if candidate.indirect and self._makes_model(candidate):
@@ -287,9 +183,9 @@ class LoopFinder:
             return True
         return (
             isinstance(candidate.node, ast.For)
-            and not candidate.own & _PASSES
+            and not candidate.own & PASSES
             and any(
-                (other.words & _PASSES or isinstance(other.node, ast.While))
+                (other.words & PASSES or isinstance(other.node, ast.While))
                 and (_makes_optimiser(other.unit, other.node) or self._is_equipped(candidate, other))
                 for other in inside
             )
@@ -308,7 +204,7 @@ class LoopFinder:
         is_inside = inner.loop is not outer.loop and is_within(inner.loop.nesting, outer.node)
         return (
             is_inside
-            and not outer.own & _PASSES
+            and not outer.own & PASSES
             and any(
                 _OPTIMISER.search(called_name(site.node))
                 and is_within(site.nesting, outer.node)
@@ -332,13 +228,13 @@ class LoopFinder:
             candidate
             for candidate in usable
             if not any(
-                _encloses(other, candidate) or (other.loop is None and self._is_hook(candidate))
+                encloses(other, candidate) or (other.loop is None and self._is_hook(candidate))
                 for other in usable if other is not candidate
             )
         ]  # fmt: skip
         if len(outermost) == 1:
-            return _described(outermost[0])
-        return _described(min(outermost or usable, key=self._rank)) if usable else None
+            return described(outermost[0])
+        return described(min(outermost or usable, key=self._rank)) if usable else None
 
     def _is_hook(self, candidate: Candidate) -> bool:
         """Whether a loop stands in a class whose methods the training of a library calls: a callback's own probe."""
@@ -369,14 +265,14 @@ class LoopFinder:
 
     def _counts_aside(self, candidate: Candidate) -> bool:
         """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
-        names = [name for end in _end_counted(candidate.node) for name in _names_counted(end)]
+        names = [name for end in end_counted(candidate.node) for name in names_counted(end)]
         if isinstance(candidate.node, ast.While) and isinstance(candidate.node.test, ast.Compare):
             names = list(map(text_of, candidate.node.test.comparators))
         return bool(names) and all(map(self._is_aside, names))
 
     def _counts_given(self, candidate: Candidate) -> bool:
         """Whether a loop counts up to a parameter that the entry gives by its name: ``model.train(iterations=900)``."""
-        ends = {end.id for end in _end_counted(candidate.node) if isinstance(end, ast.Name)}
+        ends = {end.id for end in end_counted(candidate.node) if isinstance(end, ast.Name)}
         return not ends.isdisjoint(self._given) and not ends.isdisjoint(candidate.unit.parameters)
 
     @cached_property
@@ -414,7 +310,7 @@ class LoopFinder:
     def _rank(self, candidate: Candidate) -> tuple[float, int, str, int]:
         unit, node = candidate.unit, candidate.node
         file = unit.module.file
-        score = 3.0 * candidate.counts_epochs + 1.5 * bool(candidate.words & _STEPS)
+        score = 3.0 * candidate.counts_epochs + 1.5 * bool(candidate.words & STEPS)
         score += 1.0 * (unit.module is self.program.entry) + 0.5 * isinstance(node, ast.While)
         score += min(len(candidate.inside), 10) * 0.15 + min(self._count_heirs(unit), 10) * 0.05
         score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
@@ -429,68 +325,6 @@ class LoopFinder:
         return -score, self.program.modules.index(unit.module), file, node.lineno
 
 
-def _is_range(node: ast.expr) -> bool:
-    """Whether an expression counts up, whatever shows how far: ``Progress(range(epochs))``."""
-    return isinstance(node, ast.Call) and called_name(node) in {"range", "trange", "xrange"}
-
-
-def _names_counted(node: ast.expr) -> Iterator[str]:
-    """Yield what numbers are called: the last part of ``args.epochs + 1``, ``int(epochs)``, ``config["epochs"]``."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
-            yield name
-        case ast.BinOp(left=left, right=right):
-            yield from (name for part in (left, right) for name in _names_counted(part))
-        case ast.Call() if called_name(node) != "len":
-            yield from (name for arg in node.args for name in _names_counted(arg))
-
-
-def _end_counted(node: ast.AST) -> list[ast.expr]:
-    """Return what a loop counts up to by ones, in a list: ``n`` of ``range(1, n)``."""
-    over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else None
-    if isinstance(over, ast.Call) and called_name(over) in _COUNTS:
-        over = next(filter(_is_range, over.args), over)  # shown by a progress bar
-    return over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
-
-
-def _tries_counts(loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether each pass is given a count of passes: ``for epochs in [10, 90]``, ``for steps, n in zip(many, ns)``."""
-    over = loop.iter
-    if isinstance(over, ast.Call) and (
-        called_name(over) != "zip" or any(isinstance(arg, ast.Call) for arg in over.args)
-    ):
-        return False
-    is_listed = isinstance(over, (ast.Call, ast.List, ast.Tuple))
-    return is_listed and any(isinstance(node, ast.Name) and node.id in _COUNTED for node in ast.walk(loop.target))
-
-
-def _counts_machines(node: ast.expr) -> bool:
-    """``range(num_gpus)``: once for each device or process."""
-    if not isinstance(node, ast.Call) or called_name(node) not in _COUNTS or not node.args:
-        return False
-    words = {word for arg in node.args for name in re.findall(r"[A-Za-z]+", text_of(arg)) for word in words_of(name)}
-    return not words.isdisjoint({"gpu", "gpus", "ngpu", "ngpus", "world", "devices", "processes", "workers", "towers"})
-
-
-def _starts_workers(loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop starts threads or processes that each run a function: ``Thread(target=work).start()``."""
-    calls = (node for statement in loop.body for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return any(
-        called_name(call) in {"Thread", "Process"} and any(key.arg == "target" for key in call.keywords)
-        for call in calls
-    )
-
-
-def _encloses(outer: Candidate, inner: Candidate) -> bool:
-    if outer.loop is None and not outer.inside:
-        return False
-    if inner.unit is outer.unit and inner.loop is not None and is_within(inner.loop.nesting, outer.node):
-        return True
-    if inner.loop is None and inner.unit is outer.unit:
-        return any(node is inner.node for node in ast.walk(outer.node))
-    return inner.unit in outer.inside and outer.unit not in inner.inside
-
-
 def _reports_counter(candidate: Candidate, counted: set[tuple[str, int, str]]) -> bool:
     """Whether what the loop counts is reported within it."""
     first, last = candidate.node.lineno, candidate.node.end_lineno or candidate.node.lineno
@@ -500,32 +334,20 @@ def _reports_counter(candidate: Candidate, counted: set[tuple[str, int, str]]) -
     )
 
 
-def _described(candidate: Candidate) -> MainLoop:
-    node, module = candidate.node, candidate.unit.module
-    kind: Literal["for", "while", "call"] = "call"
-    span = None
-    if not isinstance(node, ast.Call):
-        kind, header = ("while", node.test) if isinstance(node, ast.While) else ("for", node.iter)
-        span = span_of(header, module)
-    return MainLoop(
-        file=module.file, line=node.lineno, variable=candidate.variable, kind=kind, why=candidate.reason, span=span
-    )
-
-
 def _is_counted(loop: Loop) -> bool:
     """Whether a loop counts: over numbers, or ``while``."""
     if isinstance(loop.node, ast.While):
         return True
-    return isinstance(loop.node.iter, ast.Call) and called_name(loop.node.iter) in _COUNTS
+    return isinstance(loop.node.iter, ast.Call) and called_name(loop.node.iter) in COUNTS
 
 
 def _goes_round_clients(candidate: Candidate, others: list[Candidate]) -> bool:
     """Whether a loop that counts is the nearest around one that trains each client: a round of federated learning."""
-    counting = [other for other in others if other is not candidate and _end_counted(other.node)]
-    return bool(_end_counted(candidate.node)) and any(
-        other.goes_over & _CLIENTS
-        and _encloses(candidate, other)
-        and not any(_encloses(candidate, round_) and _encloses(round_, other) for round_ in counting)
+    counting = [other for other in others if other is not candidate and end_counted(other.node)]
+    return bool(end_counted(candidate.node)) and any(
+        other.goes_over & CLIENTS
+        and encloses(candidate, other)
+        and not any(encloses(candidate, round_) and encloses(round_, other) for round_ in counting)
         for other in others
     )
 
@@ -539,17 +361,3 @@ def _is_made_to_fit(site: CallSite) -> bool:
     """Whether a call makes what a library trains: ``model.compile(loss="mse")``, ``Trainer(max_epochs=9)``."""
     name, keywords = called_name(site.node), {key.arg for key in site.node.keywords}
     return name == "Trainer" or (name == "compile" and bool(keywords & {"loss", "optimizer"}))
-
-
-def _advanced(loop: ast.While) -> str:
-    """Name that a ``while`` loop counts by hand: one that its condition reads, where there is one."""
-    names = [
-        text_of(node.target)
-        for node in ast.walk(loop)
-        if isinstance(node, ast.AugAssign)
-        and isinstance(node.op, ast.Add)
-        and isinstance(node.target, (ast.Name, ast.Attribute))
-        and isinstance(node.value, ast.Constant)
-    ]
-    tested = {text_of(node) for node in ast.walk(loop.test) if isinstance(node, (ast.Name, ast.Attribute))}
-    return next((name for name in names if name in tested), next(iter(names), ""))
