@@ -96,11 +96,26 @@ def match(metric: Metric, labels: list[dict[str, Any]]) -> list[int]:
     # What a framework logs is labelled as `fit:accuracy`, and its other names as they are logged: `acc`.
     names |= {metric.variable.removeprefix("fit:")}
     wanted = [{squeeze(label["variable"]), *map(squeeze, label.get("aliases") or [])} for label in labels]
-    hits = [at for at, label in enumerate(labels) if stands_at(metric, label) and names & wanted[at]]
+    near = [at for at, label in enumerate(labels) if stands_at(metric, label)]
+    # Where no name of a label is the metric's, the label's spellings of the value tell: ``100. * correct / total``.
+    hits = [at for at in near if names & wanted[at]] or [at for at in near if names & spelled(labels[at])]
     exact = [at for at in hits if squeeze(metric.variable) in wanted[at]]
     # A count that an accuracy is computed of, optional by itself, does not answer in the place of the accuracy.
     exact = exact if any(labels[at]["level"] == "core" for at in exact) else hits
     return [*exact, *(at for at, label in enumerate(labels) if is_item_of(metric, label) and at not in exact)]
+
+
+def spelled(label: dict[str, Any]) -> set[str]:
+    """Return the spellings of a labelled value, as Python writes them."""
+    return {text for each in label.get("exprs") or [] for text in (squeeze(each), written(each))}
+
+
+def written(text: str) -> str:
+    """Return an expression as Python writes it, ``100.0`` for ``100.``, without its spaces."""
+    try:
+        return squeeze(ast.unparse(ast.parse(text.strip(), mode="eval")))
+    except SyntaxError:
+        return squeeze(text)
 
 
 def is_item_of(metric: Metric, label: dict[str, Any]) -> bool:
