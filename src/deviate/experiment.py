@@ -82,6 +82,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     selected: bool = True
     capture: Capture
+    #: Where else in the file it is recorded: what a loop reports in some of its rounds, and once more when it is done.
+    further: list[Capture] = []
 
 
 class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

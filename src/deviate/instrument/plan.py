@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deviate.experiment import Comparison, Draw, MainLoop, Metric
+from deviate.experiment import Capture, Comparison, Draw, MainLoop, Metric
 from deviate.instrument.edits import Edit
 from deviate.instrument.sites import SIDE
 
@@ -35,9 +35,10 @@ def plan_edits(
     """
     edits: dict[str, list[Edit]] = {}
     for index, metric in enumerate(metrics):
-        edit = metric_edit(index, metric)
-        if edit is not None:
-            edits.setdefault(metric.file, []).append(edit)
+        for capture in (metric.capture, *metric.further) if metric.selected else ():
+            edit = capture_edit(index, capture)
+            if edit is not None:
+                edits.setdefault(metric.file, []).append(edit)
     for loop in (main_loop, *further_loops):
         if loop is not None and loop.span is not None and loop.kind in LOOP_FUNCTIONS:
             header = Edit(span=loop.span, before=f"{LOOP_FUNCTIONS[loop.kind]}(")
@@ -53,10 +54,9 @@ def plan_edits(
     return edits
 
 
-def metric_edit(index: int, metric: Metric) -> Edit | None:
-    """Return the wrap that records `metric` under the id `index`, None where nothing is to be wrapped."""
-    capture = metric.capture
-    if not metric.selected or capture.span is None:
+def capture_edit(index: int, capture: Capture) -> Edit | None:
+    """Return the wrap that records a value of the metric with the id `index`, None where nothing is to be wrapped."""
+    if capture.span is None:
         return None
     # A name is passed as a lambda: should it be unbound after all, the runtime meets the error, not the training.
     label = f", lambda: {capture.label}" if capture.label else ""

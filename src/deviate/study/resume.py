@@ -99,7 +99,7 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
 
     Name, direction and aggregate of a metric are not in it: they say how to read the records, not what is recorded.
     """
-    captures = [(metric.file, metric.capture) for metric in experiment.metrics]
+    captures = [(metric.file, metric.capture, metric.further) for metric in experiment.metrics]
     loop = experiment.main_loop
     recorded = (captures, (loop.file, loop.span) if loop else None, [each.span for each in experiment.further_loops])
     # What the analysis tells of draws is not in it: an experiment keeps the factors that it began with.

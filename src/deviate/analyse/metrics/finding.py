@@ -37,6 +37,8 @@ class Finding:
     switches: int = 0
     #: Other names under which the same value is reported, with where.
     aliases: list[str] = field(default_factory=list)
+    #: How the value is recorded where it is reported again after the loop that reports it in some of its rounds.
+    further: list[Capture] = field(default_factory=list)
     #: Reported by code that neither runs within the main loop nor after it.
     aside: bool = False
     #: Reported by a plug-in that the program may not choose.
@@ -105,6 +107,9 @@ def metric_of(finding: Finding) -> Metric:
     why = f"{_HOW_REPORTED.get(report.sink, f'reported to {report.sink}')} {finding.where}; {finding.verdict.why}"
     if finding.aliases:
         why += f"; also reported as {', '.join(dict.fromkeys(finding.aliases))}"
+    lines = ", ".join(str(capture.span.line) for capture in finding.further if capture.span)
+    if lines:
+        why += f"; recorded after the loop too (line {lines})"
     capture = finding.capture
     file, line, end_line, function = _site(finding)
     if capture is None:
@@ -115,7 +120,7 @@ def metric_of(finding: Finding) -> Metric:
         aggregate="last" if meaning is None else aggregate_of(kind),
         confidence=round(finding.confidence, 2), why=why,
         selected=capture is not None and finding.confidence >= SELECTED_FROM,
-        capture=capture or Capture(how="framework"),
+        capture=capture or Capture(how="framework"), further=finding.further,
     )  # fmt: skip
 
 

@@ -11,8 +11,10 @@ from functools import cached_property
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From, Param
 from deviate.analyse.frameworks.logged import is_framework_logged
+from deviate.analyse.metrics.conversions import conversion, converted, factor
 from deviate.analyse.metrics.finding import Finding
 from deviate.analyse.metrics.forms import statistic_of
+from deviate.analyse.metrics.further import are_other_values, further_capture, is_left_behind
 from deviate.analyse.metrics.names import plain_variable
 from deviate.analyse.naming.words import meaning_of
 from deviate.analyse.source.index import (
@@ -24,7 +26,7 @@ from deviate.analyse.source.index import (
     lookup,
     surely_bound,
 )
-from deviate.analyse.source.syntax import called_name, text_of
+from deviate.analyse.source.syntax import text_of
 
 
 def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
@@ -59,6 +61,8 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
     if (finding.report is other.report and _tags_differ(finding, other)) or _sums_differ(finding, other):
         return False
     if _is_given_anew(flow, finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
+        return False
+    if is_left_behind(finding.report, other.report) and are_other_values(finding, other):
         return False
     if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
         return False
@@ -104,7 +108,7 @@ def _is_given_anew(flow: Evaluator, finding: Finding, other: Finding) -> bool:
     scope = finding.reported.scope
     if finding.variable != other.variable or scope is not other.reported.scope:
         return False
-    nodes = [_holder(_converted(one.reported.expr)) for one in (finding, other)]
+    nodes = [_holder(converted(one.reported.expr)) for one in (finding, other)]
     if all(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in nodes):
         nodes = [_named_in(node, finding.variable) for node in nodes]  # ``time() - start``
     names = [node for node in nodes if isinstance(node, ast.Name)]
@@ -130,7 +134,7 @@ def _is_in_loop_apart(finding: Finding, other: Finding) -> bool:
 
 def _is_rate(finding: Finding) -> bool:
     """Whether something is divided by the variable: ``frames / elapsed`` is another value than ``elapsed``."""
-    node = _converted(finding.reported.expr)
+    node = converted(finding.reported.expr)
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and finding.variable in text_of(node.right)
 
 
@@ -177,6 +181,8 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
         namesake = max((best, other), key=_telling)
         best.name, best.verdict = _name_for(best, namesake), replace(best.verdict, meaning=namesake.verdict.meaning)
     best.aliases.extend(other.aliases)
+    further = further_capture(best, other) if is_left_behind(best.report, other.report) else None
+    best.further += [*([further] if further else []), *(other.further if best.capture == other.capture else [])]
     best.split = best.split or other.split
     best.confidence = max(first.confidence, second.confidence)
     best.aside = first.aside and second.aside
@@ -219,8 +225,6 @@ _ENDED = re.compile(r"^(final(ly)?|last)\b\W*", re.IGNORECASE)
 
 #: Names given names are followed this far.
 MAX_DEPTH = 6
-_CONVERTING_CALLS = {"float", "int", "round", "str"}
-_CONVERTING_METHODS = {"item", "detach", "cpu", "numpy", "tolist", "float", "double"}
 
 
 @dataclass(eq=False)
@@ -245,13 +249,13 @@ class Identity:
 
 def identity_of(flow: Evaluator, expr: ast.expr, scope: Scope) -> Identity:
     """Follow names that are bound once to the expression they were given, in the function or by its one caller."""
-    node, at = _converted(expr), scope
+    node, at = converted(expr), scope
     for _ in range(MAX_DEPTH):
         assigned = _assigned(flow, node, at)
         if assigned is None:
             break
-        node, at = _converted(assigned[0]), assigned[1]
-    named = node is not _converted(expr) and not isinstance(node, ast.Name)
+        node, at = converted(assigned[0]), assigned[1]
+    named = node is not converted(expr) and not isinstance(node, ast.Name)
     return Identity(node, named, at.unit if at.unit is not scope.unit else None)
 
 
@@ -289,39 +293,14 @@ def _passed(flow: Evaluator, param: Param) -> tuple[ast.expr, Scope] | None:
     return args[0] if len(args) == 1 else None
 
 
-def _converted(node: ast.expr) -> ast.expr:
-    """Take conversions and constant factors off: ``100 * accuracy.item()`` is ``accuracy``."""
-    while True:
-        inner = _conversion(node) or _factor(node)
-        if inner is None:
-            return node
-        node = inner
-
-
-def _conversion(node: ast.expr) -> ast.expr | None:
-    if not isinstance(node, ast.Call):
-        return None
-    if isinstance(node.func, ast.Attribute):
-        return node.func.value if node.func.attr in _CONVERTING_METHODS and not node.args else None
-    return node.args[0] if called_name(node) in _CONVERTING_CALLS and node.args else None
-
-
-def _factor(node: ast.expr) -> ast.expr | None:
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
-        return None
-    if isinstance(node.right, ast.Constant):
-        return node.left
-    return node.right if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant) else None
-
-
 class _Plain(ast.NodeTransformer):
     """Remove conversions everywhere in an expression."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        return self.visit(_converted(node)) if _conversion(node) is not None else self.generic_visit(node)
+        return self.visit(converted(node)) if conversion(node) is not None else self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """``100. * correct / total`` is ``correct / total``."""
-        if isinstance(node.op, ast.Div) and _factor(node.left) is not None:
-            node = ast.BinOp(_converted(node.left), node.op, node.right)
+        if isinstance(node.op, ast.Div) and factor(node.left) is not None:
+            node = ast.BinOp(converted(node.left), node.op, node.right)
         return self.generic_visit(node)
