@@ -32,6 +32,8 @@ from deviate.analyse.source.syntax import annotations_of, text_of
 
 #: Of what callers pass for parameters, so much is remembered.
 MAX_RESOLVED_REFS = 8
+#: Kinds of bindings that put something into a container, or call a method of an object that is named like that.
+_FILLING = {"key", "element", "merge"}
 
 
 class Flow:
@@ -120,18 +122,30 @@ class Flow:
         filled = filled_by_others(self, name, home, bindings)
         value = self.with_computed_keys(join([*(self.binding(binding) for binding in bindings), *filled]), bindings)
         is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)
-        if is_settings_name(name) and not is_weights and not value.refs and not value.has(From.LIVE):
+        is_table = any(isinstance(ref, (ClassScope, Unit)) for item in value.keys.values() for ref in item.refs)
+        if is_settings_name(name) and not (is_weights or value.refs or is_table or value.has(From.LIVE)):
             return of(From.SETTING)
         return value
 
     def with_computed_keys(self, value: Value, bindings: list[Binding]) -> Value:
-        """Add what is stored under computed keys to items that have no more than a first value: ``sums[key] += x``."""
+        """Add what is stored under computed keys to items that have no more than a first value: ``sums[key] += x``.
+
+        What is put into an object that callers pass leaves it the object that it is: ``agent.update(batch)``.
+        """
+        if not value.refs and value.plain() and any(each.kind in _FILLING for each in bindings):
+            value = Value(value.origins, self._objects_passed(bindings), value.items, value.keys, value.element)
         first = [key for key, item in value.keys.items() if item.origins <= {From.CONSTANT}]
         stored = [self.value(each.value, each.scope) for each in bindings if first and _stores_by_key(each)]
         if not stored:
             return value
         items = {key: join([value.keys[key], *stored]) for key in first}
         return Value(value.origins, value.refs, value.items, value.keys | items, value.element)
+
+    def _objects_passed(self, bindings: list[Binding]) -> tuple[Ref, ...]:
+        """Return the objects of the project's classes that callers pass for what a name or an attribute is given."""
+        given = join([self.binding(each) for each in bindings if each.kind not in _FILLING])
+        passed = self.resolve(given).refs if given.params() and not given.plain() else ()
+        return tuple(ref for ref in passed if isinstance(ref, Instance))
 
     def _unbound(self, name: str, scope: Scope) -> Value:
         starred = self._from_stars(name, scope.module)

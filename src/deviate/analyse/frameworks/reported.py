@@ -10,6 +10,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.frameworks.accuracy import as_logged
+from deviate.analyse.frameworks.stepping import metric_name, shown_names, steps_of
 from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
 from deviate.analyse.settings.known import Known
@@ -65,14 +66,17 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if libraries and libraries <= _OTHERS:
         return
     compiled = _compiled_with(flow, site, _compile_calls(flow.program))
-    if not compiled or _is_silent(flow, site):
+    steps = steps_of(flow, site)
+    if not (compiled or "train_step" in steps) or _is_silent(flow, site):
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
     own = dict.fromkeys(name for call in compiled for name in _compiled_names(flow, call))
-    names = ["loss", *dict.fromkeys([*as_logged(flow.program, own), *added])]
+    standard = ["loss", *dict.fromkeys([*as_logged(flow.program, own), *added])]
+    names = shown_names(flow, steps["train_step"], standard) if "train_step" in steps else standard
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
-        names.extend([f"val_{name}" for name in names])
+        validated = shown_names(flow, steps["test_step"], standard) if "test_step" in steps else standard
+        names = [*names, *(f"val_{name}" for name in validated)]
     for name in names:
         yield _metric(site, name, "keras", 0.95)
 
@@ -157,9 +161,9 @@ def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
         for output, value in zip(metrics.keys, metrics.values, strict=True):
             own = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
             if isinstance(output, ast.Constant) and isinstance(output.value, str):
-                yield from (f"{output.value}_{name}" for name in filter(None, map(_metric_name, own)))
+                yield from (f"{output.value}_{name}" for name in filter(None, map(metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
-        called = [name for name in map(_metric_name, metrics.elts) if name]
+        called = [name for name in map(metric_name, metrics.elts) if name]
         yield from called if len(outputs) < 2 else (f"{output}_{name}" for output in outputs for name in called)
 
 
@@ -214,18 +218,6 @@ def _layer_name(output: ast.expr, scope: Scope) -> str:
 
 def _texts(keys: list[ast.expr | None]) -> list[str]:
     return [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-
-
-def _metric_name(node: ast.expr) -> str:
-    """Name under which Keras logs a metric of ``compile``."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.Call):
-        name = next((key.value for key in node.keywords if key.arg == "name"), None)
-        if isinstance(name, ast.Constant):
-            return str(name.value)
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", called_name(node)).lower()
-    return dotted_text(node).rpartition(".")[2]
 
 
 def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:

@@ -50,7 +50,7 @@ def _source_capture(flow: Evaluator, reported: ReportedValue, report: Report, la
 
 def _value(reported: ReportedValue, report: Report, label: str) -> Capture | None:
     expr, module = numeric_part(reported), reported.scope.module
-    if isinstance(expr, ast.Name) and expr.end_lineno is None:
+    if isinstance(expr, (ast.Name, ast.Subscript)) and expr.end_lineno is None:
         return _beside(reported, report, "", label)
     span = span_of(expr, module)
     if span is not None:

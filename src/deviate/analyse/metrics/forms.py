@@ -308,7 +308,7 @@ def is_position(expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
 _STATISTICS = {
     "std": "std", "stdev": "std", "pstdev": "std", "nanstd": "std", "sem": "std", "var": "var", "variance": "var",
     "median": "median", "nanmedian": "median", "amin": "min", "amax": "max",
-    "percentile": "percentile", "quantile": "percentile",
+    "percentile": "percentile", "quantile": "percentile", "exp": "exp",
 }  # fmt: skip
 
 

@@ -210,7 +210,12 @@ class Reports:
         return self._naming[unit]
 
     def _is_beside(self, kept: Kept, unit: Unit) -> bool:
-        """Whether the name of the key is evidence enough: beside a report, or in a function that is named like one."""
+        """Whether the name of the key is evidence enough: beside a report, or in a function that is named like one.
+
+        It is not where other code reads single values out by their keys: ``meters["loss"]``.
+        """
+        if unit.owner is not None and "__getitem__" in unit.owner.methods:
+            return False
         reports = unit.module in self._reporting or _has_text(unit) or _REPORTING.search(unit.name) is not None
         return reports and _is_by_name(kept, unit)
 

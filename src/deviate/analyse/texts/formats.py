@@ -23,7 +23,7 @@ class Field:
     spec: str = ""
     #: Key of the mapping that the text is formatted with.
     key: str = ""
-    #: Attributes that the text itself reads off the value: ``{loss.avg}``.
+    #: Attributes that the text itself reads off the value: ``{loss.avg}``; one key is a part of the value instead.
     reads: str = ""
     #: Of a mapping or list that is spread, the whole is known and not the item.
     spread: str = ""
@@ -76,9 +76,19 @@ def brace_fields(text: str, call: ast.Call) -> Iterator[str | Field]:
         if value is None and names is not None:
             value = _name_at(first, names)
         if value is not None and not isinstance(value, ast.Starred):
-            yield Field(value, spec or "", reads=reads)
+            item = _item_read(value, reads)
+            yield Field(item, spec or "", reads=reads if item is value else "")
         else:
             yield from _spread(call)
+
+
+def _item_read(value: ast.expr, reads: str) -> ast.expr:
+    """Return the item that a text reads under one key, ``{meters[loss]:.3f}``; the value where it reads another way."""
+    key = re.fullmatch(r"\[([^\]]*)\]", reads)
+    if key is None:
+        return value
+    at = ast.Constant(int(key[1]) if key[1].isdigit() else key[1])
+    return ast.Subscript(value, at, ast.Load(), lineno=value.lineno, col_offset=value.col_offset)
 
 
 def _spread(call: ast.Call) -> Iterator[Field]:

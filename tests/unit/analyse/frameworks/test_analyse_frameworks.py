@@ -535,3 +535,36 @@ def test_the_version_that_a_project_states_says_what_the_hugging_face_trainer_lo
     (tmp_path / file).write_text(text)
     every = {"loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second"}
     assert set(names(analyse(tmp_path, train=train))) == {f"fit:{name}" for name in every - absent}
+
+
+_OWN_STEPS = """
+import keras
+class Drawing(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dark = keras.metrics.Mean(name='shade')
+        self.all = keras.metrics.Mean()
+    def train_step(self, batch):
+        {train}
+    def test_step(self, batch):
+        return {{'sharpness': self.sharpness.result()}}
+class Sketch(Drawing):
+    pass
+model = Sketch()
+model.compile({compile})
+model.fit(pages, epochs=3, validation_data=more)
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "compiled", "shown"),
+    [
+        ("return {'d_loss': self.critic(batch), 'g_loss': self.pen(batch)}", "pen='adam'", {"d_loss", "g_loss"}),
+        ("return {each.name: each.result() for each in self.metrics}", "pen='adam'", {"shade", "mean"}),
+        ("logs = super().train_step(batch)\n        logs['ink'] = 1.0\n        return logs",
+         "optimizer='adam', metrics=['mae']", {"loss", "mae", "ink"}),
+    ],
+)  # fmt: skip
+def test_keras_shows_what_the_steps_of_a_models_own_class_return(tmp_path, train, compiled, shown):
+    findings = analyse(tmp_path, train=_OWN_STEPS.format(train=train, compile=compiled))
+    assert set(names(findings)) == {f"fit:{name}" for name in (*shown, "val_sharpness")}

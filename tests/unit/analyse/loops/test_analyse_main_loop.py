@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
 from analysed_projects import HEAD, STEP, analyse
 
 _INNER = textwrap.indent(STEP.strip(), " " * 12)
@@ -115,3 +116,46 @@ def test_a_loop_that_runs_while_an_object_is_made_is_not_the_main_one(tmp_path):
         "def work():\n    trainer = pl.Trainer()\n    trainer.fit(Net())  # main\nwork()\n"
     )  # fmt: skip
     assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+_LEARNERS = """
+class Greedy:
+    def update(self, log, batch):
+        for part in batch:
+            loss = self.model(part).mean()
+            loss.backward()
+class Careful:
+    def update(self, log, batch):
+        for part in batch:
+            loss = self.model(part).sum()
+            loss.backward()
+LEARNERS = {'greedy': Greedy, 'careful': Careful}
+"""
+_SCHOOL = """
+class Notes:
+    def update(self, line): self.lines.append(line)
+class Pages:
+    def update(self, page): self.page = page
+class Marks:
+    def update(self, mark): self.mark = mark
+class School:
+    def __init__(self, learner, batches):
+        self.learner, self.batches, self.log = learner, batches, open('log')
+    def go(self):
+        for turn in range(9):
+            self.learner.update(self.log, self.batches)
+"""
+
+
+@pytest.mark.parametrize("made", ["LEARNERS[args.learner]()", "Greedy()"])
+def test_an_object_that_a_constructor_is_given_trains_by_a_method_of_a_common_name(tmp_path, made):
+    train = f"""
+    import argparse
+    from learners import *
+    from school import School
+    args = argparse.ArgumentParser().parse_args()
+    learner = {made}
+    School(learner, load()).go()
+    """
+    found = analyse(tmp_path, train=train, learners=_LEARNERS, school=_SCHOOL).main_loop
+    assert (found.file, found.variable) == ("school.py", "turn")

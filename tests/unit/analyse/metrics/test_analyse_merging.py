@@ -277,6 +277,11 @@ def test_a_sum_of_two_times_is_a_metric_beside_each_of_them(tmp_path):
     assert "total time" in names_of(analyse(tmp_path, train=looped(after, before)))
 
 
+def test_a_perplexity_is_another_value_than_the_loss_that_it_is_the_power_of(tmp_path):
+    report = "total = loss.item()\nprint('avg. loss %.2f, avg. ppl %.2f' % (total / i, math.exp(total / len(x))))"
+    assert names_of(analyse(tmp_path, train=looped(report, "import math"))) == ["loss", "ppl"]
+
+
 def test_loops_one_after_the_other_report_under_names_of_their_own(tmp_path):
     train = """
     import wandb

@@ -350,3 +350,37 @@ def test_values_kept_within_entries_are_reported_by_those_who_give_them(tmp_path
     report = "table.put('Critic_Loss', loss.item())\ntable.put('Iteration', i)\ntable.show()"
     metrics = analyse(tmp_path, train=looped(report, before)).metrics
     assert [(metric.variable, metric.name) for metric in metrics if metric.selected] == [("loss", "Critic_Loss")]
+
+
+_SET_OF_METERS = """
+class Meter:
+    def __init__(self):
+        self.val = self.total = 0
+    def update(self, value):
+        self.val = value
+        self.total += value
+    def __format__(self, spec):
+        return format(self.val, spec)
+class Meters:
+    def __init__(self):
+        self.held = {}
+    def __getitem__(self, key):
+        return self.held[key]
+    def update(self, name, value):
+        self.held.setdefault(name, Meter())
+        self.held[name].update(value)
+        print('kept', name)
+"""
+
+
+def test_values_that_a_text_reads_out_by_their_keys_are_reported_there(tmp_path):
+    before = "from meters import Meters\nmeters = Meters()"
+    report = """
+    meters.update('loss', loss.item())
+    meters.update('size', y.abs().mean().item())
+    print('Epoch {0} loss {meters[loss]:.3f} size {meters[size]:.3f}'.format(epoch, meters=meters))
+    """
+    findings = analyse(tmp_path, meters=_SET_OF_METERS, train=looped(report, before))
+    recorded = {metric.variable: (metric.line, metric.capture.beside) for metric in findings.metrics}
+    assert {"meters['loss']", "meters['size']"} == set(recorded)
+    assert {beside for _, beside in recorded.values()} == {"meters['loss']", "meters['size']"}
