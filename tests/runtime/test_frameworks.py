@@ -211,3 +211,61 @@ def test_the_trainer_of_transformers_reports_its_logs(run: Run, tmp_path: Path) 
     outcome = run(textwrap.dedent(source))
     assert len(outcome.named("fit:loss")) == 2, outcome.stderr
     assert outcome.values(TICK) == [0.0, 1.0]
+
+
+#: What stands in for the libraries of trees from the runtime's side; the words of XGBoost's sets have a hyphen.
+BOOSTERS = {
+    "lightgbm.basic": """
+        class Booster:
+            def update(self): pass
+            def eval_train(self, feval=None): return [("training", "l2", 0.5, False)]
+            def eval_valid(self, feval=None): return [("valid_0", "l2", 0.7, False), ("valid_0", "own", 0.9, True)]
+        """,
+    "xgboost.callback": """
+        class CallbackContainer:
+            history, is_cv = {}, False
+            def before_iteration(self, model, epoch, dtrain, evals): return False
+            def after_iteration(self, model, epoch, dtrain, evals):
+                self.history.setdefault("eval", {}).setdefault("auc", []).append(0.6 + epoch)
+                return False
+        """,
+    "catboost.core": """
+        class CatBoost:
+            def _fit(self, x): return self
+            def get_evals_result(self): return {"learn": {"RMSE": [2.0, 1.0]}, "validation": {"RMSE": [3.0, 2.5]}}
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        (
+            "from lightgbm.basic import Booster\nbooster = Booster()\nfor _ in range(2):\n    booster.update()\n"
+            "    print(booster.eval_train(), booster.eval_valid())\n",
+            {"fit:training's l2": [0.5, 0.5], "fit:valid_0's l2": [0.7, 0.7], "fit:valid_0's own": [0.9, 0.9]},
+        ),
+        (
+            "from xgboost.callback import CallbackContainer\nkept = CallbackContainer()\nfor epoch in range(2):\n"
+            "    print(kept.before_iteration(None, epoch, None, []), kept.after_iteration(None, epoch, None, []))\n",
+            {"fit:eval-auc": [0.6, 1.6]},
+        ),
+        (
+            "from catboost.core import CatBoost\nprint(CatBoost()._fit(None).get_evals_result())\n",
+            {"fit:learn_RMSE": [2.0, 1.0], "fit:test_RMSE": [3.0, 2.5]},
+        ),
+    ],
+    ids=["lightgbm", "xgboost", "catboost"],
+)
+def test_trees_report_what_they_evaluate(run: Run, tmp_path: Path, source: str, values: dict[str, list[float]]) -> None:
+    for dotted, code in BOOSTERS.items():
+        package, _, module = dotted.partition(".")
+        (tmp_path / "library" / package).mkdir(parents=True)
+        (tmp_path / "library" / package / "__init__.py").write_text("")
+        (tmp_path / "library" / package / f"{module}.py").write_text(textwrap.dedent(code))
+    library = (tmp_path / "library",)
+    outcome = run(source, path=library)
+    assert outcome.stdout == run(source, runtime=False, path=library).stdout
+    assert {name: outcome.named(name) for name in values} == values
+    assert outcome.values(TICK) == [0.0, 1.0]
+    assert outcome.of("note") == []

@@ -33,10 +33,15 @@ def cut_text(expr: ast.Subscript) -> ast.expr | None:
     return cut if is_converted(cut) else None
 
 
-def timed_seconds(written: ast.Call) -> ast.expr | None:
+def timed_seconds(written: ast.expr | None) -> ast.expr | None:
     """Return the seconds of a time that is written like one of a day: ``strftime("%H:%M:%S", gmtime(spent))``."""
+    if not isinstance(written, ast.Call) or called_name(written) != "strftime":
+        return None
     day = written.args[-1] if written.args else None
-    is_spent = isinstance(day, ast.Call) and called_name(day) == "gmtime" and len(day.args) == 1
+    made = written.func.value if isinstance(written.func, ast.Attribute) else None
+    if isinstance(made, ast.Call) and called_name(made) in {"fromtimestamp", "utcfromtimestamp"}:
+        day = made
+    is_spent = isinstance(day, ast.Call) and (day is made or called_name(day) == "gmtime") and len(day.args) == 1
     return day.args[0] if is_spent and isinstance(day, ast.Call) else None
 
 

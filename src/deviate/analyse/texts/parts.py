@@ -165,7 +165,7 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
     if name in {"dump", "safe_dump"} and dotted_text(expr.func).startswith("yaml."):
         return _each(flow, expr.args[:1], scope, depth)
-    if name == "strftime" and (seconds := timed_seconds(expr)) is not None:
+    if (seconds := timed_seconds(expr)) is not None:
         return take_apart(flow, seconds, scope, depth + 1)
     if name in _WRAPPING:
         return _each(flow, expr.args[: 2 if name == "map" else 1], scope, depth)
@@ -247,7 +247,8 @@ def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, dep
     bindings = running or bindings
     kinds = {binding.kind for binding in bindings}
     is_built = any(builds(flow, binding) for binding in bindings)
-    if len(bindings) == 1 and is_converted(bindings[0].value) and not bindings[0].path:
+    is_number = len(bindings) == 1 and (is_converted(bindings[0].value) or timed_seconds(bindings[0].value) is not None)
+    if is_number and not bindings[0].path:
         converted = take_apart(flow, bindings[0].value, bindings[0].scope, depth + 1)  # type: ignore[arg-type]
         return change_values(converted, lambda value: replace(value, known_as=dotted_text(expr)))
     if not is_built or kinds & {"for", "with", "import", "opaque"}:

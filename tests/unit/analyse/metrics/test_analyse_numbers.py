@@ -198,6 +198,19 @@ def test_a_time_that_is_written_like_one_of_a_day_is_its_seconds(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("report", "variable"),
+    [
+        ("clock = time.strftime('%H:%M:%S', time.gmtime(time.time() - began))\nprint(f'Elapsed {clock}')", "clock"),
+        ("print('took', datetime.fromtimestamp(time.time() - began).strftime('%M:%S'))", "began"),
+        ("print('started', datetime.fromtimestamp(began).strftime('%M:%S'))", ""),
+    ],
+)
+def test_a_time_of_a_day_is_its_seconds_also_under_a_name_and_by_its_day(tmp_path, report, variable):
+    before = "from datetime import datetime\nbegan = time.time()\n"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == ({variable} if variable else set())
+
+
 def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
     before = "import json\n"
     report = "record = {}\nrecord['train/loss'] = last = criterion(model(x), y)\nprint(json.dumps(record))"
