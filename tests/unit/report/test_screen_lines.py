@@ -1,15 +1,19 @@
 """A screen has at most twelve lines for one question; all else stands behind ``-v``."""
 
+import further_pages
 import numpy as np
 import page_cases
 import pytest
 import report_cases as cases
 from compared_sides import side_metric
+from msgspec import structs
 
+from deviate.factors import SEEDED
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.plan import make_plan
 from deviate.inference.plan_options import PlanOptions
+from deviate.report.pages.audit import audit_page
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.plan import plan_page
 from deviate.report.text.comparison.leading import leading_headline
@@ -112,3 +116,30 @@ def test_verdicts_beside_the_one_that_leads():
     assert shifted(0, 2, 4, 0) == f"test acc (last): c is better than all 3 others; {others}."
     third = "no difference shown between a and c"
     assert shifted(0, 2, 0) == f"test acc (last): b is better than a and c; {third}."
+
+
+@WIDTHS
+@pytest.mark.parametrize("explained", [True, False])
+def test_an_audit_with_everything_to_say(width, explained):
+    audit = further_pages.audit()
+    lines = [structs.replace(audit.explanation.lines[0], line=number, order=number) for number in range(1, 20)]
+    explanation = structs.replace(audit.explanation, lines=lines, first_difference=11) if explained else None
+    audit = structs.replace(audit, explanation=explanation)
+    shown = lines_of(render_terminal(audit_page(audit, "screen"), width), width)
+    assert shown[0].startswith("Varies between runs: init and augment.")
+    assert shown[-1].startswith("Add -v for ")
+    # The line at which the probes part, and the rest in number; a probe that failed, with its last words.
+    said = (
+        "The probe 'data' failed",
+        "KeyError: 'data'",
+        *(["train.py:12", "and 18 other lines"] if explained else []),
+    )
+    assert all(any(text in line for line in shown[1:]) for text in said)
+
+
+def test_an_audit_of_all_sources_lists_them():
+    audit = further_pages.audit()
+    factors = [structs.replace(audit.factors[0], factor=name) for name in SEEDED]
+    audit = structs.replace(audit, factors=factors, causes=[], workers=[], probes=[], explanation=None, gpu=False)
+    lines = lines_of(render_terminal(audit_page(audit, "screen"), 80), 80)
+    assert [line.split()[0] for line in lines if "≠" in line] == list(SEEDED)
