@@ -15,6 +15,7 @@ from deviate.inference.plan import make_plan
 from deviate.inference.plan_options import PlanOptions
 from deviate.report.pages.audit import audit_page
 from deviate.report.pages.comparison.page import comparison_page
+from deviate.report.pages.live import live_page
 from deviate.report.pages.plan import plan_page
 from deviate.report.text.comparison.leading import leading_headline
 from deviate.report.writers.terminal import render_terminal
@@ -143,3 +144,11 @@ def test_an_audit_of_all_sources_lists_them():
     audit = structs.replace(audit, factors=factors, causes=[], workers=[], probes=[], explanation=None, gpu=False)
     lines = lines_of(render_terminal(audit_page(audit, "screen"), 80), 80)
     assert [line.split()[0] for line in lines if "≠" in line] == list(SEEDED)
+
+
+def test_the_values_of_a_watched_experiment_have_their_points_below_each_other():
+    live = further_pages.live()
+    runs = [structs.replace(run, values=[value]) for run, value in zip(live.runs[:2], (100.0, 8.125), strict=True)]
+    text = render_terminal(live_page(structs.replace(live, runs=runs), terminal=True), 80)
+    (first, second) = ([line.index(value) for line in text.splitlines() if value in line][0] for value in ("100.0", "8.1"))
+    assert first + 3 == second + 1
