@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 
 import msgspec
@@ -29,6 +29,7 @@ from deviate.replicate.events import (
 )
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
+from deviate.report.aligned import aligned
 from deviate.report.durations import about_seconds
 from deviate.report.escape import clean
 from deviate.report.text.words import count, listed, nth_iteration
@@ -38,6 +39,9 @@ from deviate.study.steps import RESERVED
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
+
+#: Significant digits of a latest value.
+VALUE_DIGITS = 4
 
 #: Seconds from which on the time left is said in a line.
 LONG = 30.0
@@ -205,9 +209,10 @@ class Progress:
 
     def _table(self) -> Table:
         grid = Table.grid(padding=(0, 2))
-        for run, latest in self.going.items():
+        values = _below_each_other([_values_of(latest) for latest in self.going.values()])
+        for (run, latest), shown in zip(self.going.items(), values, strict=True):
             seconds = latest.seconds if isinstance(latest, RunProgress) else 0.0
-            grid.add_row(Text(f"· {run.folder}"), show_duration(seconds), Text(_latest(latest), style="dim"))
+            grid.add_row(Text(f"· {run.folder}"), show_duration(seconds), Text(_latest(latest, shown), style="dim"))
         ended = f"{self.ended} of {count(self.total, 'run')}"
         grid.add_row(Text(ended, style="bold"), "", Text(self._left(), style="dim"))
         return grid
@@ -295,15 +300,32 @@ def _alike(event: FactorsSeen) -> Iterator[str]:
         )
 
 
-def _latest(latest: RunProgress | RunStarted) -> str:
+def _latest(latest: RunProgress | RunStarted, values: str) -> str:
     if isinstance(latest, RunStarted):
         return "starting"
     iteration = "" if latest.iteration is None else f"{nth_iteration(latest.iteration)}  "
     step = f"{clean(latest.step)}  " if latest.step else ""
-    return step + iteration + _values(latest.values)
+    return step + iteration + values
 
 
-def _values(values: dict[str, float]) -> str:
-    shown = [f"{clean(name)} {value:.4g}" for name, value in list(values.items())[:VALUES_SHOWN]]
+def _values_of(latest: RunProgress | RunStarted) -> Mapping[str, float]:
+    return latest.values if isinstance(latest, RunProgress) else {}
+
+
+def _values(values: Mapping[str, float]) -> str:
+    return _line(values, {name: f"{value:.{VALUE_DIGITS}g}" for name, value in values.items()})
+
+
+def _below_each_other(runs: Sequence[Mapping[str, float]]) -> list[str]:
+    """Write the first values of each run in a line, the points of a metric below each other."""
+    columns: dict[str, list[str]] = {}
+    for name in {name for values in runs for name in list(values)[:VALUES_SHOWN]}:
+        texts = aligned([values.get(name) for values in runs], VALUE_DIGITS)
+        columns[name] = [text.rjust(max(map(len, texts))) for text in texts]
+    return [_line(values, {name: texts[index] for name, texts in columns.items()}) for index, values in enumerate(runs)]
+
+
+def _line(values: Mapping[str, float], texts: Mapping[str, str]) -> str:
+    shown = [f"{clean(name)} {texts[name]}" for name in list(values)[:VALUES_SHOWN]]
     more = len(values) - len(shown)
     return "  ".join(shown) + (f"  +{more}" if more else "")

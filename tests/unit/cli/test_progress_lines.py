@@ -7,7 +7,7 @@ from rich.console import Console
 
 from deviate.cli.progress import Progress
 from deviate.experiment import Run
-from deviate.replicate.events import LeftToCluster, RunEnded, RunStarted
+from deviate.replicate.events import LeftToCluster, RunEnded, RunProgress, RunStarted
 from deviate.replicate.executors.executor import Slot
 from deviate.replicate.workspace.run_files import Completed
 from deviate.study.events import FactorsSeen
@@ -102,3 +102,16 @@ def test_factors_are_named_where_randomness_is_seen_and_where_it_is_not(present,
     event = FactorsSeen(run=Run(variant="algo", index=0), present=present, absent=absent)
     Progress(Console(file=text, width=80)).observe(event)
     assert text.getvalue().splitlines() == [line]
+
+
+def test_values_of_runs_that_go_on_have_their_points_below_each_other():
+    progress = Progress(Console(file=io.StringIO(), width=80))
+    for index, (accuracy, loss) in enumerate([(100.0, 0.5), (99.72, 12.25), (8.125, -0.125)]):
+        run = Run(variant="init", index=index)
+        values = {"test acc": accuracy, "train loss": loss}
+        progress.going[run] = RunProgress(run=run, iteration=1, seconds=1.0, values=values)
+    shown = Console(file=io.StringIO(), width=80)
+    shown.print(progress._table())
+    rows = [line for line in shown.file.getvalue().splitlines() if "test acc" in line]
+    assert len({tuple(place for place, sign in enumerate(row) if sign == ".") for row in rows}) == 1
+    assert "99.7  train loss 12.25" in rows[1]

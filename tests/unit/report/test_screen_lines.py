@@ -1,12 +1,23 @@
 """A screen has at most twelve lines for one question; all else stands behind ``-v``."""
 
+import further_pages
 import numpy as np
+import page_cases
 import pytest
 import report_cases as cases
+from compared_sides import side_metric
+from msgspec import structs
 
+from deviate.factors import SEEDED
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.plan import make_plan
 from deviate.inference.plan_options import PlanOptions
+from deviate.report.pages.audit import audit_page
+from deviate.report.pages.comparison.page import comparison_page
+from deviate.report.pages.live import live_page
 from deviate.report.pages.plan import plan_page
+from deviate.report.text.comparison.leading import leading_headline
 from deviate.report.writers.terminal import render_terminal
 
 WIDTHS = pytest.mark.parametrize("width", [80, 120])
@@ -53,3 +64,91 @@ def test_a_plan_that_answers_questions(width, asked, rungs):
     assert sum("±" in line and ":" not in line for line in lines) == rungs
     assert lines[-1].startswith("Add -v for ")
     assert lines[-1].endswith(" and all numbers of runs.")
+
+
+LONG = [f"{net}-with-a-learning-rate-of-{rate}" for net in ("perceptron", "convolution") for rate in (0.1, 0.02)]
+
+
+def compared(*seeds, names=LONG):
+    sides = [
+        page_cases.side(name, page_cases.sides(seed=seed)[0].samples) for name, seed in zip(names, seeds, strict=True)
+    ]
+    return compare_sides(sides, ComparisonOptions(), f"deviate compare {' '.join(names)}")
+
+
+@WIDTHS
+@pytest.mark.parametrize("names", [LONG, [f"digits@lr=0.{rate},batch_size=32" for rate in range(1, 5)]])
+def test_four_experiments_with_long_names(width, names):
+    comparison = compared(1, 2, 3, 4, names=names)
+    text = render_terminal(comparison_page(comparison, "screen"), width)
+    lines = lines_of(text, width)
+    shown = [name.removeprefix("digits@").removesuffix(",batch_size=32") for name in names]
+    assert sorted(line.split()[0] for line in lines if "±" in line and "mean" not in line) == sorted(shown)
+    assert lines[-1].startswith("Add -v for ")
+    assert lines[-1].endswith(" and all 6 pairs.")
+
+
+def test_the_differences_are_those_from_the_first_row():
+    comparison = compared(1, 2, 3, 4)
+    _, table, *_ = (section.blocks[0] for section in comparison_page(comparison, "screen").sections)
+    first, *rows = table.rows
+    heads = [column.head for column in table.columns]
+    mean, low = heads.index("mean ± SD"), heads.index("− first row, 95% CI")
+    assert first.cells[low].text == ""
+    for row in rows:
+        difference = row.cells[mean].value - first.cells[mean].value
+        a, b = (float(end.replace("−", "-")) for end in row.cells[low].text.split(" to "))
+        assert a < difference < b
+        assert row.cells[low].value == pytest.approx(a, abs=0.05)
+
+
+def shifted(*shifts):
+    rng = np.random.default_rng(1)
+    sides = [
+        page_cases.side(name, [side_metric("test acc", 90 + shift + 0.3 * rng.standard_normal(8))])
+        for name, shift in zip("abcd", shifts, strict=False)
+    ]
+    return leading_headline(compare_sides(sides, ComparisonOptions(), "deviate compare a b c d"))
+
+
+def test_verdicts_beside_the_one_that_leads():
+    assert shifted(0, 0, 0, 0) == "test acc (last): no difference shown, in all 6 pairs."
+    others = "among the others, one is better in 2 and no difference shown in 1 of 3 pairs"
+    assert shifted(0, 2, 4, 0) == f"test acc (last): c is better than all 3 others; {others}."
+    third = "no difference shown between a and c"
+    assert shifted(0, 2, 0) == f"test acc (last): b is better than a and c; {third}."
+
+
+@WIDTHS
+@pytest.mark.parametrize("explained", [True, False])
+def test_an_audit_with_everything_to_say(width, explained):
+    audit = further_pages.audit()
+    lines = [structs.replace(audit.explanation.lines[0], line=number, order=number) for number in range(1, 20)]
+    explanation = structs.replace(audit.explanation, lines=lines, first_difference=11) if explained else None
+    audit = structs.replace(audit, explanation=explanation)
+    shown = lines_of(render_terminal(audit_page(audit, "screen"), width), width)
+    assert shown[0].startswith("Varies between runs: init and augment.")
+    assert shown[-1].startswith("Add -v for ")
+    # The line at which the probes part, and the rest in number; a probe that failed, with its last words.
+    said = (
+        "The probe 'data' failed",
+        "KeyError: 'data'",
+        *(["train.py:12", "and 18 other lines"] if explained else []),
+    )
+    assert all(any(text in line for line in shown[1:]) for text in said)
+
+
+def test_an_audit_of_all_sources_lists_them():
+    audit = further_pages.audit()
+    factors = [structs.replace(audit.factors[0], factor=name) for name in SEEDED]
+    audit = structs.replace(audit, factors=factors, causes=[], workers=[], probes=[], explanation=None, gpu=False)
+    lines = lines_of(render_terminal(audit_page(audit, "screen"), 80), 80)
+    assert [line.split()[0] for line in lines if "≠" in line] == list(SEEDED)
+
+
+def test_the_values_of_a_watched_experiment_have_their_points_below_each_other():
+    live = further_pages.live()
+    runs = [structs.replace(run, values=[value]) for run, value in zip(live.runs[:2], (100.0, 8.125), strict=True)]
+    text = render_terminal(live_page(structs.replace(live, runs=runs), terminal=True), 80)
+    (first, second) = ([line.index(value) for line in text.splitlines() if value in line][0] for value in ("100.0", "8.1"))
+    assert first + 3 == second + 1

@@ -19,7 +19,6 @@ from deviate.report.page import (
     Code,
     Emphasis,
     Fold,
-    Hint,
     Page,
     Reader,
     Remark,
@@ -28,7 +27,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import columns, number, remark_blocks
+from deviate.report.pages.cells import columns, more_blocks, number, remark_blocks
 from deviate.report.pages.explanation import explanation_section
 from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.preflight import (
@@ -51,8 +50,14 @@ from deviate.report.text.words import count
 #: Last lines of a failed probe on a brief page.
 LINES_SHOWN = 4
 
-#: Last lines of a failed probe on a screen, and warnings.
-SCREEN_LINES, WARNED_ON_SCREEN = 1, 2
+#: Last lines of a failed probe on a screen, warnings, and lines that each of the two takes.
+SCREEN_LINES, WARNED_ON_SCREEN, REMARK_LINES = 1, 1, 2
+
+#: Rows for which a screen has room where nothing else is to be said, and lines that drew for a source.
+ROWS_ON_SCREEN, EXPLAINED_ON_SCREEN = 6, 3
+
+#: What is known of a source that a screen lists; the answer names the others.
+_SEEN = frozenset({"varies", "pinned"})
 
 _EMPHASES: dict[Verdict, Emphasis] = {"varies": "accent", "pinned": "plain", "absent": "quiet", "unknown": "warning"}
 
@@ -77,20 +82,37 @@ def _options(audit: Audit) -> str:
 
 
 def _screen(audit: Audit) -> Iterator[Section]:
-    table = _sources(audit)
-    absent = [factor.verdict == "absent" for factor in audit.factors] + [not audit.gpu]
-    rows = [row for row, is_absent in zip(table.rows, absent, strict=True) if not is_absent]
-    shown = [msgspec.structs.replace(table, rows=rows)] if rows else []
-    yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit))), *shown])
+    """Yield the answer and, in the lines that are left, a probe that failed, a warning and the sources."""
+    failures = _failures(audit, SCREEN_LINES)[:1]
+    if audit.explanation:
+        yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit, brief=True)))])
+        yield explanation_section(audit.explanation, EXPLAINED_ON_SCREEN - REMARK_LINES * len(failures))
+        yield Section(slug="failures", blocks=failures)
+        yield _more([])
+        return
     warned = [*map(cause_text, audit.causes), *map(repeated_text, audit.workers)]
+    room = ROWS_ON_SCREEN - REMARK_LINES * (len(failures) + len(warned[:WARNED_ON_SCREEN]))
+    rows = [row for row, factor in zip(_sources(audit).rows, audit.factors, strict=False) if factor.verdict in _SEEN]
+    shown = [_on_screen(audit, rows, room)] if rows else []
+    yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit, brief=True))), *shown])
     first = (Remark(message=message) for message in warned[:WARNED_ON_SCREEN])
     yield Section(slug="causes", blocks=remark_blocks(first))
-    yield explanation_section(audit.explanation)
-    yield Section(slug="failures", blocks=_failures(audit, SCREEN_LINES)[:1])
-    counts = count(len(warned[WARNED_ON_SCREEN:]), "more warning") if warned[WARNED_ON_SCREEN:] else ""
-    beside = ", ".join([*([counts] if counts else []), "all sources, seeds, and what it printed"])
-    command = f"deviate audit -v{_options(audit)} -- {shlex.join(audit.command)}"
-    yield Section(slug="more", blocks=[Hint(text=f"{beside}:", command=command)])
+    yield Section(slug="failures", blocks=failures)
+    yield _more(warned[WARNED_ON_SCREEN:])
+
+
+def _on_screen(audit: Audit, rows: Sequence[Row], room: int) -> Table:
+    """Return the table with as many sources as there is room for, and what pins them where that has room too."""
+    shown = rows[:room]
+    notes = sum(len(row.notes) for row in shown)
+    if len(shown) + notes > room:
+        shown = [msgspec.structs.replace(row, notes=[]) for row in shown]
+    return msgspec.structs.replace(_sources(audit), rows=shown)
+
+
+def _more(warned: Sequence[str]) -> Section:
+    counts = [count(len(warned), "more warning")] if warned else []
+    return Section(slug="more", blocks=more_blocks(*counts, "all sources", "seeds", "what it printed"))
 
 
 def _brief(audit: Audit) -> Iterator[Section]:

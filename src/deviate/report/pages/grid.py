@@ -33,6 +33,7 @@ from deviate.report.pages.cells import (
     number,
     telling,
 )
+from deviate.report.pages.shared_names import SharedNames, shared_names, with_shared_names
 from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
 from deviate.report.text.grid import (
     best_sentence,
@@ -56,9 +57,9 @@ CELLS_ON_SCREEN, FEWEST_CELLS = 5, 3
 def grid_page(grid: Grid, reader: Reader) -> Page:
     """Make the page of a grid for a reader."""
     if reader in AT_TERMINAL:
-        return Page(
-            title="", reader=reader, sections=[_terminal(grid, in_full=reader == "brief")], command=grid.command
-        )
+        sections = [_terminal(grid, in_full=reader == "brief")]
+        page = Page(title="", reader=reader, sections=sections, command=grid.command)
+        return with_shared_names(page, _shared(grid))
     methods = Sentences(sentences=grid_methods(grid), about="Grid." if reader == "paper" else "")
     if reader == "paper":
         tables = [table for metric in grid.metrics if metric.claimed for table in _tables(metric, grid)]
@@ -78,6 +79,14 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
         caveats=caveat_count(sections),
         command=grid.command,
     )
+
+
+def _shared(grid: Grid) -> SharedNames:
+    """Return what the names of all cells share, by name and by what a cell is called."""
+    cells = {cell.experiment: cell.label for metric in grid.metrics for cell in metric.cells}
+    shared = shared_names([*cells, *(cell.experiment for cell in grid.missing)])
+    labels = {cells[name]: rest for name, rest in shared.rests.items() if name in cells}
+    return SharedNames(shared.sentence, {**shared.rests, **labels})
 
 
 def _terminal(grid: Grid, *, in_full: bool) -> Section:

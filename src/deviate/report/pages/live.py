@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from deviate.report.aligned import aligned
 from deviate.report.figures.live_curves import live_figure
-from deviate.report.numbers import UNKNOWN, show, show_seconds
+from deviate.report.numbers import UNKNOWN, show_seconds
 from deviate.report.page import (
     Answer,
     Badge,
@@ -95,6 +96,7 @@ def _answer(live: LiveExperiment) -> list[Block]:
 def _runs(live: LiveExperiment, *, terminal: bool) -> Table:
     begun = sorted((run for run in live.runs if run.state != "waiting"), key=lambda run: _ORDER.index(run.state))
     shown = begun[:RUNS_SHOWN] if terminal else begun
+    latest = aligned([_latest(run) for run in shown], _DIGITS)
     waiting, more = live.count("waiting"), len(begun) - len(shown)
     notes = [f"{count(more, 'more run')}"] if more else []
     notes += [f"{count(waiting, 'run')} waiting"] if waiting else []
@@ -108,19 +110,22 @@ def _runs(live: LiveExperiment, *, terminal: bool) -> Table:
             Column(head=live.metric or "value"),
             *([Column(head="curve", numeric=False, drawn=True, sacrifice=3)] if terminal else []),
         ],
-        rows=[Row(cells=_cells(run, terminal=terminal)) for run in shown],
+        rows=[Row(cells=_cells(run, text, terminal=terminal)) for run, text in zip(shown, latest, strict=True)],
         notes=notes,
     )
 
 
-def _cells(run: LiveRun, *, terminal: bool) -> list[Cell]:
-    latest = run.values[-1] if run.values else None
+def _latest(run: LiveRun) -> float | None:
+    return run.values[-1] if run.values else None
+
+
+def _cells(run: LiveRun, latest: str, *, terminal: bool) -> list[Cell]:
     return [
         Cell(run.name),
         Cell(run.state, emphasis=_EMPHASES.get(run.state, "bad")),
         number(UNKNOWN if run.iteration is None else ordinal(run.iteration + 1), run.iteration),
         number(UNKNOWN if run.seconds is None else show_seconds(run.seconds), run.seconds),
-        number(UNKNOWN if latest is None else show(float(f"{latest:.{_DIGITS}g}")), latest),
+        number(latest, _latest(run)),
         *([Cell(spark(run.iterations, run.values))] if terminal else []),
     ]
 

@@ -36,8 +36,8 @@ IMPLEMENTATION = {
 NOTHING_PINS = "by nothing that Deviate saw: a generator with a constant state, or a fixed order"
 
 
-def audit_answer(audit: Audit) -> Iterator[str]:
-    """Yield a sentence a verdict, and one on what Deviate can control."""
+def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
+    """Yield a sentence a verdict, and one on what Deviate can control; the `brief` ones leave causes to warnings."""
     names = {verdict: [f.factor for f in audit.factors if f.verdict == verdict] for verdict in VERDICTS}
     if names["varies"]:
         yield f"Varies between runs: {joined(names['varies'])}."
@@ -45,11 +45,13 @@ def audit_answer(audit: Audit) -> Iterator[str]:
         yield f"Pinned, the same in every run: {joined(names['pinned'])}."
     if names["absent"]:
         yield f"Not present: {joined(names['absent'])}."
-    if names["unknown"]:
-        yield f"Unknown: {joined(names['unknown'])}."
-    if apart := [cause_name(cause) for cause in audit.causes if cause.here]:
+    # Of GPU kernels two probes can tell nothing.
+    if unknown := [*names["unknown"], *(["impl"] if brief and audit.gpu else [])]:
+        yield f"Unknown: {joined(unknown)}."
+    causes = [] if brief else audit.causes
+    if apart := [cause_name(cause) for cause in causes if cause.here]:
         yield f"Values differ between runs by what is not drawn: {joined(apart)}."
-    if elsewhere := [cause_name(cause) for cause in audit.causes if not cause.here]:
+    if elsewhere := [cause_name(cause) for cause in causes if not cause.here]:
         yield f"Values would differ elsewhere by: {joined(elsewhere)}."
     yield from _controlled(audit)
 

@@ -23,6 +23,7 @@ from deviate.report.pages.comparison.screen import (
     screen_tables,
     warnings,
 )
+from deviate.report.pages.shared_names import shared_names, with_shared_names
 from deviate.report.text.words import listed
 
 #: To add a section: its function, and a line for each reader that is shown it.
@@ -41,7 +42,7 @@ def comparison_page(
     sections = [section for make in SECTIONS[reader] if (section := make(comparison)) is not None]
     if reader == "paper":
         sections += runs_for_paper(comparison, made())
-    return Page(
+    page = Page(
         # On a screen the headline says which sides there are.
         title="" if reader in AT_TERMINAL else _title(comparison.labels),
         reader=reader,
@@ -50,6 +51,7 @@ def comparison_page(
         command=comparison.command,
         runs=cards(comparison) if reader == "full" else [],
     )
+    return with_shared_names(page, shared_names(comparison.labels)) if reader in AT_TERMINAL else page
 
 
 def _title(labels: Sequence[str]) -> str:

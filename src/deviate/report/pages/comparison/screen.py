@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.report.numbers import Numbers
 from deviate.report.page import Answer, Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, telling
+from deviate.report.pages.cells import caveat_blocks, more_blocks, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
-from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
+from deviate.report.pages.comparison.sides import sides_table
+from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.comparison.cells import adjusted_text
-from deviate.report.text.comparison.headline import comparison_headline, verdict_headline
+from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.text.comparison.leading import leading_headline
 from deviate.report.text.comparison.methods import omnibus_p
 from deviate.report.text.comparison.reasons import reasons, short_reasons, spread_reasons
 from deviate.report.text.words import count
@@ -31,25 +31,31 @@ EXPLAINED = 3
 #: Labels and names longer than this are cut or folded on narrow screens.
 NAME_WIDTH = 20
 
+#: Warnings on a screen of three or more experiments, which has a row for each; it counts the others.
+WARNINGS_OF_SEVERAL = 1
+
 _NUMBERS = (*TESTED, "ratio", "ratio_ci")
 
 
 def screen_answer(comparison: Comparison) -> Section:
     """Say how the experiments compare, without a title; of several pairs only the verdicts."""
     several = len(comparison.pairs) > 1
-    sentences = [verdict_headline(comparison)] if several else comparison_headline(comparison, brief=True)
+    sentences = [leading_headline(comparison)] if several else comparison_headline(comparison, brief=True)
     return Section(slug="answer", blocks=[Answer(sentences=sentences, listed=True)])
 
 
 def screen_tables(comparison: Comparison) -> Section:
-    """Return the main metrics of one pair; of several pairs one row each, on the main metric."""
-    if len(comparison.pairs) == 1:
-        (pair,) = comparison.pairs
-        table = _screen_table(comparison, "metric", [(_on_screen(pair), pair)], f"A {pair.a}", f"B {pair.b}")
-    else:
-        rows = [([main_metric(pair.metrics)], pair) for pair in comparison.pairs]
-        table = _screen_table(comparison, "A, B", rows, "A", "B")
-    return Section(slug="verdicts", blocks=[*telling([table])])
+    """Return the main metrics of one pair; of several pairs one row an experiment, on the main metric."""
+    if len(comparison.pairs) > 1:
+        return Section(slug="verdicts", blocks=[*telling([sides_table(comparison)])])
+    (pair,) = comparison.pairs
+    names = ("metric", _runs(comparison), *_NUMBERS, "short verdict")
+    metrics = _on_screen(pair)
+    rows = [
+        _screen_row(metric, row, pair) for metric, row in zip(metrics, metric_rows(metrics, pair, *names), strict=True)
+    ]
+    columns = _columns("metric", f"A {pair.a}", f"B {pair.b}", pair.alpha, comparison)
+    return Section(slug="verdicts", blocks=[*telling([Table(caption="", columns=columns, rows=rows)])])
 
 
 def _on_screen(pair: PairComparison) -> list[MetricComparison]:
@@ -57,27 +63,6 @@ def _on_screen(pair: PairComparison) -> list[MetricComparison]:
     metrics = [metric for metric in pair.metrics if metric.kind != "speed"] or pair.metrics
     main, shown = main_metric(pair.metrics), metrics[:METRICS_ON_SCREEN]
     return shown if main in shown else [main, *shown[:-1]]
-
-
-def _screen_table(
-    comparison: Comparison,
-    first: str,
-    compared: Sequence[tuple[Sequence[MetricComparison], PairComparison]],
-    a: str,
-    b: str,
-) -> Table:
-    """Lay out means with SDs, the difference with its interval, and a verdict by the letters of the sides."""
-    names = ("metric", "n" if len(compared) > 1 else _runs(comparison), *_NUMBERS, "short verdict")
-    rows = [
-        _screen_row(metric, row, pair, named=len(compared) > 1)
-        for metrics, pair in compared
-        for metric, row in zip(metrics, metric_rows(metrics, pair, *names), strict=True)
-    ]
-    return Table(
-        caption="",
-        columns=_columns(first, a, b, comparison.pairs[0].alpha, comparison),
-        rows=rows,
-    )
 
 
 def _runs(comparison: Comparison) -> str:
@@ -103,12 +88,10 @@ def _columns(first: str, a: str, b: str, alpha: float, comparison: Comparison) -
     ]
 
 
-def _screen_row(metric: MetricComparison, row: Row, pair: PairComparison, *, named: bool) -> Row:
-    """Begin the row with the names of the sides, or with an aggregate that the headline does not say."""
+def _screen_row(metric: MetricComparison, row: Row, pair: PairComparison) -> Row:
+    """Begin the row with an aggregate that the headline does not say."""
     name, *others = row.cells
-    if named:
-        name = Cell(f"{pair.a}, {pair.b}")
-    elif metric.aggregate != main_metric(pair.metrics).aggregate and metric.kind != "speed":
+    if metric.aggregate != main_metric(pair.metrics).aggregate and metric.kind != "speed":
         name = Cell(name.text, remark=metric.aggregate)
     return Row(cells=[name, *others])
 
@@ -130,16 +113,20 @@ def warnings(comparison: Comparison) -> Section | None:
 
 def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
     """Split the caveats; the headline of one pair has those on random numbers that only one side varies."""
-    stated = "draws-repeated" if len(comparison.pairs) == 1 else ""
-    return split_caveats(each for each in comparison_caveats(comparison.comparability) if each.slug != stated)
+    several = len(comparison.pairs) > 1
+    caveats = comparison_caveats(comparison.comparability)
+    shown = (each for each in caveats if several or each.slug != "draws-repeated")
+    return split_caveats(shown, WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN)
 
 
 def more(comparison: Comparison) -> Section:
-    """Say what ``-v`` shows."""
+    """Say what ``-v`` shows; the command of several pairs has too many names to be printed again."""
     _, rest = _split_caveats(comparison)
     (pair, *others) = comparison.pairs
     left = len(pair.metrics) - (1 if others else len(_on_screen(pair)))
     counted = [*([f"{count(left, 'more metric')}"] if left else []), *counted_caveats(rest)]
+    if others:
+        return Section(slug="more", blocks=more_blocks(*counted, f"all {len(comparison.pairs)} pairs"))
     text = f"{', '.join([*counted, 'all reasons'])}:"
     return Section(slug="more", blocks=[Hint(text=text, command=f"{comparison.command} -v")])
 

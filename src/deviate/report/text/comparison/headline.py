@@ -41,12 +41,12 @@ def _pair(pair: PairComparison, comparison: Comparison, *, several: bool, brief:
 
 def verdict_headline(comparison: Comparison) -> str:
     """Say in one sentence which of several experiments are better in the main metric, without numbers."""
-    verdicts = [_of_pair(pair, main_metric(pair.metrics)) for pair in comparison.pairs]
+    verdicts = [pair_verdict(pair, main_metric(pair.metrics)) for pair in comparison.pairs]
     main = main_metric(comparison.pairs[0].metrics)
     return f"{main.name} ({main.aggregate}): {'; '.join(verdicts)}."
 
 
-def _of_pair(pair: PairComparison, metric: MetricComparison) -> str:
+def pair_verdict(pair: PairComparison, metric: MetricComparison) -> str:
     """Write the verdict on two of several experiments with both names."""
     better = {"a better": f"{pair.a} is better than {pair.b}", "b better": f"{pair.b} is better than {pair.a}"}
     word = verdict_text(metric, pair)

@@ -1,0 +1,48 @@
+"""What the names of all compared experiments share is said once on a screen, so that no column cuts them off."""
+
+import further_pages
+import page_cases
+import pytest
+
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.report.pages.comparison.page import comparison_page
+from deviate.report.pages.grid import grid_page
+from deviate.report.pages.shared_names import shared_names
+from deviate.report.writers.terminal import render_terminal
+
+CELLS = "digits@lr=0.1,width=32", "digits@lr=0.02,width=32"
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence", "rests"),
+    [
+        (CELLS, "Experiments of digits, all with width=32:", ["lr=0.1", "lr=0.02"]),
+        (["a@lr=1,w=2", "b@lr=1,w=2"], "Experiments all with lr=1 and w=2:", ["a", "b"]),
+        (["d@lr=1:algo", "d@lr=2:algo"], "Experiments of d, all with variant algo:", ["lr=1", "lr=2"]),
+        (["why:init", "why:shuffle"], "Variants of why:", ["init", "shuffle"]),
+        (["base", "wider"], "", []),
+        (["digits", "digits@lr=1"], "", []),
+    ],
+)
+def test_what_names_share(names, sentence, rests):
+    shared = shared_names(names)
+    assert (shared.sentence, list(shared.rests.values())) == (sentence, rests)
+
+
+@pytest.mark.parametrize("reader", ["screen", "brief"])
+def test_compared_cells_keep_their_names_whole_and_can_be_typed(reader):
+    a, b = (page_cases.side(name, each.samples) for name, each in zip(CELLS, page_cases.sides(), strict=True))
+    command = f"deviate compare {' '.join(CELLS)}"
+    text = render_terminal(comparison_page(compare_sides([a, b], ComparisonOptions(), command), reader), 80)
+    assert text.startswith("Experiments of digits, all with width=32:\n")
+    assert "…" not in text
+    # What is typed has the whole names.
+    assert text.count("digits@") == (2 if reader == "screen" else 0)
+    assert "lr=0.02 is better than lr=0.1" in text
+
+
+def test_a_page_has_the_whole_names():
+    page = grid_page(further_pages.grid(), "screen")
+    assert page.sections[0].blocks[0].sentences[0] == "Experiments of digits:"
+    assert "digits@" not in render_terminal(page).replace("deviate compare digits", "")
