@@ -46,3 +46,11 @@ def test_a_page_has_the_whole_names():
     page = grid_page(further_pages.grid(), "screen")
     assert page.sections[0].blocks[0].sentences[0] == "Experiments of digits:"
     assert "digits@" not in render_terminal(page).replace("deviate compare digits", "")
+
+
+def test_charts_and_tables_of_a_page_have_the_rests_of_the_names_and_its_commands_the_whole():
+    a, b = (page_cases.side(name, each.samples) for name, each in zip(CELLS, page_cases.sides(), strict=True))
+    page = comparison_page(compare_sides([a, b], ComparisonOptions(), f"deviate compare {' '.join(CELLS)}"), "full")
+    assert (page.title, page.subtitle) == ("lr=0.1 against lr=0.02", "Experiments of digits, all with width=32")
+    assert page.command == f"deviate compare {' '.join(CELLS)}"
+    assert "digits@" not in str([section for section in page.sections if section.slug != "again"])

@@ -14,7 +14,7 @@ from deviate.report.page import Answer, Block, Page, Sentences
 from deviate.report.text.words import joined
 
 #: Fields of a page that hold what is typed or was printed.
-_LITERAL = frozenset({"command", "lines"})
+_LITERAL = frozenset({"command", "lines", "facts"})
 
 
 class SharedNames(NamedTuple):
@@ -89,10 +89,13 @@ def with_shared_names(page: Page, shared: SharedNames) -> Page:
     longest = sorted(shared.rests, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w.,@=-])(?:{'|'.join(map(re.escape, longest))})(?![\w@=-]|[.,:]\w)")
     renamed = _renamed(msgspec.to_builtins(page), lambda text: pattern.sub(lambda name: shared.rests[name[0]], text))
-    first, *others = msgspec.convert(renamed, Page).sections
+    named = msgspec.convert(renamed, Page)
+    if named.title:
+        return msgspec.structs.replace(named, subtitle=shared.sentence.removesuffix(":"))
+    first, *others = named.sections
     blocks = [_below(shared.sentence, first.blocks[0]), *first.blocks[1:]]
     sections = [msgspec.structs.replace(first, blocks=blocks), *others]
-    return msgspec.structs.replace(page, sections=sections)
+    return msgspec.structs.replace(named, sections=sections)
 
 
 def _renamed(part: Any, rename: Callable[[str], str]) -> Any:

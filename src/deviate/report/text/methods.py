@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
@@ -143,9 +144,21 @@ def _runs(facts: ExperimentFacts) -> Iterator[str]:
     ended = all(len(variant.runs) >= variant.planned for variant in variants)
     verb = "was run" if ended else "was planned to be run"
     version = f" {facts.version}" if facts.version else ""
-    command = code(shlex.join(experiment.command))
+    command = code(command_text(experiment.command))
     yield f"The training command {command} {verb} {times} with Deviate{version}{_conditions(variants)}."
     yield _finished(variants)
+
+
+def command_text(command: Sequence[str]) -> str:
+    """Return a command as a paper names it: without the folder of its program, which may name a user.
+
+    Examples
+    --------
+    >>> command_text(["/home/ann/venv/bin/python", "train.py", "--data", "/data"])
+    'python train.py --data /data'
+    """
+    program, *others = command
+    return shlex.join([PurePath(program).name, *others])
 
 
 def _conditions(variants: Sequence[VariantFacts]) -> str:

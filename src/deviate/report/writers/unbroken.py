@@ -1,4 +1,4 @@
-"""Lines of sentences do not break within a quantity: a number and its unit, a mean and its SD, an interval, p."""
+"""Lines of sentences do not break within a quantity: a number and its unit, mean and SD, an interval, p, a setting."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _WITHIN = re.compile(
     rf"(?<=\d) (?=(?:{_UNITS})(?![\w/]))"
     # mean ± SD.
     r"| (?=(?:±|\+-) )|(?<=±) |(?<= \+-) "
+    # OMP_NUM_THREADS 2.
+    r"|(?<=[A-Z_]{4}) (?=\d)"
     # lr × width.
     r"| (?=× )|(?<=×) "
     # p = 0.03.
@@ -32,6 +34,8 @@ def unbroken(text: str) -> str:
     --------
     >>> unbroken("6 runs of 2.5 s, p = 0.03").replace(JOINT, "~")
     '6 runs of 2.5~s, p~=~0.03'
+    >>> unbroken("VECLIB_MAXIMUM_THREADS 2").replace(JOINT, "~")
+    'VECLIB_MAXIMUM_THREADS~2'
     """
     return _WITHIN.sub(JOINT, text)
 

@@ -51,7 +51,7 @@ def comparison_page(
         command=comparison.command,
         runs=cards(comparison) if reader == "full" else [],
     )
-    return with_shared_names(page, shared_names(comparison.labels)) if reader in AT_TERMINAL else page
+    return page if reader == "paper" else with_shared_names(page, shared_names(comparison.labels))
 
 
 def _title(labels: Sequence[str]) -> str:

@@ -77,8 +77,11 @@ _OPTION = r"(?<!\S)(?:--?[^\W\d][\w-]*|--(?!\S))"
 #: A unit of time behind its number.
 _UNIT = r"(?: (?:ms|s|min|h)(?!\w)\S*)"
 
+#: `OMP_NUM_THREADS 2`, a variable and its value; both together never are as wide as a phone.
+_SETTING = r"[A-Z][A-Z0-9_]{3,30} \d\S{0,15}(?!\S)"
+
 #: `90.18 ± 0.30 s`, `p = 0.03`, `12 min`, `1.40–1.41` and `−1.0 to 0.5`, which readers take for one.
-_QUANTITY = rf"(?<!\S)(?:\S+(?: [±×<=≤≥] \S+)+{_UNIT}?|\S*\d{_UNIT}|\S*\d\S*(?:–| to )[−\d]\S*)"
+_QUANTITY = rf"(?<!\S)(?:{_SETTING}|\S+(?: [±×<=≤≥] \S+)+{_UNIT}?|\S*\d{_UNIT}|\S*\d\S*(?:–| to )[−\d]\S*)"
 
 _WORD, _PHRASE = re.compile(f"({_OPTION})"), re.compile(f"({_OPTION}|{_QUANTITY})")
 
@@ -111,6 +114,8 @@ def prose(text: str) -> Markup:
     <code>deviate logs</code> shows &lt;them&gt;
     >>> print(prose("mean 90.18 ± 0.30 (p = 0.03)"))
     mean <span class="whole">90.18 ± 0.30</span> <span class="whole">(p = 0.03)</span>
+    >>> print(prose("MODE fast, VECLIB_MAXIMUM_THREADS 2"))
+    MODE fast, <span class="whole">VECLIB_MAXIMUM_THREADS 2</span>
     """
     pieces = enumerate(code_pieces(text))
     return Markup("").join(
