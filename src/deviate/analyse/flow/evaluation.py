@@ -134,7 +134,7 @@ class Flow:
         """
         if not value.refs and value.plain() and any(each.kind in _FILLING for each in bindings):
             value = Value(value.origins, self._objects_passed(bindings), value.items, value.keys, value.element)
-        first = [key for key, item in value.keys.items() if item.origins <= {From.CONSTANT}]
+        first = [key for key, item in value.keys.items() if item.origins <= {From.CONSTANT, From.SETTING, From.TOTAL}]
         stored = [self.value(each.value, each.scope) for each in bindings if first and _stores_by_key(each)]
         if not stored:
             return value

@@ -39,6 +39,7 @@ from deviate.analyse.naming.words import (
     is_schedule,
     is_settings_name,
     meaning_of,
+    outcome_of,
     split_of,
     without_unit,
     word_lists,
@@ -46,7 +47,7 @@ from deviate.analyse.naming.words import (
 )
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Scope, bindings_of
-from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of, unpacked
 from deviate.analyse.texts.reported import ReportedValue
 
 #: Names given names are followed this far.
@@ -132,6 +133,8 @@ def verdict_of(
         return _of_training(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT, From.TOTAL) and is_episode_length(description):
         return Verdict(0.6, "the length of an episode", meaning_of(description))
+    if (outcome := outcome_of(last_name(variable))) is not None and _is_count_of_outcomes(value, reported):
+        return Verdict(0.45, "counts right or wrong predictions", outcome)
     if _is_open(value):
         return _by_words(flow, value, reported, variable, description, sink)
     if _is_share_of_counts(flow, value, reported, variable, sink):
@@ -143,6 +146,13 @@ def verdict_of(
     if _is_best_of_counts(value, reported, variable):
         return Verdict(0.42, "kept where a value beats the best", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
+
+
+def _is_count_of_outcomes(value: Value, reported: ReportedValue) -> bool:
+    """Whether a number is counted; ``fn`` may also be a function, and ``tp`` a setting, where nothing counts it."""
+    is_short = len(last_name(text_of(reported.expr)).rpartition("_")[2]) < 3
+    is_counted = value.has(From.COUNT, From.TOTAL) or (not is_short and value.has(From.CONSTANT))
+    return is_counted and not (reported.mapping or value.refs or value.has(From.PATH, From.TEXT, From.SCHEDULE))
 
 
 def _is_ordinal(reported: ReportedValue) -> bool:

@@ -83,6 +83,9 @@ _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 _LOSS_OF = re.compile(r"(?<![a-z0-9])loss_(?!acc|coef|ratio|std|time|var|weight)[a-z0-9]+$")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
+#: Counts of right and wrong predictions, each way: ``true_positives``, ``num_fp``.
+_RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn)$")
+_WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
 _LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
 _EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
 
@@ -209,6 +212,13 @@ def counts_parameters(text: str) -> bool:
 def is_settings_name(name: str) -> bool:
     """Whether a variable of this name holds the program's settings."""
     return name.lower() in _SETTINGS_NAMES or (name.isupper() and len(name) > 2 and name.lower() not in _MEANINGS)
+
+
+def outcome_of(name: str) -> Meaning | None:
+    """Find which way a count of right or wrong predictions is better: ``true_positives``, ``num_fp``."""
+    if _RIGHT.search(name.lower()):
+        return Meaning("quality", "higher")
+    return Meaning("quality", "lower") if _WRONG.search(name.lower()) else None
 
 
 def is_schedule(text: str) -> bool:

@@ -35,6 +35,20 @@ def evaluate():
     }
 
 
+def test_items_that_start_from_zeros_of_a_chosen_length_are_what_is_stored_in_them(tmp_path):
+    before = """
+    import argparse
+    args = argparse.ArgumentParser().parse_args()
+    kept = {'left': torch.zeros(args.turns), 'right': torch.zeros(args.turns)}
+    """
+    report = """
+    for side in ['left', 'right']:
+        kept[side][epoch] = ((model(x) - y) ** 2).mean()
+    print('left: {:.3f}'.format(kept['left'].max()))
+    """
+    assert names(analyse(tmp_path, train=looped(report, before))) == {"kept['left']": "value"}
+
+
 def test_loss_that_a_parameter_weighs_is_not_that_parameter(tmp_path):
     trainer = """
 class Trainer:

@@ -343,3 +343,15 @@ def test_rec_is_the_recall_beside_a_precision_of_its_name(tmp_path, beside, foun
     report = f"{beside}, ner_rec_micro = outside.rates(epoch)\nrows.writerow([{beside}, ner_rec_micro])"
     selected = [one for one in analyse(tmp_path, train=looped(report, before)).metrics if one.selected]
     assert any(one.variable == "ner_rec_micro" and one.direction == "higher" for one in selected) == found
+
+
+def test_counts_of_right_and_wrong_predictions_are_metrics(tmp_path):
+    before = "found = {'true_positives': 0, 'false_positives': 0}\nload_fn, tp, rounds = max, 0, 0"
+    report = """
+    for wanted in y > 0:
+        rounds += 1
+        tp += 1
+        found['false_positives'] += 1
+    print('FP: {} TP: {} {} {}'.format(found['false_positives'], tp, rounds, load_fn))
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"found['false_positives']", "tp"}
