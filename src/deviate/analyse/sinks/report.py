@@ -72,14 +72,17 @@ def _headed(site: CallSite, sink: str, values: list[ReportedValue]) -> list[Repo
     """Name a value that is shown alone after the line above: ``print("Accuracy:")``, ``print(right / total)``."""
     if sink not in _LINES or len(values) != 1 or values[0].mapping or re.search(r"\w", values[0].before):
         return values
-    block = getattr(site.nesting.node, site.nesting.branch, None) if site.nesting else site.scope.unit.node.body
-    at = block.index(site.statement) if isinstance(block, list) and site.statement in block else 0
-    above = block[at - 1].value if at and isinstance(block[at - 1], ast.Expr) else None
+    home, field = (site.nesting.node, site.nesting.branch) if site.nesting else (site.scope.unit.node, "body")
+    block = getattr(home, field, None)
+    statements: list[ast.AST] = block if isinstance(block, list) else []
+    place = next((at for at, statement in enumerate(statements) if statement is site.statement), 0)
+    line = statements[place - 1] if place else None
+    above = line.value if isinstance(line, ast.Expr) else None
     if not isinstance(above, ast.Call) or text_of(above.func) != text_of(site.node.func) or len(above.args) != 1:
         return values
     heading = above.args[0].value if isinstance(above.args[0], ast.Constant) else None
     is_heading = isinstance(heading, str) and heading.rstrip().endswith((":", "="))
-    return [replace(values[0], before=heading)] if is_heading else values
+    return [replace(values[0], before=str(heading))] if is_heading else values
 
 
 def report_of_store(flow: Evaluator, store: Store) -> Report | None:
