@@ -10,6 +10,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.frameworks.accuracy import as_logged
+from deviate.analyse.frameworks.boosted import boosted
 from deviate.analyse.frameworks.stepping import metric_name, shown_names, steps_of
 from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
@@ -54,7 +55,8 @@ def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
     """List what the calls that train in a framework's own loop report."""
     metrics: dict[tuple[str, Unit], Metric] = {}
     for site in fitting:
-        for metric in (*_keras(flow, site), *_hugging_face(flow, site)):
+        trees = (_metric(site, name, library, 0.9) for library, name in boosted(flow, site))
+        for metric in (*_keras(flow, site), *_hugging_face(flow, site), *trees):
             metrics.setdefault((metric.variable, site.scope.unit), metric)
     return list(metrics.values())
 

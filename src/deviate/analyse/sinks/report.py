@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import makes_mapping
@@ -14,7 +14,7 @@ from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
 from deviate.analyse.source.index import CallSite, Nesting, Scope, Store, Unit, bindings_of, only_binding
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.analyse.texts.parts import take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, surround
 
@@ -25,6 +25,8 @@ _LOGGED_KEYS = {"log", "progress_bar"}
 _BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
 #: Objects of libraries that log.
 _TRACKER = re.compile(r"track|log|record|monitor", re.IGNORECASE)
+#: Sinks of which each call shows a line.
+_LINES = {"print", "logging"}
 #: Mappings whose items a framework reports.
 _MAPPINGS = (("keras", re.compile(r"^logs$")), ("wandb", re.compile(r"\.summary$")))
 
@@ -59,11 +61,28 @@ def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
     for original in (call, *original_calls(flow, call, scope)):
         for sink in BY_CALL.get(called_name(original), ()):
             if sink.matches(flow, original, scope) and (parts := sink.read(flow, original, scope)) is not None:
-                return Report(sink.name, surround(parts), scope, site.nesting, call)
+                return Report(sink.name, _headed(site, sink.name, surround(parts)), scope, site.nesting, call)
     name = called_name(call)
     if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
         return Report(OWN_FUNCTION.name, surround(parts), scope, site.nesting, call)
     return None
+
+
+def _headed(site: CallSite, sink: str, values: list[ReportedValue]) -> list[ReportedValue]:
+    """Name a value that is shown alone after the line above: ``print("Accuracy:")``, ``print(right / total)``."""
+    if sink not in _LINES or len(values) != 1 or values[0].mapping or re.search(r"\w", values[0].before):
+        return values
+    home, field = (site.nesting.node, site.nesting.branch) if site.nesting else (site.scope.unit.node, "body")
+    block = getattr(home, field, None)
+    statements: list[ast.AST] = block if isinstance(block, list) else []
+    place = next((at for at, statement in enumerate(statements) if statement is site.statement), 0)
+    line = statements[place - 1] if place else None
+    above = line.value if isinstance(line, ast.Expr) else None
+    if not isinstance(above, ast.Call) or text_of(above.func) != text_of(site.node.func) or len(above.args) != 1:
+        return values
+    heading = above.args[0].value if isinstance(above.args[0], ast.Constant) else None
+    is_heading = isinstance(heading, str) and heading.rstrip().endswith((":", "="))
+    return [replace(values[0], before=str(heading))] if is_heading else values
 
 
 def report_of_store(flow: Evaluator, store: Store) -> Report | None:

@@ -449,3 +449,13 @@ def test_a_rate_of_what_the_training_computes_is_no_time(tmp_path):
     """
     found = names(analyse(tmp_path, train=looped(report, "seen = before = 0\nstart = time.time()")))
     assert {"spent", "fresh / spent"} <= found.keys()
+
+
+@pytest.mark.parametrize(
+    ("above", "name"),
+    [("print('Held-out accuracy:')\n", "Held-out accuracy"), ("print('Round over')\n", "hits"), ("", "hits")],
+)
+def test_a_value_that_is_shown_alone_is_named_by_the_line_above(tmp_path, above, name):
+    report = f"hits = (model(x) > y).float()\n{above}print(hits.mean())"
+    (metric,) = analyse(tmp_path, train=looped(report)).metrics
+    assert metric.name == name

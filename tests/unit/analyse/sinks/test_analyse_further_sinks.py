@@ -87,7 +87,7 @@ def test_a_model_of_another_library_is_not_fitted_as_kerass_are(tmp_path):
     Trees().fit(x, y)
     """
     findings = analyse(tmp_path, train=textwrap.dedent(models))
-    assert {(metric.variable, metric.line) for metric in findings.metrics} == {("fit:loss", 8)}
+    assert {(metric.variable, metric.line) for metric in findings.metrics} == {("fit:loss", 8), ("fit:learn_RMSE", 12)}
 
 
 def test_curves_that_a_function_of_the_project_draws_are_those_it_is_given(tmp_path):
