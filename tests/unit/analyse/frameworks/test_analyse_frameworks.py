@@ -535,3 +535,23 @@ def test_the_version_that_a_project_states_says_what_the_hugging_face_trainer_lo
     (tmp_path / file).write_text(text)
     every = {"loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second", "train_steps_per_second"}
     assert set(names(analyse(tmp_path, train=train))) == {f"fit:{name}" for name in every - absent}
+
+
+def test_what_keras_gives_a_callback_to_log_comes_from_the_training(tmp_path):
+    train = """
+    import tensorflow as tf
+    from keras.callbacks import TensorBoard
+    class Each(TensorBoard):
+        def on_epoch_end(self, epoch, logs=None):
+            logs = logs or {}
+            for name, value in logs.items():
+                summary = tf.Summary()
+                item = summary.value.add()
+                item.simple_value = value.item()
+                item.tag = name
+                self.writer.add_summary(summary, epoch)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile('sgd', loss='mse')
+    model.fit(x, y, epochs=3, callbacks=[Each()])
+    """
+    assert "value" in names(analyse(tmp_path, train=train))
