@@ -88,12 +88,20 @@ class Flow:
 
     def _from_callers(self, param: Param) -> Value:
         passed = [self.resolved(expr, scope) for expr, scope in self.program.arguments(self, param)]
+        if not passed and self._is_given_logs(param):
+            return Value(frozenset({From.LIVE}), element=of(From.LIVE))
         default = param.unit.defaults.get(param.name)
         if default is not None:
             passed.append(self.default_value(default, param.unit))
         value = join(passed) if passed else of(From.UNKNOWN)
         declared = () if value.refs else self._annotated(param)
         return Value(value.origins, declared, value.items, value.keys, value.element) if declared else value
+
+    def _is_given_logs(self, param: Param) -> bool:
+        """Whether Keras gives a parameter what it logs: ``def on_epoch_end(self, epoch, logs=None)`` of a callback."""
+        owner = param.unit.owner
+        is_hook = param.name == "logs" and param.unit.name.startswith("on_") and owner is not None
+        return is_hook and owner is not None and bool(self.program.external_bases(self, owner))
 
     def _annotated(self, param: Param) -> tuple[Ref, ...]:
         """Return an object of the project's class that a parameter is declared to be."""

@@ -10,7 +10,7 @@ from deviate.analyse.flow.objects import called_above
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import CallSite, Unit
+from deviate.analyse.source.index import CallSite, ClassScope, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 _LISTS = word_lists(__file__)
@@ -94,12 +94,21 @@ def _hands_up(unit: Unit, name: str) -> bool:
 def _is_function(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call is of a library's function that trains, whatever it is imported as."""
     name, aliases = called_name(site.node), flow.program.aliases
-    if name == "LightningCLI":
+    if name == "LightningCLI" or _is_own_cli(flow, site):
         return not any(key.arg == "run" and isinstance(key.value, ast.Constant) for key in site.node.keywords)
     if name not in _NAMES and not any(name in aliases.get(one, ()) for one in _NAMES):
         return False
     refs = flow.value(site.node.func, site.scope).refs
     return any(isinstance(ref, External) and not ref.made and ref.dotted in _FUNCTIONS for ref in refs)
+
+
+def _is_own_cli(flow: Evaluator, site: CallSite) -> bool:
+    """Whether a class of the project that derives from Lightning's command line is called."""
+    if "cli" not in called_name(site.node).lower():
+        return False
+    classes = [ref for ref in flow.value(site.node.func, site.scope).refs if isinstance(ref, ClassScope)]
+    bases = (base for cls in classes for base in flow.program.external_bases(flow, cls))
+    return any(base.rpartition(".")[2] == "LightningCLI" for base in bases)
 
 
 def _is_own_loop(program: Program, name: str) -> bool:

@@ -114,7 +114,7 @@ class Candidate:
             return True
         if self.counted & _TIMES and not self.counted & PASSES:
             return True
-        if not self.words & _REPEATS:
+        if not self.words & _REPEATS or _is_resolutions(self.own):
             return False
         if isinstance(self.node.target, ast.Tuple):
             return not set(words_of(text_of(self.node.target.elts[0]))) & PASSES
@@ -128,6 +128,11 @@ class Candidate:
         if self.reports:
             return "the outermost loop that reports metrics; nothing in it is known to train"
         return f"the outermost loop that trains ({self.sign})"
+
+
+def _is_resolutions(words: set[str]) -> bool:
+    """Whether a pair is of images of low and high resolution, and its ``lr`` no learning rate."""
+    return {"lr", "hr"} <= words
 
 
 def _is_range(node: ast.expr) -> bool:

@@ -103,7 +103,7 @@ class LoopFinder:
             candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
         ]
         self.repeating = [(one.unit, one.loop) for one in usable if one.loop is not None and one not in self.usable]
-        return self._main(self.usable)
+        return self._main([one for one in self.usable if not _gives_data(one)] or self.usable)
 
     def find_reporting(
         self, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
@@ -361,3 +361,10 @@ def _is_made_to_fit(site: CallSite) -> bool:
     """Whether a call makes what a library trains: ``model.compile(loss="mse")``, ``Trainer(max_epochs=9)``."""
     name, keywords = called_name(site.node), {key.arg for key in site.node.keywords}
     return name == "Trainer" or (name == "compile" and bool(keywords & {"loss", "optimizer"}))
+
+
+def _gives_data(candidate: Candidate) -> bool:
+    """Whether a loop hands out what it makes, for another one to train on: ``while True: yield sess.run(batch)``."""
+    loop = candidate.loop
+    yields = (node for node in ast.walk(loop.node) if isinstance(node, (ast.Yield, ast.YieldFrom))) if loop else ()
+    return loop is not None and isinstance(loop.node, ast.While) and any(True for _ in yields)

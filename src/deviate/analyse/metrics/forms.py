@@ -7,7 +7,7 @@ import re
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
-from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
+from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Instance, Value
 from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
@@ -170,7 +170,33 @@ def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Bi
         return [binding for binding in bindings if binding.kind == "key" and binding.key == text]
     if any(binding.kind not in {"assign", "aug"} for binding in bindings):
         return []
-    return [binding for binding in bindings if not isinstance(binding.value, ast.Constant)]
+    return [each for each in bindings if not isinstance(each.value, ast.Constant) and not _is_scaling(each)]
+
+
+def _is_scaling(binding: Binding) -> bool:
+    """Whether a number is made a mean or a percentage of what it was: ``total /= n``."""
+    statement = binding.statement
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Div, ast.Mult))
+
+
+#: Modules of libraries whose functions score predictions.
+_SCORING = re.compile(r"^(sklearn|seqeval|sklearn_crfsuite)\.metrics\.(?!pairwise)[\w.]+$")
+
+
+def is_scored_by_library(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
+    """Whether a library's function scores predictions, or a name is given its one result: ``confusion_matrix(y, p)``.
+
+    A name for several results is taken apart elsewhere.
+    """
+    is_name = isinstance(expr, ast.Name)
+    if isinstance(expr, ast.Name):
+        binding = only_binding(expr.id, scope)
+        if binding is None or binding.kind != "assign" or binding.path or not isinstance(binding.value, ast.Call):
+            return False
+        expr, scope = binding.value, binding.scope
+    refs = flow.value(expr.func, scope).refs if isinstance(expr, ast.Call) else ()
+    scoring = [ref.dotted for ref in refs if isinstance(ref, External) and not ref.made and _SCORING.match(ref.dotted)]
+    return any(not (is_name and dotted.endswith("_support")) for dotted in scoring)
 
 
 def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...] = (), depth: int = 0) -> bool:

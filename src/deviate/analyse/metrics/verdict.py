@@ -22,6 +22,7 @@ from deviate.analyse.metrics.forms import (
     is_number,
     is_position,
     is_read_off_settings,
+    is_scored_by_library,
     is_share,
     is_slice_of_mappings,
     joins_settings,
@@ -64,6 +65,9 @@ _SPREADS = {"std", "stddev"}
 _NORMALISED = {"data", "df", "feature", "features", "input", "inputs", "norm", "target", "targets", "train", "x", "y"}
 #: Functions that make one number of what was kept of each example.
 _AVERAGES = {"mean", "nanmean", "average", "avg"}
+#: Qualities that may be no more than how many of something there are.
+_COUNTED = {"correct", "corrects", "error", "errors", "failures", "hit", "hits", "mistakes", "right", "solved",
+            "success", "total", "violations", "win", "wins", "wrong"}  # fmt: skip
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
@@ -129,7 +133,8 @@ def verdict_of(
         return Verdict(reason="constant")
     if _LOOK_UP.search(last_name(variable).lower()) or _is_ordinal(reported):
         return Verdict(reason="identifier")
-    if value.has(*METRIC_ORIGINS):
+    is_scored = is_scored_by_library(flow, reported.expr, reported.scope)  # be it text: a table of classes
+    if value.has(*METRIC_ORIGINS) or is_scored:
         return _of_training(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT, From.TOTAL) and is_episode_length(description):
         return Verdict(0.6, "the length of an episode", meaning_of(description))
@@ -143,6 +148,8 @@ def verdict_of(
         flow, value, reported, last_name(variable), description, is_tracked=sink in {*_TRACKERS, "visdom"}
     ):
         return Verdict(0.42, "named and shown like a metric", _meaning(value, variable, description))
+    if _is_said_quality(value, variable, f"{reported.tag} {text_name(reported, variable, earlier)}"):
+        return Verdict(0.42, "named like a metric by the text, too", _meaning(value, variable, description))
     if _is_best_of_counts(value, reported, variable):
         return Verdict(0.42, "kept where a value beats the best", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
@@ -158,6 +165,15 @@ def _is_count_of_outcomes(value: Value, reported: ReportedValue) -> bool:
 def _is_ordinal(reported: ReportedValue) -> bool:
     """Whether the text numbers something by a value, or says up to which rank: ``Example #{i}``, ``Hits @ {k}``."""
     return reported.before.rstrip().endswith(("@", "#")) and not DECIMALS.search(reported.spec)
+
+
+def _is_said_quality(value: Value, variable: str, said: str) -> bool:
+    """Whether text and variable name one quality that is computed of counts, and is none: ``f1 score: {f1}``."""
+    name = last_name(variable)
+    counted = value.has(From.TOTAL) and not value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.RANDOM)
+    is_count = not _COUNTED.isdisjoint((*words_of(name), *words_of(said)))
+    is_named = is_metric_word(name) and is_metric_word(said) and _names_quality(name) and _names_quality(said)
+    return counted and is_named and not is_count and meaning_of(name) == meaning_of(said)
 
 
 def _is_best_of_counts(value: Value, reported: ReportedValue, variable: str) -> bool:
@@ -256,6 +272,7 @@ def _of_training(
     # What is drawn is data as often as it is a metric.
     is_named = is_metric_word(variable) or (sink != "figure" and meaning_of(last_name(variable)) is not None)
     is_named = is_named or is_item_of_report(flow, reported)
+    is_named = is_named or is_scored_by_library(flow, reported.expr, reported.scope)
     has_metric_name = is_named or is_metric_word(description)
     is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
     if is_schedule(variable) or (is_schedule(description) and not (is_metric_word(variable) or is_timed)):

@@ -568,3 +568,23 @@ model.fit(pages, epochs=3, validation_data=more)
 def test_keras_shows_what_the_steps_of_a_models_own_class_return(tmp_path, train, compiled, shown):
     findings = analyse(tmp_path, train=_OWN_STEPS.format(train=train, compile=compiled))
     assert set(names(findings)) == {f"fit:{name}" for name in (*shown, "val_sharpness")}
+
+
+def test_what_keras_gives_a_callback_to_log_comes_from_the_training(tmp_path):
+    train = """
+    import tensorflow as tf
+    from keras.callbacks import TensorBoard
+    class Each(TensorBoard):
+        def on_epoch_end(self, epoch, logs=None):
+            logs = logs or {}
+            for name, value in logs.items():
+                summary = tf.Summary()
+                item = summary.value.add()
+                item.simple_value = value.item()
+                item.tag = name
+                self.writer.add_summary(summary, epoch)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile('sgd', loss='mse')
+    model.fit(x, y, epochs=3, callbacks=[Each()])
+    """
+    assert "value" in names(analyse(tmp_path, train=train))

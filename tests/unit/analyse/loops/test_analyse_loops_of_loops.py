@@ -472,3 +472,28 @@ def test_of_two_ways_to_train_the_one_that_refines_is_not_the_main_one(tmp_path,
     first = training("slowly", "for i in range(iterations):", mark="  # main").replace("(model", "(iterations, model")
     text = HEAD + training("refine", over) + first + "if way:\n    refine()\nelse:\n    slowly(9)\n"
     assert "# main" in found(tmp_path, train=text)
+
+
+def test_pairs_of_low_and_high_resolution_are_no_learning_rates(tmp_path):
+    step = textwrap.indent(STEP.strip(), "    ").replace("model(x) - y", "model(lr) - hr")
+    assert "# main" in found(tmp_path, train=HEAD + f"for lr, hr in loader:  # main\n{step}\n")
+
+
+def test_a_loop_that_hands_out_batches_is_not_the_one_that_trains_on_them(tmp_path):
+    text = (
+        "import tensorflow as tf\ndef batches(size):\n    with tf.Session() as sess:\n"
+        "        train_batch = make(size)\n"
+        "        while True:\n            yield sess.run(train_batch)\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "model.fit_generator(batches(4), epochs=3)  # main\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_command_line_derived_from_that_of_lightning_trains(tmp_path):
+    text = (
+        "from lightning.pytorch.cli import LightningCLI\nclass OwnCLI(LightningCLI):\n"
+        "    def add_arguments_to_parser(self, parser):\n        parser.set_defaults({'seed': 1})\n"
+        "OwnCLI(Net, Data)  # main\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
