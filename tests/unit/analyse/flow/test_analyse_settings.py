@@ -120,7 +120,7 @@ def test_a_table_that_is_walked_through_runs_whole(tmp_path):
     walk = (
         "from models import TABLE\nmodel_of_name = TABLE[args.name]()\nothers = [made() for made in TABLE.values()]\n"
     )
-    text = HEAD + PARSER.format(options=CHOICE) + walk + TRAIN + FIT
+    text = HEAD + PARSER.format(options=CHOICE) + walk + TRAIN + FIT + "        others[i].fit(loss)\n"
     findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
     assert {metric.line for metric in findings.metrics if metric.selected} == {3, 5}
 
