@@ -39,6 +39,8 @@ _EACH = {"round", "abs", "exp", "sqrt"}
 
 #: Words of what is kept as it was at its best.
 _BESTS = {"best", "max", "min"}
+#: Names that begin so are of one number.
+_MEANS = (("avg",), ("average",))
 
 
 def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
@@ -49,6 +51,8 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     if value.plain() >= {From.TEXT, From.DURATION} and not value.has(From.LIVE) and _is_written_by(flow, reported):
         return True
     if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
+        return True
+    if value.has(From.LIVE) and words_of(dotted_text(reported.expr).rpartition(".")[2])[:1] in _MEANS:
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
 

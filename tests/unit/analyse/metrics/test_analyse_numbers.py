@@ -459,3 +459,8 @@ def test_a_value_that_is_shown_alone_is_named_by_the_line_above(tmp_path, above,
     report = f"hits = (model(x) > y).float()\n{above}print(hits.mean())"
     (metric,) = analyse(tmp_path, train=looped(report)).metrics
     assert metric.name == name
+
+
+def test_a_name_of_an_average_is_of_one_number_and_that_of_a_table_is_not(tmp_path):
+    report = "avg_tilt, tilts = model(x).chunk(2)\nprint('Tilt {} of {}'.format(avg_tilt, tilts))"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"avg_tilt"}
