@@ -46,6 +46,8 @@ from deviate.experiment import Metric
 _LETTERS = {"p": "precision", "r": "recall", "f": "f1"}
 #: A word that means the recall beside a precision, and much else alone.
 _REC = re.compile(r"(?<![A-Za-z])rec(?![A-Za-z])")
+#: The same beside one another for a part of the data.
+_INITIAL = re.compile(r"(\w+)_([pr])")
 #: What is left of the confidence in a value that code beside the training reports.
 ASIDE = 0.35
 #: So many calls of functions that do not run are looked at: a large library has tens of thousands.
@@ -207,6 +209,9 @@ class MetricFinder:
             return verdict
         around = enclosing_loops(report.nesting)
         unit = report.scope.unit
+        given = [each for each in unit.bindings.get(reported.expr.id, []) if each.kind == "assign"]
+        if around and given and not any(set(around).intersection(enclosing_loops(each.nesting)) for each in given):
+            return verdict  # it goes on counting over all passes: no cost of one
         for loop in unit.loops:
             if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.nesting) != around:
                 continue
@@ -244,9 +249,12 @@ class MetricFinder:
 
 
 def _meant(variable: str, variables: set[str]) -> str:
-    """Spell out what short for a metric stands beside others: ``p, r, f``, and ``micro_prec, micro_rec``."""
+    """Spell out what short for a metric stands beside others: ``p, r, f``, ``dev_p, dev_r``, ``a_prec, a_rec``."""
     if variable in _LETTERS and _LETTERS.keys() <= variables:
         return _LETTERS[variable]
+    initial = _INITIAL.fullmatch(variable)
+    if initial is not None and {f"{initial[1]}_p", f"{initial[1]}_r"} <= variables:
+        return f"{initial[1]}_{_LETTERS[initial[2]]}"
     precisions = {_REC.sub(word, variable) for word in ("prec", "precision")} - {variable}
     return variable if variables.isdisjoint(precisions) else _REC.sub("recall", variable)
 
