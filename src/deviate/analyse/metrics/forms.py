@@ -183,12 +183,13 @@ def _is_scaling(binding: Binding) -> bool:
     return isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Div, ast.Mult))
 
 
-#: Modules of libraries whose functions score predictions.
-_SCORING = re.compile(r"^(sklearn|seqeval|sklearn_crfsuite)\.metrics\.(?!pairwise)[\w.]+$")
+#: Functions of libraries that score predictions by a number. What makes a table or a curve cannot be recorded: the
+#: numbers of a table that is shown are read off the output.
+_SCORING = re.compile(r"^(sklearn|seqeval|sklearn_crfsuite)\.metrics\.(?!pairwise|.*(report|matrix|curve)$)[\w.]+$")
 
 
 def is_scored_by_library(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
-    """Whether a library's function scores predictions, or a name is given its one result: ``confusion_matrix(y, p)``.
+    """Whether a library's function scores predictions, or a name is given its one result: ``cohen_kappa_score(y, p)``.
 
     A name for several results is taken apart elsewhere.
     """

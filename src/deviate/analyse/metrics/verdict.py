@@ -133,7 +133,7 @@ def verdict_of(
         return Verdict(reason="constant")
     if _LOOK_UP.search(last_name(variable).lower()) or _is_ordinal(reported):
         return Verdict(reason="identifier")
-    is_scored = is_scored_by_library(flow, reported.expr, reported.scope)  # be it text: a table of classes
+    is_scored = is_scored_by_library(flow, reported.expr, reported.scope)
     if value.has(*METRIC_ORIGINS) or is_scored:
         return _of_training(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT, From.TOTAL) and is_episode_length(description):
