@@ -34,7 +34,7 @@ from deviate.report.pages.cells import (
     telling,
 )
 from deviate.report.pages.shared_names import SharedNames, shared_names, with_shared_names
-from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
+from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.grid import (
     best_sentence,
     effects_sentence,
@@ -50,16 +50,17 @@ from deviate.report.text.words import count, listed
 #: Marks what is best, or shown.
 MARK = Column(head="", numeric=False)
 
-#: Cells for which a screen has room, without warnings, and with however many.
+#: Cells for which a screen has room: with no line but the answer above and below them, and with however many.
 CELLS_ON_SCREEN, FEWEST_CELLS = 5, 3
 
 
 def grid_page(grid: Grid, reader: Reader) -> Page:
     """Make the page of a grid for a reader."""
     if reader in AT_TERMINAL:
-        sections = [_terminal(grid, in_full=reader == "brief")]
+        shared = _shared(grid)
+        sections = [_terminal(grid, shared, in_full=reader == "brief")]
         page = Page(title="", reader=reader, sections=sections, command=grid.command)
-        return with_shared_names(page, _shared(grid))
+        return with_shared_names(page, shared)
     methods = Sentences(sentences=grid_methods(grid), about="Grid." if reader == "paper" else "")
     if reader == "paper":
         tables = [table for metric in grid.metrics if metric.claimed for table in _tables(metric, grid)]
@@ -89,18 +90,17 @@ def _shared(grid: Grid) -> SharedNames:
     return SharedNames(shared.sentence, {**shared.rests, **labels})
 
 
-def _terminal(grid: Grid, *, in_full: bool) -> Section:
+def _terminal(grid: Grid, shared: SharedNames, *, in_full: bool) -> Section:
     """Return the answer and what is claimed; in full also what is explored, how it was tested, and all notes."""
     caveats = grid_caveats(grid)
     on_screen, others = split_caveats(caveats)
     shown = [metric for metric in grid.metrics if in_full or metric.claimed]
-    tables = (
-        [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, on_screen)
-    )
+    room = max(FEWEST_CELLS, CELLS_ON_SCREEN - len(on_screen) - bool(shared.sentence))
+    tables = [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, room)
     rest = (
         [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
         if in_full
-        else more_blocks(*_left_out(grid, shown, on_screen), *counted_caveats(others))
+        else more_blocks(*_left_out(grid, shown, room), *counted_caveats(others))
     )
     return Section(
         slug="answer",
@@ -113,27 +113,23 @@ def _terminal(grid: Grid, *, in_full: bool) -> Section:
     )
 
 
-def _screen_tables(shown: Sequence[GridMetric], warnings: Sequence[Caveat]) -> list[Table]:
+def _screen_tables(shown: Sequence[GridMetric], room: int) -> list[Table]:
     """Return the best cells of each metric; the first lines name a single one, and titles several."""
-    most, titled = _cells_shown(warnings), len(shown) > 1
+    titled = len(shown) > 1
     tables = (_cells(metric, "mean ± SD") for metric in shown)
-    short = (msgspec.structs.replace(each, rows=each.rows[:most], notes=[], titled=titled) for each in tables)
+    short = (msgspec.structs.replace(each, rows=each.rows[:room], notes=[], titled=titled) for each in tables)
     return [table for each in short for table in telling([each])]
 
 
-def _left_out(grid: Grid, shown: Sequence[GridMetric], warnings: Sequence[Caveat]) -> list[str]:
+def _left_out(grid: Grid, shown: Sequence[GridMetric], room: int) -> list[str]:
     """Name what a screen leaves out of the tables."""
-    cells = max(0, len(shown[0].cells) - _cells_shown(warnings)) if shown else 0
+    cells = max(0, len(shown[0].cells) - room) if shown else 0
     explored = len(grid.metrics) - len(shown)
     return [
         *([count(cells, "more cell")] if cells else []),
         *(["the analysis of variance"] if any(metric.terms for metric in shown) else []),
         *([count(explored, "more metric")] if explored else []),
     ]
-
-
-def _cells_shown(warnings: Sequence[Caveat]) -> int:
-    return max(FEWEST_CELLS, CELLS_ON_SCREEN - len(warnings))
 
 
 def _metric_section(metric: GridMetric, grid: Grid) -> Section:

@@ -17,6 +17,7 @@ from deviate.project.cells import read_cells
 from deviate.replicate.workspace.folders import Workspace
 from deviate.report.pages.grid import grid_page
 from deviate.report.text.grid import best_sentence, effects_sentence, grid_caveats, grid_headline, grid_methods
+from deviate.report.text.words import count
 from deviate.report.writers.grid_csv import grid_csv
 from deviate.report.writers.grid_json import grid_json
 from deviate.report.writers.terminal import render_terminal
@@ -256,9 +257,8 @@ def test_a_screen_has_twelve_lines(tmp_path, width, n, sizes):
     assert len(lines) <= 12
     assert max(map(len, lines)) <= width
     shown = sum(line.startswith("lr=") and " ± " in line and "best test" not in line for line in lines)
-    assert shown == 4
-    left = f"{len(cells) - 4} more cells, " if len(cells) > 4 else ""
-    assert f"Add -v for {left}the analysis of variance" in text
+    assert shown == 3
+    assert f"Add -v for {count(len(cells) - 3, 'more cell')}, the analysis of variance" in text
     full = render_terminal(grid_page(grid, "brief"), width)
     assert "analysis of variance" in full
     assert all(cell.label in full for cell in cells)
