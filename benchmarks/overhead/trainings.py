@@ -59,6 +59,8 @@ class Training:
     metrics: list[dict[str, str]]
     #: For each comparison of predictions with targets, whether the target comes first.
     comparisons: list[bool]
+    #: Whether it is noted from which lines text is printed, as `deviate run` does where the source shows no main loop.
+    reports: bool
 
 
 def prepare(project: Path, command: str) -> Training:
@@ -75,7 +77,7 @@ def prepare(project: Path, command: str) -> Training:
     compared = [comparison.target_first for comparison in findings.comparisons]
     if words[0] in ("python", "python3"):
         words[0] = sys.executable
-    return Training(project, words, overlay, described, compared)
+    return Training(project, words, overlay, described, compared, reports=findings.main_loop is None)
 
 
 def compare(training: Training, folder: Path, pairs: int) -> dict[str, object]:
@@ -131,7 +133,7 @@ def write_order(training: Training, folder: Path, copy: Path, records: Path) -> 
         "seed": None,
         "hold_impl": False,
         "threads": None,
-        "reports": True,
+        "reports": training.reports,
         "metrics": training.metrics,
     }
     path = folder / "runtime.json"
