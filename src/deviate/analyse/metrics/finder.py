@@ -33,7 +33,8 @@ from deviate.analyse.metrics.names import (
     words_before,
 )
 from deviate.analyse.metrics.roots import root_of
-from deviate.analyse.metrics.verdict import Verdict, verdict_of
+from deviate.analyse.metrics.verdicts.judge import verdict_of
+from deviate.analyse.metrics.verdicts.verdict import Verdict
 from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.forms import statistic_of
 from deviate.analyse.metrics.names import plain_variable
-from deviate.analyse.metrics.verdict import Verdict
+from deviate.analyse.metrics.verdicts.verdict import Verdict
 from deviate.analyse.naming.words import aggregate_of, split_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.source.index import Unit, enclosing_loops

@@ -43,6 +43,9 @@ Condition = Callable[[Evaluator, ast.Call, Scope], bool]
 #: All others take numbers.
 TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
+#: What is given to these under a tag is a number that somebody wants to follow.
+TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
+
 #: Names of objects that report.
 _LOGGER = re.compile(
     r"log|progress|wandb|mlflow|tracker|trackio|experiment|neptune|comet|swanlab|aim|accelerator|fabric|^run$|^self$|trainer"

@@ -1,0 +1,1 @@
+"""Whether a reported value is a metric, and why."""
