@@ -29,7 +29,8 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 
 def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
-    from deviate.cli.progress import Progress, left_lines
+    from deviate.cli.event_lines import left_lines
+    from deviate.cli.progress import Progress
     from deviate.inference.comparison.referee import Referee
     from deviate.study.cells import make_cells
     from deviate.study.request import Request

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
-import msgspec
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from deviate.cli.duration import show_duration
+from deviate.cli.event_lines import event_lines, planned_runs
 from deviate.experiment import Run
-from deviate.replicate.events import (
-    ColdStart,
-    LeftoverEnded,
-    LeftToCluster,
-    RunEnded,
-    RunLost,
-    RunProgress,
-    RunShared,
-    RunStarted,
-    StepEnded,
-    Submitted,
-    Waits,
-)
-from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
+from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted, StepEnded, Submitted
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.aligned import aligned
 from deviate.report.durations import about_seconds
 from deviate.report.escape import clean
 from deviate.report.text.words import count, listed, nth_iteration
-from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
-from deviate.study.packing import LIMIT
+from deviate.study.events import Compared, StudyEvent
 from deviate.study.steps import RESERVED
 
 #: Latest values shown of each run.
@@ -92,79 +78,43 @@ class Progress:
         """Take in one event."""
         match event:
             case RunStarted():
-                self.total = event.total
-                self.going[event.run] = event
-                if not self.draws and event.number == 1 and (event.total > 1 or not self.counted):
-                    self.counted = True
-                    self._whole(_planned(event.planned))
+                self._start(event)
             case RunProgress():
                 self.going[event.run] = event
             case RunShared():
                 self.total = max(self.total - 1, self.ended)
-                how = (
-                    f"as {event.twin.folder}, which draws the same"
-                    if event.twin
-                    else "not trained: it draws nothing else"
-                )
-                self._say(Text(f"= {event.run.folder}  {how}", style="dim"))
             case StepEnded():
                 self._step(event)
             case RunEnded():
                 self._end(event)
-            case OpenedAnew():
-                self._whole(f"experiment {event.name!r} is a new one: {event.other}")
-            case RunsPlaced():
-                self._whole(_placed(event))
-            case GoesOn():
-                for line in _going_on(event):
-                    self._whole(line)
-            case FactorsSeen():
-                self._say(Text(_factors(event), style="dim"))
-                for line in _alike(event):
-                    self._whole(line)
-            case Looked():
-                from deviate.report.text.until import progress_line
-
-                self._whole(progress_line(event.variant, event.look, event.until), style="bold")
             case Compared():
-                from deviate.report.text.decided import compared_line
-
                 self.compared = event
-                self._whole(compared_line(event), style="bold")
             case Submitted(sent=False):
                 self.scripts.append(event.script)
-            case Submitted():
-                left = "leaves it there" if event.runs == 1 else "leaves them there"
-                self._say(Text(f"{count(event.runs, 'run')} handed to {event.executor}; Ctrl-C {left}", style="dim"))
-            case Waits():
-                waiting = f"{count(event.runs, 'run')} {'waits' if event.runs == 1 else 'wait'} in {event.executor}"
-                self._say(Text(f"{waiting}: {clean(event.reason)}", style="dim"))
-            case RunLost():
-                why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
-                self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
-            case LeftToCluster():
-                for line in left_lines(event):
-                    self._whole(line)
-            case PackingTried():
-                self._whole(_packing(event), style="dim" if event.result is None else "")
-            case ColdStart():
-                self._whole(f"not forked (--warm): {event.reason}", style="dim")
-            case LeftoverEnded():
-                self._say(
-                    Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")
-                )
+        for text, whole in event_lines(event):
+            self._print(text, whole=whole)
         if self.draws:
             self.live.update(self._table())
 
-    def _whole(self, line: str | Text, style: str = "") -> None:
-        """Print a line that is not cut to the width of the terminal."""
-        text = line if isinstance(line, Text) else Text(clean(line), style=style)
-        self.console.print(self._labelled(text), highlight=False, soft_wrap=True)
+    def _start(self, event: RunStarted) -> None:
+        self.total = event.total
+        self.going[event.run] = event
+        if not self.draws and event.number == 1 and (event.total > 1 or not self.counted):
+            self.counted = True
+            self._print(Text(planned_runs(event.planned)))
+
+    def _print(self, line: Text, *, whole: bool = True) -> None:
+        """Print a line, on a terminal cut to its width unless it is to be read whole."""
+        cut = self.console.is_terminal and not whole
+        labelled = Text.assemble((f"{self.label}  ", "dim"), line) if self.label else line
+        self.console.print(
+            labelled, highlight=False, no_wrap=cut, overflow="ellipsis" if cut else None, soft_wrap=not cut
+        )
 
     def _step(self, event: StepEnded) -> None:
         if not isinstance(event.outcome, Completed):
             how = f"{event.outcome.status}: {clean(event.outcome.reason)}"
-            self._whole(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+            self._print(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
             if event.step not in RESERVED:
                 self.lost.setdefault(event.run, {})[event.step] = None
 
@@ -186,26 +136,13 @@ class Progress:
             line.append(f"  {_values(event.values)}", style="dim")
         if not self.draws:
             line.append(f"  ({self._count()})", style="dim")
-        if isinstance(event.outcome, Completed):
-            self._say(line)
-        else:
-            self._whole(line)
+        self._print(line, whole=not isinstance(event.outcome, Completed))
 
     def _count(self) -> str:
         """Count the runs that ended, with the time left where it is long."""
         seconds = self.time_left()
         left = f", about {about_seconds(seconds)} left" if seconds is not None and seconds >= LONG else ""
         return f"{self.ended} of {self.total}{left}"
-
-    def _say(self, line: Text) -> None:
-        """Print a line, on a terminal cut to its width."""
-        cut = self.console.is_terminal
-        self.console.print(
-            self._labelled(line), highlight=False, no_wrap=cut, overflow="ellipsis" if cut else None, soft_wrap=not cut
-        )
-
-    def _labelled(self, line: Text) -> Text:
-        return Text.assemble((f"{self.label}  ", "dim"), line) if self.label else line
 
     def _table(self) -> Table:
         grid = Table.grid(padding=(0, 2))
@@ -226,78 +163,6 @@ class Progress:
         if not self.ended:
             return None
         return (self.clock() - self.began) / self.ended * (self.total - self.ended)
-
-
-def _planned(planned: Mapping[str, int]) -> str:
-    """Say how many runs each variant gets.
-
-    Examples
-    --------
-    >>> _planned({"init": 6, "impl": 6}), _planned({"init": 6, "impl": 5}), _planned({"init": 1})
-    ('12 runs: 2 variants (init and impl), 6 of each', '11 runs: 6 of init and 5 of impl', '1 run of init')
-    """
-    total = count(sum(planned.values()), "run")
-    if len(planned) == 1:
-        return f"{total} of {next(iter(planned))}"
-    if len(set(planned.values())) == 1:
-        names = listed(list(planned), len(planned))
-        return f"{total}: {len(planned)} variants ({names}), {next(iter(planned.values()))} of each"
-    return f"{total}: {listed([f'{runs} of {name}' for name, runs in planned.items()], len(planned))}"
-
-
-def _placed(event: RunsPlaced) -> str:
-    where = event.placement
-    if where.executor == DEFAULT_EXECUTOR:
-        return f"runs are made on this machine, {event.by}"
-    given = msgspec.structs.asdict(where)
-    options = [f"--{name} {value}" for name, value in given.items() if value is not None and name != "executor"]
-    words = f" ({' '.join(options)})" if options else ""
-    return f"runs are made by {where.executor}{words}, {event.by}; --executor local makes them on this machine"
-
-
-def left_lines(event: LeftToCluster) -> Iterator[str]:
-    """Say what goes on in a cluster, and what ends it."""
-    one = event.runs == 1
-    of = f" of {event.cells} cells" if event.cells > 1 else ""
-    going = f"{count(event.runs, 'run')}{of} {'goes' if one else 'go'} on in {event.executor} without this command"
-    if event.waiting:
-        going += f"; {count(event.waiting, 'run')} {'is' if event.waiting == 1 else 'are'} not handed over yet"
-    yield f"{going}: the same command goes on; to end {'it' if one else 'them'}, type"
-    yield f"  {event.cancel}"
-
-
-def _going_on(event: GoesOn) -> Iterator[str]:
-    if event.changed:
-        changed = listed(event.changed, most=10)
-        yield f"{event.name!r} continues from its copy of the project; changed since: {changed}"
-    if event.aside:
-        yield (
-            f"{event.name!r} continues from its copy of the project; changed since, but not used by its training: "
-            f"{listed(event.aside, most=3)}"
-        )
-
-
-def _packing(event: PackingTried) -> str:
-    runs, result = f"{event.per_gpu} runs on a GPU", event.result
-    if result is None:
-        return f"{runs}: trying whether they report what one alone does (about {2 * LIMIT:g} s at most)"
-    if result.reason:
-        return f"{runs}: not shown to report what one alone does, and marked ({result.reason})"
-    return f"{runs}: {result.values} values of each of {result.jobs} equal those of a run alone"
-
-
-def _factors(event: FactorsSeen) -> str:
-    present = f"randomness seen in: {', '.join(event.present)}" if event.present else ""
-    absent = f"{'not' if present else 'no randomness seen'} in: {', '.join(event.absent)}" if event.absent else ""
-    return f"  {'; '.join(filter(None, (present, absent)))}"
-
-
-def _alike(event: FactorsSeen) -> Iterator[str]:
-    for noisy, held in event.alike:
-        yield (
-            f"  {noisy} and {held} are likely to come out equal: threads are pinned and no GPU was used; --skip-alike "
-            "trains one of them"
-        )
 
 
 def _latest(latest: RunProgress | RunStarted, values: str) -> str:
