@@ -11,6 +11,7 @@ import socket
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ import msgspec
 
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
+from deviate.instrument.read_sources import sources_read
 from deviate.replicate.checkpoints import LIMIT, is_pattern
 from deviate.replicate.containers.image import Container, find_container
 from deviate.replicate.containers.words import Inside, container_command, without_doubles
@@ -106,6 +108,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     reports: bool = False
     #: Folder with the project's own text of the files that the overlay has in instrumented form.
     sources: str = ""
+    #: Such files that the program may read as data, relative to the folder: it reads their own text.
+    own_text: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,11 @@ class Source:
     def inside(self) -> dict[str, bytes]:
         """The instrumented files of the project itself."""
         return {name: text for name, text in self.overlay.items() if not os.path.isabs(name)}
+
+    @cached_property
+    def own_text(self) -> list[str]:
+        """The instrumented files of the project, if the program may read one of them as data."""
+        return sources_read(self.folder.snapshot, self.snapshot.digests, self.inside)
 
     @property
     def metric_names(self) -> list[str]:
@@ -298,6 +307,7 @@ def _order(
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
         reports=source.reports or source.experiment.main_loop is None,
         sources=str(folder.source),
+        own_text=source.own_text,
     )
 
 

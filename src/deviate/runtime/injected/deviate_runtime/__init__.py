@@ -36,6 +36,8 @@ Environment variable ``DEVIATE_FIXED``
     ``weights_limit``  bytes of weights that a run keeps at most; null or absent: any number
     ``reports``    true: it is noted from which lines of the program text is printed; absent: it is not
     ``sources``    folder with the own text of the files that the overlay has instrumented: warnings show its lines
+    ``own_text``   those of these files, relative to the folder, if the program may read them as data: `open` gives it
+                   their own text
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
                    comparison is its index
 

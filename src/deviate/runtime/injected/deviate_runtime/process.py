@@ -8,6 +8,7 @@ import time
 
 from . import rank, watch
 from .events import Events
+from .own_text import give_own_text
 from .records import Records
 from .warned import show_own_lines
 from .weights import Weights
@@ -97,6 +98,7 @@ class Process:
         install(self)
         watch.install(self)
         show_own_lines(self.config)
+        give_own_text(self.config)
         if os.environ.get("DEVIATE_FIXED"):
             from .fixing import fix
 
