@@ -27,7 +27,8 @@ from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython, NoScr
 #: Programs that may start Python.
 _STARTING = {*LAUNCHERS, *RUNNERS, *SHELLS, *MAKES}
 
-_HINT = "name the script that trains, for example --entry train.py"
+#: What to do where the command that trains does not show its script.
+NAME_ENTRY = "name the script that trains, for example --entry train.py"
 
 
 class Start(NamedTuple):
@@ -70,7 +71,7 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
 def _from_words(words: list[str], folder: Path, depth: int) -> list[Start]:
     command = shlex.join(words)
     if not words or depth > 8:
-        raise EntryNotFound(f"command {command!r}: expected a Python script in it, found none", hint=_HINT)
+        raise EntryNotFound(f"command {command!r}: expected a Python script in it, found none", hint=NAME_ENTRY)
     program = words[0].rpartition("/")[2]
     if re.match(r"^[A-Za-z_]\w*=", words[0]):
         return _from_words(words[1:], folder, depth + 1)
@@ -122,18 +123,18 @@ def _from_python(words: list[str], folder: Path, command: str) -> Path:
             return _from_module([word[2:], *rest], folder, command)
         if word == "-c" or word == "-":
             raise EntryNotFound(
-                f"command {command!r}: expected a script, found code given in the command itself", hint=_HINT
+                f"command {command!r}: expected a script, found code given in the command itself", hint=NAME_ENTRY
             )
         if word in PYTHON_VALUES:
             rest = rest[1:]
         elif not word.startswith("-"):
             return _script(word, folder)
-    raise EntryNotFound(f"command {command!r}: expected a script after the interpreter, found none", hint=_HINT)
+    raise EntryNotFound(f"command {command!r}: expected a script after the interpreter, found none", hint=NAME_ENTRY)
 
 
 def _from_module(words: list[str], folder: Path, command: str) -> Path:
     if not words:
-        raise EntryNotFound(f"command {command!r}: expected a module after -m, found none", hint=_HINT)
+        raise EntryNotFound(f"command {command!r}: expected a module after -m, found none", hint=NAME_ENTRY)
     launcher = MODULE_LAUNCHERS.get(words[0])
     return _from_launcher(words[1:], launcher, folder, command) if launcher else _module_file(words[0], folder)
 
@@ -147,7 +148,7 @@ def _module_file(module: str, folder: Path) -> Path:
                 return path.resolve()
     raise EntryNotFound(
         f"module {module}: expected {'/'.join(parts)}.py or {'/'.join(parts)}/__main__.py in {folder}, found neither",
-        hint=f"run the command from the project's root, or {_HINT}",
+        hint=f"run the command from the project's root, or {NAME_ENTRY}",
     )
 
 
@@ -170,7 +171,9 @@ def _from_launcher(words: list[str], launcher: str, folder: Path, command: str) 
 
 
 def _no_script(command: str) -> Path:
-    raise EntryNotFound(f"command {command!r}: expected a script after the launcher's options, found none", hint=_HINT)
+    raise EntryNotFound(
+        f"command {command!r}: expected a script after the launcher's options, found none", hint=NAME_ENTRY
+    )
 
 
 def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> list[Start]:
@@ -180,18 +183,20 @@ def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> lis
         if not option.startswith("--") and option.endswith("c") and rest:
             return _from_lines(rest[0], folder, f"command {command!r}", depth)
     if not rest:
-        raise EntryNotFound(f"command {command!r}: expected a shell script, found none", hint=_HINT)
+        raise EntryNotFound(f"command {command!r}: expected a shell script, found none", hint=NAME_ENTRY)
     return _from_shell_script(rest[0], folder, depth)
 
 
 def _from_shell_script(name: str, folder: Path, depth: int) -> list[Start]:
     path = folder / name
     if not path.is_file():
-        raise EntryNotFound(f"shell script {name}: expected a file in {folder}, found nothing there", hint=_HINT)
+        raise EntryNotFound(f"shell script {name}: expected a file in {folder}, found nothing there", hint=NAME_ENTRY)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise EntryNotPython(f"{name}: expected a shell script, found a file that is not text", hint=_HINT) from problem
+        raise EntryNotPython(
+            f"{name}: expected a shell script, found a file that is not text", hint=NAME_ENTRY
+        ) from problem
     return _from_lines(text, folder, f"shell script {name}", depth)
 
 
@@ -204,7 +209,7 @@ def _from_lines(text: str, folder: Path, source: str, depth: int) -> list[Start]
         found[start.script] = Start(start.script, []) if is_other else start
     if not found:
         raise NoScript(
-            f"{source}: expected Python scripts to be started, found none that can be read off it", hint=_HINT,
+            f"{source}: expected Python scripts to be started, found none that can be read off it", hint=NAME_ENTRY,
             starts_python=bool(commands),
         )  # fmt: skip
     return list(found.values())
@@ -233,11 +238,11 @@ def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list
             return [Start(path.resolve(), words)]
         if word.endswith((".sh", ".bash")) or re.search(rb"\b(ba|z|da|k)?sh\b", first):
             return _from_shell_script(word, folder, depth)
-        raise NoScript(f"{word}: expected a Python or shell script, found something else", hint=_HINT)
+        raise NoScript(f"{word}: expected a Python or shell script, found something else", hint=NAME_ENTRY)
     if shutil.which(word) is None:
         hint = f"nothing is at {path}; paths start in the folder you stand in" if "/" in word else missing_hint(word)
         raise CommandNotFound(f"command not found: {word}", hint=hint)
-    raise NoScript(f"command {command!r}: expected a Python script in it, found the program {word}", hint=_HINT)
+    raise NoScript(f"command {command!r}: expected a Python script in it, found the program {word}", hint=NAME_ENTRY)
 
 
 def _script(word: str, folder: Path) -> Path:
@@ -249,12 +254,14 @@ def _script(word: str, folder: Path) -> Path:
 
 def _checked(path: Path, name: str) -> Path:
     if path.is_dir():
-        raise EntryNotFound(f"entry {name}: expected a Python file, found a folder", hint=_HINT)
+        raise EntryNotFound(f"entry {name}: expected a Python file, found a folder", hint=NAME_ENTRY)
     if not path.is_file():
-        raise EntryNotFound(f"entry {name}: expected a Python file, found nothing there", hint=_similar(path) or _HINT)
+        raise EntryNotFound(
+            f"entry {name}: expected a Python file, found nothing there", hint=_similar(path) or NAME_ENTRY
+        )
     if path.suffix not in {".py", ".pyw"} and b"python" not in _interpreter(path):
         raise EntryNotPython(
-            f"entry {name}: expected Python source (.py), found {path.suffix or 'no suffix'}", hint=_HINT
+            f"entry {name}: expected Python source (.py), found {path.suffix or 'no suffix'}", hint=NAME_ENTRY
         )
     return path.resolve()
 

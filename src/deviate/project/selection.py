@@ -94,12 +94,12 @@ def _refuse_equal_names(entries: Sequence[MetricEntry], project: Path) -> None:
 
 
 def _key(metric: Metric) -> tuple[str, int, str]:
-    return metric.file, metric.line, squash(metric.expression)
+    return metric.file, metric.line, _normal(metric.expression)
 
 
 def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: Path) -> Metric:
-    key = entry.file, squash(entry.expression)
-    same = [metric for metric in metrics if (metric.file, squash(metric.expression)) == key]
+    key = entry.file, _normal(entry.expression)
+    same = [metric for metric in metrics if (metric.file, _normal(metric.expression)) == key]
     at_line = [metric for metric in same if metric.line <= entry.line <= metric.end_line]
     # An edit above a metric moves its line; where the expression stands only once in the file, it is still the one.
     chosen = at_line or (same if len(same) == 1 else [])
@@ -116,6 +116,7 @@ def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: 
 
 def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
     """Make a metric of an expression that the user names by file and line."""
+    expression = _normal(entry.expression)
     tree = parse_file(project / entry.file, functools.partial(bad_entry, f"metric[{index}]", project))
     nodes = [
         node
@@ -123,7 +124,7 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
         if isinstance(node, ast.expr)
         and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
         and node.lineno <= entry.line <= (node.end_lineno or node.lineno)
-        and squash(ast.unparse(node)) == squash(_normal(entry.expression))
+        and squash(ast.unparse(node)) == expression
     ]
     if not nodes:
         problem = f"metric {entry.name!r}: no expression {entry.expression!r} on line {entry.line} of {entry.file}"
@@ -150,11 +151,11 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
 
 
 def _normal(expression: str) -> str:
-    """Write `expression` as `ast` writes it, so that spaces and quotes of the user do not matter."""
+    """Write `expression` as `ast` writes it, without white space, so that it matches however it is spelled."""
     try:
-        return ast.unparse(ast.parse(expression.strip(), mode="eval"))
+        return squash(ast.unparse(ast.parse(expression.strip(), mode="eval")))
     except SyntaxError:
-        return expression
+        return squash(expression)
 
 
 def _loop(entry: LoopEntry, project: Path) -> MainLoop:

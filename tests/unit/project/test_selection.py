@@ -1,5 +1,6 @@
 """The user's list joined with what was found: renamed, dropped, added, moved lines, mistakes."""
 
+import msgspec
 import pytest
 
 from deviate.analyse.findings import Findings
@@ -106,3 +107,15 @@ def test_each_script_has_the_options_of_its_own_command(tmp_path, words, is_read
     command = f"python train.py {words}".split()
     found = extract_starts(tmp_path, [Started(entry="train.py", command=command)], cwd=tmp_path)
     assert ("probed loss" in {metric.name for metric in found.metrics}) is is_read
+
+
+@pytest.mark.parametrize("spelling", ["100. * right/8", "100.0 * right / 8"])
+def test_an_entry_is_the_metric_however_it_is_spelled(tmp_path, spelling):
+    (tmp_path / "t.py").write_text("right = 4\nprint('acc', 100. * right/8)\n")
+    (tmp_path / "deviate.toml").write_text(entry(name="mine", line=2, expression=spelling))
+    for written in ("100. * right/8", "100.0 * right / 8"):
+        known = msgspec.structs.replace(METRIC, expression=written, line=2, end_line=2)
+        (metric,) = apply_config(
+            Findings(entry="t.py", main_loop=None, metrics=[known]), read_config(tmp_path), tmp_path
+        ).metrics
+        assert (metric.name, metric.sink) == ("mine", "print")

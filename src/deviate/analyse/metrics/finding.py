@@ -12,7 +12,7 @@ from deviate.analyse.metrics.verdicts.verdict import Verdict
 from deviate.analyse.naming.words import aggregate_of, split_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.source.index import Unit, enclosing_loops
-from deviate.analyse.source.syntax import dotted_text, text_of
+from deviate.analyse.source.syntax import authored_text, dotted_text, text_of
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Capture, Direction, Metric
 
@@ -57,8 +57,15 @@ class Finding:
 
     @property
     def expression(self) -> str:
-        """Text of what is reported, with the attributes that a format text reads."""
-        text = text_of(self.reported.expr)
+        """What is reported in normal form, with the attributes that a format text reads."""
+        return self._with_reads(text_of(self.reported.expr))
+
+    @property
+    def authored(self) -> str:
+        """What is reported as its author wrote it."""
+        return self._with_reads(authored_text(self.reported.expr, self.reported.scope.module))
+
+    def _with_reads(self, text: str) -> str:
         return f"{text}.{self.reported.reads}" if self.reported.reads and dotted_text(self.reported.expr) else text
 
     @property
@@ -115,7 +122,7 @@ def metric_of(finding: Finding) -> Metric:
     if capture is None:
         why += "; cannot be recorded: its text has no exact place, or a compiler traces the function"
     return Metric(
-        name=finding.name, variable=finding.variable, expression=finding.expression, file=file, line=line,
+        name=finding.name, variable=finding.variable, expression=finding.authored, file=file, line=line,
         end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
         aggregate="last" if meaning is None else aggregate_of(kind),
         confidence=round(finding.confidence, 2), why=why,

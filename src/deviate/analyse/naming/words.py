@@ -86,6 +86,8 @@ _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
 #: Counts of right and wrong predictions, each way: ``true_positives``, ``num_fp``.
 _RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn)$")
 _WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
+#: How many steps were taken along the gradient.
+_GRADIENT_STEPS = re.compile(r"(^|[^a-z])grad(ient)?s?[ _-]?(step|update|iter(ation)?)s?$")
 _LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
 _EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
 
@@ -172,7 +174,7 @@ def is_metric_word(text: str) -> bool:
     ranks = (_AT_RANK, _MEAN_RANK, _RECIPROCAL_RANK, _FIRST_RANKS)
     if any(rank.search(lower) for rank in ranks) or _MEAN_PRECISION.search(text):
         return True
-    if _NUMBER_FORMAT.search(lower):
+    if _NUMBER_FORMAT.search(lower) or _GRADIENT_STEPS.search(lower):
         return False
     return any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None
@@ -200,6 +202,8 @@ def is_bookkeeping(text: str) -> bool:
     words = set(words_of(text))
     if words & _PARAMETERS:
         return counts_parameters(text)
+    if _GRADIENT_STEPS.search(text.lower()):
+        return True
     return not words.isdisjoint(_POSITIONS) and words <= _POSITIONS | _SPLITS.keys() | {"global", "globalstep", "n"}
 
 

@@ -52,6 +52,18 @@ def segment_at(span: Span, lines: list[str]) -> str | None:
         return None
 
 
+def authored_text(node: ast.expr, module: ModuleIndex) -> str:
+    """Text of an expression as its author wrote it, on one line; in the normal form where it has no exact place."""
+    span = span_of(node, module)
+    segment = segment_at(span, module.lines) if span else None
+    if segment is None:
+        return text_of(node)
+    rows = [row.strip() for row in segment.splitlines()]
+    line = " ".join(rows)
+    # A comment or a text of several lines cannot be put on one.
+    return line if len(rows) == 1 or _parses_to(line, node) else text_of(node)
+
+
 def _parses_to(segment: str, node: ast.expr) -> bool:
     for text in (segment, mask(segment)):
         try:

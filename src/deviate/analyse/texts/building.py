@@ -252,15 +252,24 @@ _NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "max", "min", 
 
 
 def _is_arithmetic(result: ast.expr, *, of_object: bool) -> bool:
-    if isinstance(result, ast.Constant):
-        return isinstance(result.value, (int, float))  # what an average of nothing is
-    if isinstance(result, ast.Attribute):
-        return result.attr in {"nan", "inf"}
-    if isinstance(result, ast.BinOp):
-        return not isinstance(result.op, (ast.Add, ast.Mod))
-    if isinstance(result, ast.Constant):
-        return isinstance(result.value, (int, float))
-    return of_object and isinstance(result, ast.Call) and called_name(result) in _NUMBERS
+    match result:
+        case ast.Constant(value=int() | float()):  # what an average of nothing is
+            return True
+        case ast.Attribute(attr=name):
+            return name in {"nan", "inf"}
+        case ast.BinOp(op=op):
+            return not isinstance(op, (ast.Add, ast.Mod))
+        case ast.UnaryOp(op=op):
+            return not isinstance(op, ast.Not)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_arithmetic(body, of_object=of_object) and _is_arithmetic(orelse, of_object=of_object)
+        case ast.ListComp(elt=element):
+            return _is_arithmetic(element, of_object=of_object)
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"))):  # an item of what a meter keeps
+            return of_object
+        case ast.Call():
+            return of_object and called_name(result) in _NUMBERS
+    return False
 
 
 def named_key(binding: Binding) -> ast.expr | None:

@@ -87,5 +87,5 @@ def test_a_mean_over_the_rounds_so_far_ends_as_the_mean_of_all(tmp_path):
 
 def test_a_count_is_no_value_of_the_share_that_is_computed_of_it(tmp_path):
     found, _ = metrics_of(tmp_path, SUMS, "'accuracy', correct")
-    assert {"correct", "100.0 * correct / (step + 1)"} <= set(found)
+    assert {"correct", "100. * correct / (step + 1)"} <= set(found)
     assert not any(metric.further for metric in found.values())

@@ -99,6 +99,23 @@ def test_one_value_reported_twice_is_one_metric(tmp_path):
     assert len(findings.metrics) == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("100.*correct/8", "100.*correct/8"),
+        ("(correct\n            / 8)", "correct / 8"),
+        ("max(correct,  # the best\n            0.5)", "max(correct, 0.5)"),
+    ],
+)
+def test_an_expression_is_shown_on_one_line_as_its_author_wrote_it(tmp_path, written, shown):
+    report = f"""
+    correct = ((model(x) > 0) == (y > 0)).float().mean().item()
+    print('acc', {written})
+    """
+    (metric,) = analyse(tmp_path, train=looped(report)).metrics
+    assert metric.expression == shown
+
+
 def test_share_is_chosen_over_the_count_it_is_made_of(tmp_path):
     report = """
     correct += ((model(x) > 0) == (y > 0)).sum().item()
@@ -106,7 +123,7 @@ def test_share_is_chosen_over_the_count_it_is_made_of(tmp_path):
     print('acc %d/%d (%.1f%%)' % (correct, total, 100. * correct / total))
     """
     (metric,) = analyse(tmp_path, train=looped(report, "correct = 0\ntotal = 0")).metrics
-    assert (metric.variable, metric.expression) == ("correct", "100.0 * correct / total")
+    assert (metric.variable, metric.expression) == ("correct", "100. * correct / total")
     assert (metric.name, metric.kind, metric.direction, metric.aggregate) == ("acc", "quality", "higher", "last")
 
 
@@ -178,3 +195,45 @@ def test_text_that_a_method_makes_of_what_its_object_holds_is_taken_apart_throug
     """
     report = "tasks.update(loss)\nshown = tasks.text()\nprint('Epoch {} | Train:{}'.format(epoch, shown))"
     assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["self.depth"]
+
+
+METER_OF_SEVERAL = """
+class Meter:
+    def __init__(self, items=None):
+        self.items = items
+        self.n = 1 if items is None else len(items)
+        self._val, self._sum, self._count = [0] * self.n, [0] * self.n, [0] * self.n
+    def update(self, values):
+        for i, value in enumerate(values):
+            self._val[i] = value
+            self._sum[i] += value
+            self._count[i] += 1
+    def val(self, idx=None):
+        if idx is None:
+            return self._val[0] if self.items is None else [self._val[i] for i in range(self.n)]
+        return self._val[idx]
+    def avg(self, idx=None):
+        if idx is None:
+            return self._sum[0] / self._count[0] if self.items is None else [
+                self._sum[i] / self._count[i] for i in range(self.n)
+            ]
+        return self._sum[idx] / self._count[idx]
+losses = Meter()
+"""
+
+
+@pytest.mark.parametrize("call", ["losses.avg(0)", "losses.val()"])
+def test_a_meter_of_several_values_is_one_metric_where_it_is_read(tmp_path, call):
+    """The method has a return for each case, and a text took part in what it is given."""
+    report = f"losses.update([scaled(loss, f'{{epoch}}').item()])\nprint('loss %.4f' % {call})"
+    before = "def scaled(value, text):\n    return torch.nn.functional.interpolate(value, text)" + METER_OF_SEVERAL
+    metrics = analyse(tmp_path, train=looped(report, before)).metrics
+    assert [metric.expression for metric in metrics] == [call]
+
+
+def test_the_negative_of_what_a_function_computes_is_recorded_where_it_is_reported(tmp_path):
+    """Within a function that a gradient is taken of, the value may be no number."""
+    before = "def objective(value, text):\n    return -torch.nn.functional.interpolate(value, text)"
+    report = "print('loss', objective(model(x), f'{epoch}'))"
+    (metric,) = analyse(tmp_path, train=looped(report, before)).metrics
+    assert metric.expression == "objective(model(x), f'{epoch}')"
