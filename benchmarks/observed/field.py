@@ -3,7 +3,7 @@
 Each project is set up as `benchmarks/control/run.py` does, run twice without Deviate and twice under it as it is. What
 differs between the logs and written files of Deviate's two runs is counted by `differing`, which knows nothing of
 Deviate, and looked up in what Deviate lists. Outputs stay in SCRATCH; what came of each project is in
-SCRATCH/NAME/field.json.
+SCRATCH/NAME/field.json. `--projects FILE` takes the projects of another file.
 """
 
 from __future__ import annotations
@@ -65,9 +65,12 @@ def main() -> None:
     parser.add_argument("--mirrors", type=Path, required=True, help="folder that holds OWNER+NAME/repo for each")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has what the projects import")
     parser.add_argument("--project", action="append", default=[], help="name; all by default")
+    parser.add_argument(
+        "--projects", type=Path, action="append", help="file that describes projects; the two beside this by default"
+    )
     parser.add_argument("--again", action="store_true", help="only look again at what earlier runs left")
     chosen = parser.parse_args()
-    files = (CONTROL / "projects.toml", HERE / "programs.toml")
+    files = chosen.projects or [CONTROL / "projects.toml", HERE / "programs.toml"]
     for project in (each for file in files for each in tomllib.loads(file.read_text())["project"]):
         if not chosen.project or project["repo"] in chosen.project:
             folder = (chosen.scratch / project["repo"].replace("/", "+").replace(" ", "")).resolve()

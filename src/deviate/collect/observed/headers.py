@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from deviate.analyse.naming.words import is_metric_word
+from deviate.collect.observed.groups import in_groups
 from deviate.collect.observed.lines import displayed_lines
 from deviate.collect.observed.printed import UNITS, read_number
 from deviate.collect.observed.templates import Span, Template, take_apart
@@ -62,19 +63,26 @@ def columns_above(data: bytes, start: int, line: bytes, fields: Sequence[Span], 
     above = [text for _, text in displayed_lines(data[max(0, start - MOST_BYTES) : start])]
     if len(fields) > MOST_COLUMNS:
         return None
-    for text in reversed(above[-MOST_LINES:]):
+    near = above[-MOST_LINES:]
+    for position in reversed(range(len(near))):
+        text = near[position]
         if not re.search(rb"[A-Za-z0-9]", text):
             continue
         parsed = take_apart(text)
         if parsed.template.lists and is_row(parsed.template):
             continue
-        names = _matched(text.decode("utf-8", "replace"), line, fields, label)
+        head = text.decode("utf-8", "replace")
+        grouped = in_groups([each.decode("utf-8", "replace") for each in near[:position]], head)
+        names = _matched(head, line, fields, label, grouped)
         return Columns(tuple(names)) if names else None
     return None
 
 
-def _matched(head: str, line: bytes, fields: Sequence[Span], label: str) -> list[str]:
-    """Give each number the cell of the head that it stands under; empty where head and row do not go together."""
+def _matched(head: str, line: bytes, fields: Sequence[Span], label: str, grouped: Sequence[str]) -> list[str]:
+    """Give each number the cell of the head that it stands under; empty where head and row do not go together.
+
+    `grouped` are the names of all columns where the head has groups above it, and empty where it has none.
+    """
     row = line.decode("utf-8", "replace")
     if len(row) != len(line):
         # Positions in bytes and in characters differ.
@@ -82,6 +90,8 @@ def _matched(head: str, line: bytes, fields: Sequence[Span], label: str) -> list
             (len(line[:a].decode("utf-8", "replace")), len(line[:b].decode("utf-8", "replace"))) for a, b in fields
         ]
     head, row = head.translate(_FRAME), row.translate(_FRAME)
+    if grouped:
+        return _checked(list(grouped)) if len(grouped) == len(fields) and not label else []
     for divider in "|,;\t":
         if divider in row and head.count(divider) == row.count(divider):
             cells = [cell.strip(" '\"") for cell in head.split(divider)]

@@ -20,8 +20,8 @@ MOST_CHANCE_NAMED = 0.05
 
 #: Beyond half a unit of the last digit: the relative error of a float32, which one of the two may have been stored as.
 _SLACK = 2.0**-24 * (1 + 1e-6)
-#: Percentages are printed of fractions.
-FACTORS = (1.0, 100.0)
+#: Percentages are printed of fractions, and fractions are written to files where percentages are printed.
+FACTORS = (1.0, 100.0, 0.01)
 
 Floats = NDArray[np.float64]
 
@@ -51,13 +51,13 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
 
     Notes
     -----
-    Every printed value must be a recorded one, or a hundred times that, within half a unit of its last digit, and their
-    order must be the same; where fewer are printed than recorded, any in between may be passed over. A printed value
-    agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the spacing of
-    32-bit floats where that is more, and s how far recorded values typically lie from their neighbours (the median of
-    the absolute differences), as another metric may follow the same trend; of a single value, s is the power of ten
-    above it. Values that are printed again and again count once. The bound is the product of q over the values, times
-    the number of ways to choose them from those recorded.
+    Every printed value must be a recorded one, or a hundred times that, or a hundredth, within half a unit of its last
+    digit, and their order must be the same; where fewer are printed than recorded, any in between may be passed over. A
+    printed value agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the
+    spacing of 32-bit floats where that is more, and s how far recorded values typically lie from their neighbours (the
+    median of the absolute differences), as another metric may follow the same trend; of a single value, s is the power
+    of ten above it. Values that are printed again and again count once. The bound is the product of q over the values,
+    times the number of ways to choose them from those recorded.
     """
     finite = np.isfinite(series.values)
     if not finite.any() or len(series.values) > len(recorded):

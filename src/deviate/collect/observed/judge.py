@@ -23,6 +23,7 @@ from deviate.analyse.naming.words import (
 )
 from deviate.collect.observed.clocks import leading_clocks
 from deviate.collect.observed.data_rows import data_slots
+from deviate.collect.observed.listings import listed_settings
 from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
@@ -38,6 +39,9 @@ _UNITS_OF_MEMORY = _LISTS["units of memory"]
 #: Clock readings since 1970, in seconds: of the years 2001 to 2065. Programs print them in ms, µs and ns as well.
 FIRST_CLOCK, LAST_CLOCK = 1e9, 3e9
 CLOCK_UNITS = (1.0, 1e3, 1e6, 1e9)
+
+#: Whole numbers with as many digits name things: addresses of objects have 13 to 15, hashes 18 or more.
+IDENTIFIER_DIGITS = 12
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +73,8 @@ class _Seen(msgspec.Struct, frozen=True):
     varies_within: bool
     #: Whether it leads lines of all kinds, and only goes up.
     leads: bool
+    #: Why it is a setting if the program lists it as one, and empty where it does not.
+    setting: str
 
     @property
     def whole(self) -> bool:
@@ -101,10 +107,14 @@ def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
             slots.setdefault(one.slot.key, []).append(one)
     clocks = leading_clocks(runs)
     data = data_slots((series[0].slot, max(len(one.values) for one in series)) for series in slots.values())
-    return [_judged(_seen(series, leads=key in clocks), data.get(key, "")) for key, series in slots.items()]
+    settings = listed_settings(series[0].slot for series in slots.values())
+    return [
+        _judged(_seen(series, leads=key in clocks, setting=settings.get(key, "")), data.get(key, ""))
+        for key, series in slots.items()
+    ]
 
 
-def _seen(series: Sequence[SlotSeries], *, leads: bool) -> _Seen:
+def _seen(series: Sequence[SlotSeries], *, leads: bool, setting: str) -> _Seen:
     values = [one.values for one in series]
     return _Seen(
         series[0].slot,
@@ -112,6 +122,7 @@ def _seen(series: Sequence[SlotSeries], *, leads: bool) -> _Seen:
         varies=any(_differ(values[0], other) for other in values[1:]),
         varies_within=any(_differ(run[:1].repeat(len(run)), run) for run in values),
         leads=leads,
+        setting=setting,
     )
 
 
@@ -153,12 +164,18 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
     changes = seen.varies or seen.varies_within
     if words & _LISTS["identifiers"] and changes and seen.whole and not is_metric_word(name):
         return "identifier", "the name is of an identifier"
+    if changes and _is_long(seen):
+        return "identifier", f"whole numbers of {IDENTIFIER_DIGITS} digits or more: addresses, hashes"
     if seen.slot.role == "total" and not seen.varies:
         return "total", "the whole of a fraction, equal in all runs"
+    if seen.slot.role == "padded" and seen.whole and not is_metric_word(name) and not seen.slot.unit:
+        return ("counter" if seen.varies_within and seen.ascends else "identifier"), "whole numbers padded with zeros"
     if _is_counter(seen):
         return "counter", "rising numbers with the name of a counter"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
+    if seen.setting:
+        return "setting", seen.setting
     if data:
         return "data", data
     if seen.varies:
@@ -178,7 +195,7 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
         return "constant", "one value in all runs" if len(seen.values) > 1 else "one value in the only run that has it"
     if _counts_evenly(seen):
         return "counter", "whole numbers in even steps"
-    if is_metric or not seen.whole or _unit_costs(seen.slot):
+    if is_metric or _is_statistic(name) or not seen.whole or _unit_costs(seen.slot):
         return "metric", "it varies within a run" + (", and the name is of a metric" if is_metric else "")
     if is_counting(name):
         return "counter", "whole numbers with the name of a counter"
@@ -204,6 +221,13 @@ def _around(slot: Slot) -> tuple[str, str]:
     return NUMBER.join(parts[: slot.position + 1]), NUMBER.join(parts[slot.position + 1 :])
 
 
+def _is_long(seen: _Seen) -> bool:
+    """Whether all values are long whole numbers without a unit, and the name is none of a metric."""
+    if seen.slot.decimals != 0 or seen.slot.unit or is_metric_word(seen.slot.words):
+        return False
+    return all(bool(np.all(np.abs(run) >= 10.0 ** (IDENTIFIER_DIGITS - 1))) for run in seen.values)
+
+
 def _is_clock(seen: _Seen) -> bool:
     low = min(float(run.min(initial=np.inf)) for run in seen.values)
     high = max(float(run.max(initial=-np.inf)) for run in seen.values)
@@ -216,8 +240,13 @@ def _is_counter(seen: _Seen) -> bool:
     name = seen.slot.words
     # Trainers print parts of an epoch: 0.5, 1.0.
     counts = is_bookkeeping(name) or (is_counting(name) and seen.whole)
-    may_count = counts and not is_metric_word(name) and not _unit_costs(seen.slot)
+    may_count = counts and not is_metric_word(name) and not _is_statistic(name) and not _unit_costs(seen.slot)
     return may_count and seen.varies_within and (seen.ascends or not seen.varies)
+
+
+def _is_statistic(name: str) -> bool:
+    """Whether a name is of what is computed of many values: ``size max``."""
+    return not _LISTS["statistics"].isdisjoint(words_of(name)[-1:])
 
 
 def _ascends(values: Floats) -> bool:

@@ -8,9 +8,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from deviate.collect.observed.durations import seconds_of
 from deviate.collect.observed.lines import displayed_lines
 from deviate.collect.observed.printed import read_column, scaled
-from deviate.collect.observed.templates import MOST_CHARACTERS, Parsed, Span, Template, take_apart, without_varying
+from deviate.collect.observed.templates import (
+    MOST_CHARACTERS,
+    Parsed,
+    Scale,
+    Span,
+    Template,
+    take_apart,
+    without_varying,
+)
 
 #: Lines that wait to be read as columns: about their number times their length is held.
 WAITING = 50_000
@@ -59,7 +68,7 @@ class Lines:
         """Add lines that differ in digits alone; `parsed` is one of them, taken apart."""
         self.parts.append(np.array(starts, dtype=np.int64))
         for field, spans, scale in zip(self.fields, parsed.fields, parsed.scales, strict=True):
-            columns = [scaled(*read_column(texts, start, end), scale) for start, end in spans]
+            columns = [_column(texts, start, end, scale) for start, end in spans]
             field.values.append(np.stack([values for values, _ in columns], axis=1))
             field.decimals.append(np.stack([decimals for _, decimals in columns], axis=1))
 
@@ -70,6 +79,14 @@ class Lines:
             field.values.extend(added.values)
             field.decimals.extend(added.decimals)
         self.first = min(self.first, other.first)
+
+
+def _column(texts: Sequence[bytes], start: int, end: int, scale: Scale) -> tuple[Floats, Decimals]:
+    """Read what stands between two positions of lines that differ in digits alone."""
+    if scale == "seconds":
+        read = [seconds_of(text[start:end].decode("latin-1")) for text in texts]
+        return np.array([value for value, _ in read]), np.array([decimals for _, decimals in read], dtype=np.int16)
+    return scaled(*read_column(texts, start, end), scale)
 
 
 class _Form:

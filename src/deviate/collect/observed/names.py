@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from deviate.analyse.metrics import names as source_names
 from deviate.analyse.naming.clauses import clauses_of
-from deviate.analyse.naming.words import is_bookkeeping, is_counting, meaning_of, split_of, word_lists
+from deviate.analyse.naming.words import is_bookkeeping, is_counting, is_metric_word, meaning_of, split_of, word_lists
 from deviate.collect.observed.printed import UNITS
 from deviate.collect.observed.templates import LIST, NUMBER, Template
 
@@ -22,8 +22,11 @@ MAX_WORDS = source_names.MAX_WORDS
 #: What a time is called that nothing names but its unit; the second where the first is taken.
 UNNAMED_TIMES = ("time", "time in brackets")
 
-#: What a number is beside others: a value; the whole of a fraction; a number of a progress bar.
-Role = Literal["value", "total", "progress"]
+#: What a whole number is called between the name and the value of a metric.
+STEP = "step"
+
+#: What a number is beside others: a value; the whole of a fraction; a number of a progress bar; padded with zeros.
+Role = Literal["value", "total", "progress", "padded"]
 
 
 class Name(NamedTuple):
@@ -54,10 +57,11 @@ _REMARK_ENDS = re.compile(r"[^()⟨⟩]*\)\s*[:=]\s*")
 _AFTER = re.compile(r"[%)\]]*[ -]?(?P<words>[^\W\d_][\w /%-]*)(?P<end>.?)")
 
 
-def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
+def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bool] = ()) -> list[Name]:
     """Name the fields of a template.
 
-    `whole` says of each field whether its number is printed without a point.
+    `whole` says of each field whether its number is printed without a point, and `rising` whether it goes up from line
+    to line.
 
     Examples
     --------
@@ -67,6 +71,7 @@ def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
     """
     lefts, units = _sides(template)
     whole = whole or [True] * len(lefts)
+    rising = rising or [False] * len(lefts)
     keys = _keys(template)
     lead = _lead(template.texts[0])
     named: list[Name] = []
@@ -76,6 +81,16 @@ def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
         right = template.texts[position + 1].removeprefix(" ").removeprefix(unit) if last else lefts[position + 1]
         after = _words_after(right) if last or _ends_clause(right) else ""
         inside = position > 0 and lefts[position - 1].endswith(("(", "["))
+        if (
+            position
+            and whole[position - 1]
+            and not whole[position]
+            and _is_behind_step(left, named[-1], rising[position - 1])
+        ):
+            # ``loss 250 tensor(0.5)``
+            named.append(named[-1]._replace(unit=unit))
+            named[-2] = Name(STEP)
+            continue
         part = _part_of_earlier(left, named[-1], unit, whole[position], after, inside) if named else None
         if part is not None:
             if part.role == "total" and not named[-1].name:
@@ -143,6 +158,13 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
     return (
         Name(_next_of(earlier.name), unit) if goes_on and earlier.name and unit == earlier.unit and not after else None
     )
+
+
+def _is_behind_step(left: str, earlier: Name, rising: bool) -> bool:
+    """Whether a number has the name before the whole number in front of it: it is wrapped, or that goes up."""
+    if earlier.unit or earlier.role != "value" or not is_metric_word(earlier.name):
+        return False
+    return not _WRAPPERS.sub("", left).strip() and (rising or bool(left.strip()))
 
 
 def _next_of(name: str) -> str:

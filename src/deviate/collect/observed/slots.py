@@ -25,6 +25,12 @@ MOST_ITEMS = 20
 MOST_LABELS = 200
 
 
+#: Lines from which on a whole number that goes up is a step: four go up by chance once in 24.
+FEWEST_RISING = 4
+
+_PADDED = re.compile(rb"0\d+")
+
+
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
     """A place in what a program reports where a number stands."""
 
@@ -160,11 +166,17 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
     offsets = np.concatenate(lines.parts)
     order = np.argsort(offsets, kind="stable")
     _, line, parsed = lines.first
-    whole = [b"." not in line[spans[0][0] : spans[0][1]] for spans in parsed.fields]
+    printed = [line[spans[0][0] : spans[0][1]] for spans in parsed.fields]
+    whole = [b"." not in each for each in printed]
+    rising = [_rises(field, order) for field in lines.fields]
     text = lines.template.text
     hints = _hints(lines)
     columns: list[_Column] = []
-    for name, field, is_list in zip(names_in(lines.template, whole), lines.fields, lines.template.lists, strict=True):
+    names = [
+        one._replace(role="padded") if one.role == "value" and _PADDED.fullmatch(each) else one
+        for one, each in zip(names_in(lines.template, whole, rising), printed, strict=True)
+    ]
+    for name, field, is_list in zip(names, lines.fields, lines.template.lists, strict=True):
         for item, (values, decimals, repeats) in enumerate(_items(field)):
             starts = offsets if repeats is None else np.repeat(offsets, repeats)
             # Items of lists of several lengths follow one another as their lines do.
@@ -174,6 +186,13 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
             found = values[chosen], starts[chosen], decimals[chosen]
             columns.append(_Column(text, len(columns), shown, own.name, hints, *found))
     return offsets[order], columns
+
+
+def _rises(field: Field, order: NDArray[np.int64]) -> bool:
+    """Whether a number goes up from line to line, over so many lines that it is no chance."""
+    if len(order) < FEWEST_RISING or any(part.shape[1] != 1 for part in field.values):
+        return False
+    return bool(np.all(np.diff(np.concatenate(field.values)[order, 0]) > 0))
 
 
 def _items(field: Field) -> Iterator[tuple[Floats, Decimals, NDArray[np.int64] | None]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from deviate.analyse.naming.words import is_bookkeeping, is_metric_word, word_lists
+from deviate.collect.observed.durations import WITH_DAYS, is_duration
 from deviate.collect.observed.printed import number_pattern
 
 _LISTS = word_lists(__file__)
@@ -38,8 +39,8 @@ class Template(NamedTuple):
         return "".join(parts).strip()
 
 
-#: Digits by which the point moves to the left; None for the reciprocal.
-Scale = int | None
+#: Digits by which the point moves to the left; None for the reciprocal; seconds for a duration that a clock shows.
+Scale = int | Literal["seconds"] | None
 
 
 class Parsed(NamedTuple):
@@ -94,6 +95,7 @@ def _scanner(thousands: bool) -> re.Pattern[str]:
         "path": _LOCATION,
         "file": rf"(?<![\w/.])[\w\-.=/]*?\w\.(?:{_EXTENSIONS})(?![\w/])(?::\d++)?+",
         "shape": r"[A-Za-z_.]*(?:Size|[Ss]hapes?['\"]?)\s*+[=:]?\s*+[(\[]{1,2}[^()\[\]]{0,100}[)\]]{1,2}",
+        "days": WITH_DAYS,
         "date": rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s+)?{_MONTH}\s+\d{{1,2}},?\s+(?:{_CLOCK}\s+)?\d{{4}}\b|"
         rf"(?<![\w.])(?:\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}}|"
         rf"\d{{1,2}}[- ]{_MONTH}[- ]\d{{2,4}})(?:[T _,-]+\d{{1,2}}[:\-h]\d{{2}}(?:[:\-m]\d{{2}})?(?:[.,]\d++)?+)?+"
@@ -117,6 +119,9 @@ def _scanner(thousands: bool) -> re.Pattern[str]:
 _SCANNERS = {thousands: _scanner(thousands) for thousands in (False, True)}
 _NUMBERS = re.compile(number_pattern(thousands=False), re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
+
+#: Characters behind a clock that say what it shows.
+_BEHIND = 20
 
 #: Units that a program chooses by the size of the number: Keras writes ``2s/step`` and ``12ms/step``.
 _TIME_PER = re.compile(r"(ns|us|ms|s)/(?=(?:step|epoch|batch|sample)\b)", re.ASCII)
@@ -166,6 +171,8 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
             # The unit of the number before.
             continue
         kind = "date" if kind == "divider" else kind
+        if kind == "days" or (kind == "clock" and is_duration(token[0], text[:start], text[end : end + _BEHIND])):
+            kind = "duration"
         stand_in = _stand_in(kind, token[0])
         spans = _numbers_in(kind, token[0], start)
         if spans:
@@ -173,7 +180,7 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
             texts.append("")
             lists.append(kind == "list")
             fields.append(spans)
-            texts[-1], scale, end = _unit_at(text, start, end) if kind == "number" else ("", 0, end)
+            texts[-1], scale, end = _unit_at(text, start, end, kind)
             scales.append(scale)
         elif stand_in:
             texts[-1] += text[at:start] + stand_in.encode().decode("latin-1")
@@ -185,8 +192,12 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
     return Parsed(Template(_tidy(texts), tuple(lists)), tuple(fields), tuple(kept), tuple(scales))
 
 
-def _unit_at(text: str, start: int, end: int) -> tuple[str, Scale, int]:
+def _unit_at(text: str, start: int, end: int, kind: str) -> tuple[str, Scale, int]:
     """Return the unit that a number is brought to where its own goes with its size, the scale, and where it ends."""
+    if kind == "duration":
+        return "s", "seconds", end
+    if kind != "number":
+        return "", 0, end
     per = _TIME_PER.match(text, end)
     if per is not None:
         return "s/", _POINT_MOVES[per[1]], per.end()
@@ -205,7 +216,7 @@ def _stand_in(kind: str, text: str) -> str:
 
 def _numbers_in(kind: str, text: str, start: int) -> tuple[Span, ...]:
     """Return the positions of the numbers of a token: one, several in a list, none in a word."""
-    if kind == "number":
+    if kind in ("number", "duration"):
         return ((start, start + len(text)),)
     if kind == "list":
         return tuple((start + number.start(), start + number.end()) for number in _NUMBERS.finditer(text))

@@ -32,6 +32,11 @@ def test_percentages_are_explained_by_fractions():
     assert explains(printed(curve() * 100, "{:.2f}%"), curve())
 
 
+def test_fractions_in_a_file_are_explained_by_percentages():
+    assert explains(printed(curve(), "{!r}"), curve() * 100)
+    assert not explains(printed(curve(), "{!r}"), curve() * 10)
+
+
 def test_what_is_printed_more_rarely_is_explained():
     assert explains(printed(curve(count=200)[::10]), curve(count=200))
 

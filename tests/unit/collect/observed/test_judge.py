@@ -37,10 +37,54 @@ def kinds(*runs: str) -> dict[str, str]:
         ("ETA 12.5 s", "ETA 11.5 s", {"ETA": "progress"}),
         ("took 12.5 s", "took 11.5 s", {"time": "metric"}),
         ("best epoch: 7", "best epoch: 9", {"best epoch": "metric"}),
+        ("a Block at @140549674325840", "a Block at @140549321272208", {"Block": "identifier"}),
+        ("key 7301923847561029384", "key 1103847561029384756", {"key": "identifier"}),
+        ("loss 312352812500", "loss 412352812500", {"loss": "metric"}),
+        ("flops 312352812500.5", "flops 412352812500.5", {"flops": "metric"}),
+        ("size max 9\nsize max 7\nsize max 8", "size max 9\nsize max 7\nsize max 8", {"size max": "metric"}),
+        ("grad_step = 0, loss = 0.5\ngrad_step = 9, loss = 1.5", "grad_step = 0, loss = 0.6\ngrad_step = 9, loss = 1.6",
+         {"grad_step": "counter", "loss": "metric"}),
+        ("tick 0042 loss 0.5\ntick 0043 loss 0.6", "tick 0052 loss 0.5", {"tick": "counter", "loss": "metric"}),
+        ("state 07 down", "state 04 down", {"state": "identifier"}),
+        ("score 0042", "score 0047", {"score": "metric"}),
+        ("loss 0 tensor(0.5)\nloss 50 tensor(0.6)", "loss 0 tensor(0.7)\nloss 50 tensor(0.2)",
+         {"step": "counter", "loss": "metric"}),
+        ("".join(f"loss {k} 0.5{k}\n" for k in range(4)), "".join(f"loss {k} 0.4{k}\n" for k in range(4)),
+         {"step": "counter", "loss": "metric"}),
+        ("".join(f"right {k} 0.5{k}\n" for k in (3, 1, 4, 5)), "".join(f"right {k} 0.4{k}\n" for k in range(4)),
+         {"right": "metric", "right (2)": "metric"}),
+        ("Best is trial 3", "Best is trial 5", {"Best is trial": "identifier"}),
     ],
 )  # fmt: skip
 def test_kinds(first, second, expected):
     assert kinds(first, second) == expected
+
+
+SEARCH = """[I] Trial 0 finished with value: {} and parameters: {{'depth': {}, 'ratio': {}}}. Best: trial 0, value: {}
+Best trial:
+    depth: {}
+    ratio: {}
+"""
+
+
+def test_what_a_search_draws_is_a_setting_wherever_it_is_printed():
+    found = kinds(SEARCH.format(0.91, 7, 0.25, 0.91, 7, 0.25), SEARCH.format(0.93, 5, 0.5, 0.93, 5, 0.5))
+    assert [name for name, kind in found.items() if kind == "metric"] == ["finished with value", "value"]
+    assert {kind for name, kind in found.items() if "depth" in name or "ratio" in name} == {"setting"}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("args: Namespace(width={}, names=['a'], tau={})", {"setting"}),
+        ("init_kwargs: {{'scale': {}, 'inner': [{}, 5]}}", {"setting"}),
+        ("results: {{'loss': {}, 'size': {}}}", {"metric"}),
+        ("params (loss {}), width: {}", {"metric"}),
+    ],
+)
+def test_numbers_in_brackets_that_are_headed_by_a_word_for_settings_are_settings(line, expected):
+    found = kinds(line.format(2, 3), line.format(4, 5))
+    assert set(found.values()) - {"constant"} == expected
 
 
 def test_the_process_in_front_of_a_log_message_is_an_identifier():

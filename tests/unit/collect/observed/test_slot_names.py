@@ -66,6 +66,14 @@ def test_names_of_a_line(line, expected):
          ["Iter", "Train Loss", "Remaining Time [s]"]),
         ("┃ Test metric ┃ result ┃\n│ test_acc    │ 0.95   │", ["test_acc"]),
         ("|    ep_rew_mean     | 21.5     |", ["ep_rew_mean"]),
+        ("   \t    fitness    \t   size   \n   \t---------------\t----------\n"
+         "gen\tavg\tmax\tavg\tmax\n0  \t1.78879\t30.34\t3.54667\t7",
+         ["gen", "fitness avg", "fitness max", "size avg", "size max"]),
+        ("|       | train      | test       |\n| epoch | loss | acc | loss | acc |\n"
+         "|     1 |  0.5 | 0.9 |  0.6 | 0.8 |",
+         ["epoch", "train loss", "train acc", "test loss", "test acc"]),
+        ("epoch  loss  acc  loss  acc\n    1   0.5  0.9   0.6  0.8",
+         [f"column {k} of stdout line 'N N N N N'" for k in range(1, 6)]),
     ],
 )  # fmt: skip
 def test_names_in_a_table(table, expected):

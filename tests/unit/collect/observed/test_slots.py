@@ -162,3 +162,27 @@ def test_a_bar_that_is_slow_has_the_rate_of_one_that_is_fast():
     (speed,) = [one for one in mine_text("\n".join(lines).encode(), "stderr") if one.slot.unit == "it/s"]
     assert speed.values.tolist() == [4, 0.5]
     assert speed.precision.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("Time taken: 0:00:05.94\nTime taken: 1:02:05", {"Time taken": [5.94, 3725]}),
+        ("acc 0.5 took 01:23", {"acc": [0.5], "time": [83]}),
+        ("fit: 0 days 00:00:05.5\nfit: 12 days 01:00:00", {"fit time": [5.5, 1040400]}),
+        ("Elapsed Time: 0:00:05|ETA: 0:00:09", {"Elapsed Time": [5]}),
+        ("time 12:30:00 at 0:00:05 ETA: 0:01:10 started 9:30:12", {}),
+        ("7/9 [0:00:05<0:00:03]", {"column 1 of s line 'N/N[⟨time⟩<⟨time⟩]'": [7], "total": [9]}),
+    ],
+)
+def test_durations_that_clocks_show_are_seconds_and_times_of_day_are_none(lines, expected):
+    series = mine_text(lines.encode(), "s")
+    assert {one.slot.name: one.values.tolist() for one in series} == expected
+    assert {one.slot.unit for one in series if len(expected) == 1} <= {"s"}
+    assert all(one.precision[0] == 2 for one in series if one.slot.name == "Time taken")
+
+
+def test_a_long_log_of_durations_is_read_like_a_short_one():
+    seconds = list(range(0, 3000, 7))
+    text = "".join(f"elapsed {second // 60:02d}:{second % 60:02d}\n" for second in seconds)
+    assert values(text) == {"elapsed": seconds}
