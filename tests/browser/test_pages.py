@@ -79,6 +79,15 @@ def test_a_mean_stays_beside_its_sd_on_a_phone(browser, kind):
     assert max(browser.ask(f"{cells}.map({text})"), default=1) <= 1
 
 
+def test_on_a_phone_numbers_stand_below_the_name_of_their_row(browser):
+    for kind in ("plan", "grid", "arms and sources"):
+        browser.open(pages.page_of(kind), width=390)
+        cards = "table:has(thead th:nth-child(4)) tbody .number"
+        assert browser.ask(f"document.querySelectorAll('{cards}').length") > 0
+        paddings = f"[...document.querySelectorAll('{cards}')].map((cell) => getComputedStyle(cell).paddingLeft)"
+        assert set(browser.ask(paddings)) == {"0px"}
+
+
 def test_a_card_of_a_phone_is_not_parted_from_its_remark(browser):
     browser.open(pages.page_of("audit"), width=390)
     rows = "[...document.querySelectorAll('tr:has(+ tr.remark)')].filter(e => e.offsetParent)"

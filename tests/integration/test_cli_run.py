@@ -322,3 +322,18 @@ def test_names_known_at_run_time_only_are_those_of_the_metrics(project):
     found = metrics_of(deviate("run", "-n", "2", "--json", *COMMAND))
     assert {"train loss", "test loss"} <= found.keys()
     assert found["train loss"]["n"] == 2
+
+
+@pytest.mark.parametrize("words", [(), ("--warm",)])
+def test_a_program_that_is_trained_on_its_own_text_reads_it_as_it_is(project, words):
+    program = (
+        "import random\n"
+        "text = open(__file__).read()\n"
+        "loss = 1.0\n"
+        "for epoch in range(2):\n"
+        "    loss -= 0.1 * random.random()\n"
+        "    print('loss', loss, 'perplexity', len(text))\n"
+    )
+    (project / "train.py").write_text(program)
+    found = metrics_of(deviate("run", "-n", "2", "--json", *words, *COMMAND))
+    assert found["perplexity"]["values"] == [len(program)] * 2

@@ -198,6 +198,7 @@ def test_with_discard_work_a_run_is_evaluated_before_its_folder_goes(project):
         ("", ("--name", "train"), "none to evaluate with"),
         ("", ("--then", "", *COMMAND), "--then is empty"),
         ("", ("--then", "python evaluate.py --api-key abc", *COMMAND), "holds a secret"),
+        ("", ("--then", "python -c 'print(1)'", *COMMAND), "write the code into a script, and start that"),
         ('[[evaluate]]\nname = "a/b"\ncommand = "python evaluate.py"\n', COMMAND, "deviate.toml:1"),
         ('[[evaluate]]\ncommand = "python evaluate.py"\nrepeat = 0\n', COMMAND, "repeat = 0"),
         ('[[evaluate]]\nkommand = "python evaluate.py"\n', COMMAND, "kommand"),

@@ -209,7 +209,8 @@ def compare(
         samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
     comparison = read_comparison(workspace, labels, options)
-    return comparison_view(comparison, lambda: side_facts(workspace, comparison, options, datetime.now().astimezone()))
+    now = datetime.now().astimezone()
+    return comparison_view(comparison, lambda: side_facts(workspace, comparison.comparability, options, now))
 
 
 @known_keywords()
@@ -249,6 +250,7 @@ def compare_grid(
         As the command line; the message and the hint say what to do.
     """
     from deviate.inference.comparison.options import ComparisonOptions
+    from deviate.inference.comparison.runs import side_facts
     from deviate.inference.grid.read import read_grid
     from deviate.report.views import grid_view
     from deviate.results.options import read_options
@@ -259,7 +261,9 @@ def compare_grid(
         directions=dict(directions or {}),
         samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
-    return grid_view(read_grid(_workspace(project), [name] if name else [], options))
+    workspace, now = _workspace(project), datetime.now().astimezone()
+    grid = read_grid(workspace, [name] if name else [], options)
+    return grid_view(grid, lambda: side_facts(workspace, grid.comparability, options, now))
 
 
 @known_keywords(CheckKeywords)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -100,11 +99,12 @@ def _moment(facts: Mapping[str, Any]) -> datetime:
 
 def _row(facts: Mapping[str, Any]) -> tuple[str, str, str, str]:
     from deviate.report.escape import clean
+    from deviate.report.text.command import command_text
 
     made = facts["created"][:16].replace("T", " ")
     runs = _runs(facts["completed"], facts["planned"])
     runs += f", {facts['evaluating']} evaluating" if facts.get("evaluating") else ""
-    return facts["name"], clean(runs), made, clean(shlex.join(facts["command"]))
+    return facts["name"], clean(runs), made, clean(command_text(facts["command"]))
 
 
 def _runs(completed: Mapping[str, int], planned: Mapping[str, int]) -> str:

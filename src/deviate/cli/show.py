@@ -165,4 +165,4 @@ def _run_line(run: RunFiles, states: Mapping[str, State]) -> str:
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
     took = show_duration(outcome.seconds or 0.0)
     status = "evaluating" if states.get(run.name) == "evaluating" else outcome.status
-    return f"run          {run.name:16} {status:16} {took:>9}  {seed}, {threads}{reason}"
+    return f"run          {run.name:16} {status:12} {took:>9}  {seed}, {threads}{reason}"

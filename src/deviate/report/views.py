@@ -110,11 +110,11 @@ def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, Experimen
     return View(facts, lambda reader: comparison_page(facts, reader, made), figures)
 
 
-def grid_view(facts: Grid) -> View[Grid]:
-    """Return the view of the cells of a grid."""
+def grid_view(facts: Grid, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> View[Grid]:
+    """Return the view of the cells of a grid; `made` reads how their runs were made, which a paper says."""
     from deviate.report.pages.grid import grid_figures, grid_page
 
-    return View(facts, lambda reader: grid_page(facts, reader), lambda: grid_figures(facts))
+    return View(facts, lambda reader: grid_page(facts, reader, made), lambda: grid_figures(facts))
 
 
 def gate_view(facts: Gate) -> View[Gate]:

@@ -11,8 +11,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from deviate.analyse.entry import NAME_ENTRY
 from deviate.analyse.joined import join_findings
-from deviate.errors import BadOption, NoScript, WorkspaceUnusable
+from deviate.errors import BadOption, EntryNotFound, EntryNotPython, NoScript, WorkspaceUnusable
 from deviate.experiment import Experiment, Step
 from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
@@ -21,6 +22,9 @@ from deviate.project.target import find_target
 from deviate.replicate.environment.masking import mask_variables, mask_words
 from deviate.replicate.snapshot.manifest import read_snapshot
 from deviate.replicate.workspace.folders import ExperimentFolder
+
+#: ``--entry`` is of the training alone: the command of an evaluation must show its script.
+NAME_SCRIPT = "write the code into a script, and start that: python evaluate.py"
 
 #: Names that no evaluation may have.
 RESERVED = ("setup", "cleanup")
@@ -140,6 +144,8 @@ def _read(step: Step, project: Path, folder: str, training: set[str]) -> ReadSte
         target = find_target(step.command, cwd, None, project)
     except NoScript as unread:
         return ReadStep(step=msgspec.structs.replace(step, notes=[f"No source was read ({unread.message})."]))
+    except (EntryNotFound, EntryNotPython) as unread:
+        raise type(unread)(unread.message, hint=unread.hint.replace(NAME_ENTRY, NAME_SCRIPT)) from unread
     findings = join_findings([analyse_start(project, start, cwd) for start in target.starts])
     entries = [start.entry for start in target.starts]
     inside = [file for file in dict.fromkeys([*entries, *findings.files]) if not os.path.isabs(file)]

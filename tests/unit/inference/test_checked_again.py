@@ -59,11 +59,11 @@ def test_after_more_runs_p_must_be_below_less_and_that_is_said(tmp_path):
     assert second.look.alpha < 0.01
     level = 1 - 2 * second.look.alpha
     assert second.metrics[0].ci_room.level == pytest.approx(level)
-    assert "check 2 of these sides as they grow (5 against 20, 10 against 20 runs)" in said(second)
+    assert "check 2 of these experiments as they grow (5 against 20, 10 against 20 runs)" in said(second)
     assert f"each one-sided p must be below {second.look.alpha}," in said(second)
     assert "5.5% or fewer over all checks" in said(second)
     assert json.loads(gate_json(second))["look"]["number"] == 2
-    assert "check 2 of these sides" in gate_junit(second)
+    assert "check 2 of these experiments" in gate_junit(second)
     assert "was checked against baseline 2 times" in " ".join(gate_methods(second))
 
 

@@ -166,6 +166,14 @@ def test_an_explanation_says_where_probes_part_and_what_was_not_seen():
     assert list(explanation_answer(Explanation(factor="init", lines=[]))) == ["Nothing was seen to draw for `init`."]
 
 
+@pytest.mark.parametrize(("ended", "said"), [("completed", False), ("all seen", True)])
+def test_fingerprints_of_probes_that_were_ended_are_said_to_be_of_other_parts(ended, said):
+    ends = ("completed", ended)
+    probes = [Probe(name="as it is", ended=each, seconds=1, iterations=1, fingerprints={"init": "a"}) for each in ends]
+    written = repr(audit_view(audit(factor(), probes=probes)).page().sections)
+    assert ("Probes that were ended at different points have different fingerprints" in written) == said
+
+
 OBSERVED = PrintedNumber(name="f1", source="stdout", line="f1 ⟨n⟩", count=2, first=0.1, last=0.2, kind="quality")
 COUNTER = PrintedNumber(name="epoch", source="stdout", line="epoch ⟨n⟩", count=2, first=0, last=1, reason="counts")
 
@@ -178,7 +186,7 @@ def verification(**changes):
 
 @pytest.mark.parametrize(
     ("ended", "iterations", "texts"),
-    [("completed", 3, ["1 of 2 metrics recorded values; the program ran to its end in 2.0 s.",
+    [("completed", 3, ["1 of 2 metrics found in the source recorded values; the program ran to its end in 2.0 s.",
                        "never reported: the program ran to its end without it"]),
      ("all seen", 3, ["the program was ended after 2.0 s, once every metric had a value"]),
      ("limit", 3, ["the program was ended at the limit of 60 s, with 3 iterations of the main loop begun",
@@ -193,8 +201,8 @@ def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(en
 
 @pytest.mark.parametrize(
     ("silent", "printed", "text"),
-    [(["acc"], [], "0 of 1 metric recorded values; the program"),
-     (["acc"], [OBSERVED], "0 of 1 metric recorded values; 1 more is seen in the output alone; the program"),
+    [(["acc"], [], "0 of 1 metric found in the source recorded values; the program"),
+     (["acc"], [OBSERVED], "found in the source recorded values; 1 more is seen in the output alone; the program"),
      ([], [OBSERVED, OBSERVED], "No metric was found in the source; 2 are seen in the output alone; the program"),
      ([], [COUNTER], "No metric was found in the source, nor in the output; the program")],
 )  # fmt: skip
@@ -202,6 +210,21 @@ def test_what_is_seen_in_the_output_alone_is_counted(silent, printed, text):
     made = verification(verified=[], silent=silent, printed=printed)
     assert text in repr(verification_view(made).page().sections)
     assert not made.measured or (printed and not silent)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "silent", "text", "badge"),
+    [(["loss", "acc"], [], "All 2 metrics found in the source recorded values;", "every metric has values"),
+     (["loss"], [], "The only metric found in the source recorded values;", "every metric has values"),
+     (["loss"], ["acc"], "1 of 2 metrics found in the source recorded values;", "1 metric without values")],
+)  # fmt: skip
+def test_a_page_says_what_was_checked_and_what_came_of_it(recorded, silent, text, badge):
+    yielded = [YieldedMetric(name=name, count=2, first=1.0, last=0.5) for name in recorded]
+    page = verification_view(verification(verified=yielded, silent=silent)).page()
+    (answer, *_) = page.sections[0].blocks
+    assert page.subtitle == "check that its metrics are recorded"
+    assert answer.sentences[0].startswith(text)
+    assert answer.badge.text == badge
 
 
 def test_names_of_run_time_are_listed_with_their_origin():

@@ -18,7 +18,7 @@ from html_outline import Outline
 from msgspec import structs
 from report_cases import Document
 
-from deviate.experiment import IMPORTED
+from deviate.experiment import IMPORTED, Imported
 from deviate.inference.comparison.comparison import Comparison, compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.curves import curves_of
@@ -127,7 +127,8 @@ def scheduled(document: Document) -> Document:
 def imported() -> Document:
     facts = cases.document({IMPORTED: {"test acc": [96.9, 97.2, 96.1, math.nan]}}).facts
     again = structs.replace(facts.reproduce, command="deviate import results.csv")
-    return Document(structs.replace(facts, reproduce=again))
+    definition = structs.replace(facts.definition, imported=Imported(format="csv", sources=["results.csv"], labels={}))
+    return Document(structs.replace(facts, reproduce=again, definition=definition))
 
 
 @cache

@@ -300,7 +300,7 @@ def test_times_of_runs_that_were_not_made_in_turn_are_in_no_table_of_a_paper():
     assert (time.confounded, time.direction) == (True, "lower")
     assert "time per run" not in text
     assert "measured times" not in text.partition(r"\paragraph")[0]
-    assert "Times are left out: the runs of the two sides were not made in turn" in text
+    assert "Times are left out of the tables, and counted among the tests: the runs compared were not" in text
     # Who asks for nothing else is shown it.
     assert "time per run" in rendered("tex", named)
     a, b = sides()
@@ -338,11 +338,11 @@ def test_a_paper_says_how_the_compared_runs_were_made():
     runs = made(([1.0, 2.0, 3.0], [2.0, 3.0]), python="3.11.7")
     page = comparison_page(facts, "paper", lambda: runs)
     texts = {block.about: " ".join(block.sentences) for block in page.sections[-2].blocks}
-    assert list(texts) == ["Runs of baseline.", "Runs of proposed.", "Runs of each side."]
+    assert list(texts) == ["Runs of baseline.", "Runs of proposed.", "All runs."]
     assert "was run 3 times with Deviate" in texts["Runs of baseline."]
     assert "was run 2 times with Deviate" in texts["Runs of proposed."]
-    assert "All runs completed." in texts["Runs of each side."]
-    assert "Software: Python 3.11.7." in texts["Runs of each side."]
+    assert "All runs completed." in texts["All runs."]
+    assert "Software: Python 3.11.7." in texts["All runs."]
     (table,) = page.sections[-1].blocks
     answers = {row.cells[0].text: row.cells[1].text for row in table.rows}
     assert "intervals of the difference of the means" in answers["Are there error bars, and of what?"]
@@ -364,7 +364,7 @@ def test_one_set_of_examples_is_claimed_only_where_fingerprints_show_it(examples
     ]
     shown = comparison_page(comparison(compared), "paper", lambda: made(([1.0, 2.0], [2.0, 3.0])))
     text = WRITERS["tex"].render(shown)
-    assert ("the same set of examples in all runs of all sides" in text) == (examples == ("x", "x"))
+    assert ("the same set of examples in all runs compared" in text) == (examples == ("x", "x"))
 
 
 def test_latex_says_the_number_of_runs_once_where_all_metrics_have_as_many():

@@ -67,6 +67,9 @@ def test_a_plan_begins_with_the_runs_of_the_first_question_and_draws_it():
     axis = plan_figure(plan).spec["layer"][0]["encoding"]["x"]["axis"]
     assert plan.answers[0].runs in axis["values"]
     assert axis["tickCount"] > len(axis["values"])
+    # On a phone a tick this near would have no label.
+    assert [runs / plan.answers[0].runs for runs in axis["values"] if 0.8 < runs / plan.answers[0].runs < 1.25] == [1]
+    assert 10 in [rung.runs for rung in plan.ladder]
 
 
 def test_a_page_says_once_what_its_figure_says():
@@ -83,3 +86,12 @@ def test_a_plan_that_nothing_was_asked_of_has_the_chart_alone():
     plan = structs.replace(pages.plan(), answers=[])
     (chart,) = first_section(plan_page(plan, "full"))
     assert chart.figure.spec["datasets"].keys() == {"ladder"}
+
+
+def test_on_a_phone_a_row_of_a_plan_says_what_its_first_number_is():
+    heads = [head for head in pages.outline_of("plan").of("th") if head.get("scope") == "row"]
+    assert {head.get("data-head") for head in heads} == {"runs of each"}
+    assert len(heads) == len(pages.plan().ladder)
+    # A row that is named by words needs no head.
+    names = [head for head in pages.outline_of("comparison").of("th") if head.get("scope") == "row"]
+    assert {head.get("data-head") for head in names} == {None}

@@ -26,7 +26,7 @@ ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 COMMANDS = re.compile(
     r"\\(?:textbackslash\{\}|textasciitilde\{\}|textasciicircum\{\}|textless\{\}|textgreater\{\}|textbar\{\}"
     r"|textasciigrave\{\}|textdegree\{\}|dots\{\}|symbol\{34\}|deviateother\{[^\x00-\x7f]+\}\{\?+\}|[{}$&#%_])"
-    r"|\$\\(?:pm|times|mu)\$|\{\}"
+    r"|\$\\(?:pm|times|mu|eta)\$|\$\^2\$|\{\}"
 )
 
 

@@ -6,8 +6,12 @@ import msgspec
 import pytest
 import report_cases as cases
 
-from deviate.experiment import Imported
-from deviate.report.text.methods import environment_text
+from deviate.experiment import Imported, Step
+from deviate.inference.evaluations import evaluation_facts
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.checklist import checklist
+from deviate.report.text.methods import environment_text, methods
+from deviate.results.evaluated import EvaluationResult
 from deviate.results.options import Bar, SampleOptions
 
 DIGITS = {"train loss": [0.1, 0.2], "test acc": [97.0, 98.0]}
@@ -40,7 +44,7 @@ def test_numbers_of_runs_are_those_of_the_runs():
     assert "was planned to be run 4 times" in said(cases.not_started())
     assert "Of 2 runs, none completed; 2 failed." in said(cases.none_completed())
     assert "was run once with Deviate 0.1.0. It completed. We report one value" in said(cases.single())
-    assert answers(cases.single())[TIME].answer == "3 s a run. 1 run was timed: 3.0 s."
+    assert answers(cases.single())[TIME].answer == "Time per run: 3 s. 1 run was timed: 3.0 s."
 
 
 def test_times_are_told_whichever_metrics_are_shown():
@@ -175,16 +179,61 @@ def test_cores_are_those_of_a_run():
 @pytest.mark.parametrize(
     ("git", "told"),
     [
-        ("1f0c2d9", "git commit 1f0c2d9, digest 5f2a9c of the files that decide it."),
+        ("1f0c2d9", "git commit 1f0c2d9, digest 5f2a9c of the files that the runs depend on."),
         ("1f0c2d9 + 3 untracked", "git commit 1f0c2d9 and 3 untracked files, digest 5f2a9c"),
         (
             "1f0c2d9 + 1 changed file + 3 untracked",
             "git commit 1f0c2d9 with uncommitted changes (1 changed file) and 3 untracked files, digest 5f2a9c",
         ),
-        ("", "digest 5f2a9c of the files that decide it."),
+        ("", "digest 5f2a9c of the files that the runs depend on."),
     ],
 )
 def test_changes_beside_the_commit_are_told(git, told):
     document = cases.document({"algo+impl": DIGITS}, environment={"git": git})
     assert f"Source code: {told}" in said(document)
     assert told in answers(document)["Which code was run, and with which command?"].answer
+
+
+PYTHON = "/home/ann/venv/bin/python"
+
+
+@pytest.mark.parametrize("reader", ["brief", "full", "paper"])
+def test_no_page_names_the_folder_of_a_program(reader):
+    facts = cases.usual().facts
+    step = Step(name="then", command=[PYTHON, "score.py"])
+    made = msgspec.structs.replace(facts.definition, command=[PYTHON, "train.py"], steps=[step])
+    result = EvaluationResult(step=step, runs=8, evaluated=8, failed=[], passes={})
+    changed = msgspec.structs.replace(
+        facts,
+        command=made.command,
+        definition=made,
+        evaluations=evaluation_facts([result]),
+        reproduce=msgspec.structs.replace(facts.reproduce, command=f"deviate run -- {PYTHON} train.py"),
+    )
+    page = msgspec.json.encode(experiment_page(changed, reader)).decode()
+    assert "/home/ann" not in page
+    assert "python train.py" in page
+    if reader != "paper":
+        assert "--then 'python score.py'" in page
+
+
+def test_runs_that_share_a_training_are_counted_once():
+    facts = cases.usual().facts
+    (variant,) = facts.variants
+    first, *others = variant.runs
+    runs = [first, *(msgspec.structs.replace(run, same_as=first.name) for run in others[:2]), *others[2:]]
+    shared = msgspec.structs.replace(facts, variants=[msgspec.structs.replace(variant, runs=runs)])
+    sentence = (
+        "2 runs were not trained separately: each used the same random numbers as another run and has its results."
+    )
+    assert sentence in methods(shared)
+    (took,) = (answer.answer for answer in checklist(shared) if answer.question == TIME)
+    assert "The durations of 6 runs add up to" in took
+    assert "not trained separately" not in said(cases.usual())
+
+
+def test_intervals_of_the_sd_are_those_of_the_runs_there_are():
+    question = "How were they computed, and what is assumed?"
+    few = cases.document({"algo+impl": {"test acc": [96.0, 97.0, 98.5]}})
+    assert "Bonett" not in answers(few)[question].answer
+    assert "Bonett" in answers(cases.usual())[question].answer

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import predicted_cases as made
@@ -161,7 +162,7 @@ def test_a_comparison_says_what_b_changes_beyond_training_again():
     text = text_of(comparison_page(comparison, "brief"), lambda page: terminal.render_terminal(page, 100))
     share = 100 * pair.predictions.churn.between.value
     assert f"a and b label {share:.0f}% of the 60 examples differently" in text
-    assert "do not show that this is more than retraining changes" in text
+    assert "These runs do not show that the share between a and b is above that of retraining alone." in text
     assert json.loads(comparison_json(comparison))["predictions"]["churn"]["between"]["value"] == pytest.approx(
         share / 100
     )
@@ -182,7 +183,10 @@ def test_another_recipe_changes_more():
     shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
     comparison = compare_sides(sides(shifted, other), ComparisonOptions())
     text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
-    assert " points more than retraining changes." in text
+    (excess,) = re.findall(
+        r"The share between a and b is (\S+) points above that of retraining alone \(mean of both\)\.", text
+    )
+    assert float(excess) == pytest.approx(100 * comparison.pairs[0].predictions.churn.excess.value, abs=0.5)
 
 
 def test_a_comparison_says_in_which_group_most_answers_change():

@@ -15,6 +15,7 @@ from deviate.inference.plan import make_plan
 from deviate.inference.plan_options import PlanOptions
 from deviate.report.pages.audit import audit_page
 from deviate.report.pages.comparison.page import comparison_page
+from deviate.report.pages.grid import grid_page
 from deviate.report.pages.live import live_page
 from deviate.report.pages.plan import plan_page
 from deviate.report.text.comparison.leading import leading_headline
@@ -88,6 +89,29 @@ def test_four_experiments_with_long_names(width, names):
     assert lines[-1].endswith(" and all 6 pairs.")
 
 
+SIX = ["base", "wide", "deep", "wide-deep", "slow", "fast"]
+
+
+@WIDTHS
+@pytest.mark.parametrize(
+    ("names", "rows"),
+    [
+        (SIX, 6),
+        ([f"digits@lr=0.{rate},batch_size={size}" for rate in ("1", "03", "01") for size in (32, 128)], 6),
+        ([f"digits@learning_rate=0.{rate},batch_size=32,weight_decay=0.0001" for rate in range(1, 7)], 6),
+        ([f"{name}-with-a-name-that-is-nearly-as-long-as-a-line-of-it" for name in SIX], 4),
+        ([f"{name}-{size}" for name in SIX for size in (32, 64)], 8),
+    ],
+)
+def test_many_experiments(width, names, rows):
+    comparison = compared(*range(len(names)), names=names)
+    lines = lines_of(render_terminal(comparison_page(comparison, "screen"), width), width)
+    assert sum("±" in line and "mean" not in line for line in lines) == rows
+    hidden = f"{len(names) - rows} more experiments, " if rows < len(names) else ""
+    assert lines[-1].startswith(f"Add -v for {hidden}")
+    assert lines[-1].endswith(f" and all {len(names) * (len(names) - 1) // 2} pairs.")
+
+
 def test_the_differences_are_those_from_the_first_row():
     comparison = compared(1, 2, 3, 4)
     _, table, *_ = (section.blocks[0] for section in comparison_page(comparison, "screen").sections)
@@ -102,11 +126,11 @@ def test_the_differences_are_those_from_the_first_row():
         assert row.cells[low].value == pytest.approx(a, abs=0.05)
 
 
-def shifted(*shifts):
+def shifted(*shifts, sds=(0.3,) * 6):
     rng = np.random.default_rng(1)
     sides = [
-        page_cases.side(name, [side_metric("test acc", 90 + shift + 0.3 * rng.standard_normal(8))])
-        for name, shift in zip("abcd", shifts, strict=False)
+        page_cases.side(name, [side_metric("test acc", 90 + shift + sd * rng.standard_normal(8))])
+        for name, shift, sd in zip("abcdef", shifts, sds, strict=False)
     ]
     return leading_headline(compare_sides(sides, ComparisonOptions(), "deviate compare a b c d"))
 
@@ -117,6 +141,9 @@ def test_verdicts_beside_the_one_that_leads():
     assert shifted(0, 2, 4, 0) == f"test acc (last): c is better than all 3 others; {others}."
     third = "no difference shown between a and c"
     assert shifted(0, 2, 0) == f"test acc (last): b is better than a and c; {third}."
+    # Not "between b and a and c".
+    undecided = shifted(0, 0.3, -1, sds=(0.3, 4, 0.3))
+    assert undecided == "test acc (last): no difference shown between b and either a or c; a is better than c."
 
 
 @WIDTHS
@@ -152,3 +179,44 @@ def test_the_values_of_a_watched_experiment_have_their_points_below_each_other()
     text = render_terminal(live_page(structs.replace(live, runs=runs), terminal=True), 80)
     places = {value: line.index(value) for line in text.splitlines() for value in ("100.0", "8.1") if value in line}
     assert places["100.0"] + len("100") == places["8.1"] + len("8")
+
+
+def test_many_experiments_are_counted():
+    none = "no difference shown between it and"
+    assert shifted(0, 4, 4, 4, 0) == (
+        "test acc (last): c is better than 2 of 4 others; no difference shown between it and 2; "
+        "among the others, one is better in 4 of 6 pairs."
+    )
+    assert shifted(9, 0, 0, 0, 0) == "test acc (last): a is better than all 4 others."
+    assert shifted(9, 9, 9, 9, 0).endswith(
+        f" is better than 1 of 4 others; {none} 3; among the others, one is better in 3 of 6 pairs."
+    )
+
+
+@WIDTHS
+def test_failures_beside_predictions(width):
+    facts = further_pages.predictions().facts
+    four = [
+        structs.replace(facts.variants[0].metrics[0], name=name) for name in ("top1", "top5", "val", "train", "ema")
+    ]
+    reason = "it ended with status 1: RuntimeError: the loss of the batch is not a finite number"
+    runs = [structs.replace(run, status="failed", reason=reason) for run in facts.variants[0].runs[:3]]
+    variant = structs.replace(facts.variants[0], metrics=four, runs=[*runs, *facts.variants[0].runs[3:]])
+    lines = lines_of(cases.render_screen(cases.Document(structs.replace(facts, variants=[variant])), width), width)
+    assert any("label" in line and "differently" in line for line in lines)
+    assert any("deviate logs" in line for line in lines)
+    assert [line.split()[0] for line in lines if line.split()[1:2] == ["best"]] == ["top1", "top5", "val"]
+
+
+@WIDTHS
+@pytest.mark.parametrize(("labels", "rows"), [(("a", "b", "c", "d"), 4), (("learning_rate=0.003,size=3",) * 4, 3)])
+def test_the_cells_of_a_grid_leave_room_for_a_long_answer(width, labels, rows):
+    grid = structs.replace(further_pages.grid(), missing=[])
+    metric = grid.metrics[0]
+    cells = [
+        structs.replace(cell, label=f"{label}{place}", may_be_best=True)
+        for place, (cell, label) in enumerate(zip(metric.cells, labels, strict=True))
+    ]
+    grid = structs.replace(grid, metrics=[structs.replace(metric, cells=cells), *grid.metrics[1:]])
+    lines = lines_of(render_terminal(grid_page(grid, "screen"), width), width)
+    assert sum("±" in line and "mean ± SD" not in line for line in lines) == rows

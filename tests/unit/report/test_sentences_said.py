@@ -74,9 +74,9 @@ def test_what_a_checklist_captures_is_without_what_fingerprints_show_to_be_the_s
         return next(each.answer for each in made.checklist if each.question.startswith("Which factors"))
 
     drawn = [structs.replace(run, variant="init,shuffle") for run in cases.proven("algo", 5)]
-    assert captured(drawn) == "Initial parameters and data order."
+    assert captured(drawn) == "Varied between runs: initial parameters and data order."
     pinned = [structs.replace(run, prints={**run.prints, "init": drawn[0].prints["init"]}) for run in drawn]
-    assert captured(pinned) == "Data order."
+    assert captured(pinned) == "Varied between runs: data order."
 
 
 def test_what_is_not_drawn_for_or_not_varied_is_said_of_the_variant():

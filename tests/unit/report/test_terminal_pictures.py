@@ -126,8 +126,6 @@ def test_rows_keep_to_the_width_whatever_the_names_are(name, width):
 def test_a_command_is_folded_and_not_cut():
     long = "/" + "/".join(["a-folder-with-a-long-name"] * 8)
     document = cases.usual().facts
-    document = msgspec.structs.replace(
-        document, reproduce=msgspec.structs.replace(document.reproduce, command=f"deviate run -- {long}/python x.py")
-    )
-    text = re.sub(r"\s+", "", printed(document, 80))
-    assert f"{long}/pythonx.py" in text
+    definition = msgspec.structs.replace(document.definition, command=["python", f"{long}/x.py"])
+    text = re.sub(r"\s+", "", printed(msgspec.structs.replace(document, definition=definition), 80))
+    assert f"--python{long}/x.py" in text

@@ -1,4 +1,4 @@
-"""How the runs of each side were made, as a paper tells it beside their comparison."""
+"""How the runs of each side were made, as a paper says it beside their comparison."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from deviate.inference.comparison.comparison import Comparison
+from deviate.inference.comparison.comparability import Comparability
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.experiment import ExperimentFacts, experiment_facts
 from deviate.replicate.workspace.folders import Workspace
@@ -15,16 +15,24 @@ from deviate.results.results import read_results
 
 
 def side_facts(
-    workspace: Workspace, comparison: Comparison, options: ComparisonOptions, now: datetime
+    workspace: Workspace, compared: Comparability, options: ComparisonOptions, now: datetime
 ) -> dict[str, ExperimentFacts]:
     """Read the facts about the compared metrics and runs of each side, by its label."""
     facts: dict[str, ExperimentFacts] = {}
-    for index, side in enumerate(comparison.comparability.sides):
+    for index, side in enumerate(compared.sides):
         results = read_results(workspace.find_experiment(side.experiment), options.samples, partial=True)
-        metrics = [match[index] for match in comparison.comparability.metrics]
+        metrics = [match[index] for match in compared.metrics]
         # When runs reach a value is reported on anyhow.
         names = [metric.name for metric in metrics if metric.aggregate != FIRST]
-        whole = experiment_facts(results, now, level=comparison.level, metrics=names)
-        variants = [each for each in whole.variants if each.variant == side.variant]
+        whole = experiment_facts(results, now, level=options.level, metrics=names)
+        # In one order on all sides, so that what is so for each is said once.
+        places = {name: place for place, name in enumerate(names)}
+        variants = [
+            msgspec.structs.replace(
+                each, metrics=sorted(each.metrics, key=lambda metric: places.get(metric.name, len(places)))
+            )
+            for each in whole.variants
+            if each.variant == side.variant
+        ]
         facts[side.label] = msgspec.structs.replace(whole, variants=variants)
     return facts

@@ -14,6 +14,7 @@ from deviate.inference.metric import MetricSpread
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug
 from deviate.report.figures.scales import (
+    ONE_COLOUR,
     axis_title,
     coloured,
     cut_interval,
@@ -54,10 +55,11 @@ def distribution_figures(facts: ExperimentFacts) -> list[Figure]:
     return [distribution_figure(measured, facts.level, order) for measured in rows_by_metric.values()]
 
 
-def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[str]) -> Figure:
+def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[str] = ()) -> Figure:
     """Draw the runs of one metric, a row per variant.
 
     Each variant measured a value or more. `order` has all variants of the report: each has the same colour everywhere.
+    Without it there is one colour, for a report in which no other figure has the variants.
     """
     metric = measured[0][1]
     timed = metric.name == TIME_PER_RUN
@@ -84,6 +86,7 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
     ends = _ends(measured)
     x = quantitative(ends, title)
     position = {"y": rows(names), "yOffset": offset()}
+    colour = {"color": coloured(order) if order else ONE_COLOUR}
     data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured, ends)}
     layers = [
         *(_box_views(x, position, small) if data["boxes"] else []),
@@ -93,8 +96,8 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
             {
                 "x": number("value", **x),
                 **position,
-                "color": coloured(order),
-                "shape": shaped(order),
+                **colour,
+                **({"shape": shaped(order)} if order else {}),
                 "tooltip": tips(the_run="run", value="value"),
             },
             transform=[
@@ -105,7 +108,7 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
             size=round(34 * small),
             opacity=0.75,
         ),
-        *(_mean_views(x, {**position, "color": coloured(order)}, small, data["means"]) if data["means"] else []),
+        *(_mean_views(x, {**position, **colour}, small, data["means"]) if data["means"] else []),
     ]
     return chart(data, layers, round(row * len(measured)))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.sources import Ranking, SpreadAcross, VariantSpread, rank
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug
-from deviate.report.figures.scales import axis_title, coloured, quantitative, rows
+from deviate.report.figures.scales import axis_title, quantitative, rows
 from deviate.report.figures.views import chart, number, only, tips, view, word
 from deviate.report.numbers import show_level
 from deviate.report.text.metric_text import SpreadText
@@ -27,11 +26,10 @@ NO_EFFECT = "no effect"
 
 def factor_figures(facts: ExperimentFacts) -> list[Figure]:
     """Return one figure for each metric in which the runs of some variant differ."""
-    order = [variant.variant for variant in facts.variants]
-    return [factor_figure(table, order, facts.level) for table in facts.across if rank(table).differing]
+    return [factor_figure(table, facts.level) for table in facts.across if rank(table).differing]
 
 
-def factor_figure(table: SpreadAcross, order: Sequence[str], level: float) -> Figure:
+def factor_figure(table: SpreadAcross, level: float) -> Figure:
     """Draw the SD of one metric with its interval, a bar for each variant whose runs differ."""
     ranking = rank(table)
     sentences = [_sentence(row, table.unit) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
@@ -42,11 +40,11 @@ def factor_figure(table: SpreadAcross, order: Sequence[str], level: float) -> Fi
         title=f"How much {clean(table.metric)} differs between runs, by what varies",
         description=" ".join([*sentences, key]),
         metric=table.metric,
-        spec=_chart(table, ranking, order),
+        spec=_chart(table, ranking),
     )
 
 
-def _chart(table: SpreadAcross, ranking: Ranking, order: Sequence[str]) -> dict[str, Any]:
+def _chart(table: SpreadAcross, ranking: Ranking) -> dict[str, Any]:
     end = _end(table)
     x = quantitative([0, end], axis_title(f"SD of {table.metric}", table.unit))
     silent = _silent(ranking)
@@ -57,7 +55,7 @@ def _chart(table: SpreadAcross, ranking: Ranking, order: Sequence[str]) -> dict[
     whisker = {"x": number("low", **x), "x2": {"field": "shown"}, **y}
     data = {"known": [_row(row, end) for row in ranking.differing], **({"silent": silent} if silent else {})}
     layers = [
-        view("known", "bar", {**at, "color": coloured(order)}, height=12, opacity=0.75),
+        view("known", "bar", at, height=12, opacity=0.75),
         view("known", "point", at, style="ink", shape="diamond", size=26, opacity=1, filled=True),
         view("known", "rule", whisker, transform=[only("isValid(datum.low)")], style="ink", strokeWidth=1.2),
         view(

@@ -13,6 +13,9 @@ from deviate.report.numbers import show_level, show_percent
 
 HEIGHT = 200
 
+#: Beside numbers of runs that were asked for, those of this ratio and more have room for a label on a phone.
+APART = 1.25
+
 
 def plan_figure(plan: Plan) -> Figure:
     """Draw the smallest difference of two means that is shown, by the runs of each recipe."""
@@ -42,7 +45,8 @@ def _chart(plan: Plan) -> dict[str, Any]:
     runs = [point["runs"] for point in every]
     scale = {"type": "log", "domain": [min(runs) * 0.9, max(runs) * 1.1], "nice": False}
     asked_for = {point["runs"] for point in asked}
-    values = sorted({rung.runs for rung in plan.ladder} | asked_for)
+    near = {rung.runs for rung in plan.ladder for each in asked_for if 1 / APART < rung.runs / each < APART}
+    values = sorted({rung.runs for rung in plan.ladder} - near | asked_for)
     # A logarithmic axis leaves labels out beyond the count of its ticks, also where there is room.
     ticks = {
         "values": values,

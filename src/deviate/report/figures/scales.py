@@ -159,6 +159,10 @@ def coloured(variants: Sequence[str], named: Sequence[str] = (), symbol: str = "
     return word("variant", scale={"domain": list(variants)}, legend=_legend(named, symbol))
 
 
+#: The first colour for every mark: some kinds of marks are black where they have none.
+ONE_COLOUR: dict[str, Any] = {"datum": "run", "type": "nominal", "scale": {"domain": ["run"]}, "legend": None}
+
+
 def shaped(variants: Sequence[str]) -> dict[str, Any]:
     """Give each variant a shape."""
     return word("variant", scale={"domain": list(variants), "range": _cycled(SHAPES, variants)}, legend=None)

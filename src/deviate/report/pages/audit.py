@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -30,8 +29,10 @@ from deviate.report.page import (
 from deviate.report.pages.cells import columns, more_blocks, number, remark_blocks
 from deviate.report.pages.explanation import explanation_section
 from deviate.report.pages.printed import printed_blocks
+from deviate.report.text.command import command_text
 from deviate.report.text.preflight import (
     IMPLEMENTATION,
+    PARTS_COMPARED,
     PROBE_ENDS,
     VERDICTS,
     audit_answer,
@@ -65,7 +66,7 @@ _EMPHASES: dict[Verdict, Emphasis] = {"varies": "accent", "pinned": "plain", "ab
 def audit_page(audit: Audit, reader: Reader) -> Page:
     """Make the page of an audit."""
     make = {"screen": _screen, "brief": _brief, "full": _full, "paper": _paper}[reader]
-    command = shlex.join(audit.command)
+    command = command_text(audit.command)
     return Page(
         # Whoever looks at a screen has just typed the command.
         title="" if reader == "screen" else command,
@@ -225,6 +226,7 @@ def _probes(audit: Audit) -> list[Block]:
         slug="probes",
         columns=[*columns("probe", "ended", "time", "iterations", words=2), *columns(*names, words=len(names))],
         rows=[Row(cells=_probe_cells(probe, names)) for probe in audit.probes],
+        notes=[PARTS_COMPARED] if names and any(probe.ended != "completed" for probe in audit.probes) else [],
     )
     return [table]
 

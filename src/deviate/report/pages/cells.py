@@ -91,9 +91,14 @@ def caveat_count(sections: Iterable[Section]) -> str:
     return " · ".join(count(number, kind) for number, kind in counts if number)
 
 
+def more_sentence(*parts: str) -> str:
+    """Return what says that ``-v`` shows more."""
+    return f"Add -v for {listed(parts)}."
+
+
 def more_blocks(*parts: str) -> list[Block]:
     """Say what ``-v`` shows beside."""
-    return [Sentences(sentences=[f"Add -v for {listed(parts)}."], emphasis="quiet")] if parts else []
+    return [Sentences(sentences=[more_sentence(*parts)], emphasis="quiet")] if parts else []
 
 
 def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:

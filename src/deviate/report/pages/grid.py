@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from deviate.inference.grid.facts import Grid, GridMetric
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.grid.facts import Grid, GridMetric, GridTerm
 from deviate.report.figures.distribution import distribution_figure
 from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import Numbers, finest, show, show_interval
@@ -33,13 +34,18 @@ from deviate.report.pages.cells import (
     number,
     telling,
 )
+from deviate.report.pages.checklist import checklist_table
+from deviate.report.pages.screen_lines import HEAD_LINES, LINES, lines_taken
 from deviate.report.pages.shared_names import SharedNames, shared_names, with_shared_names
 from deviate.report.text.caveat import counted_caveats, split_caveats
+from deviate.report.text.comparison.runs import runs_methods
 from deviate.report.text.grid import (
     best_sentence,
     effects_sentence,
     grid_caveats,
+    grid_checklist,
     grid_headline,
+    grid_left_out,
     grid_methods,
     mark_text,
     mean_text,
@@ -47,24 +53,29 @@ from deviate.report.text.grid import (
 )
 from deviate.report.text.words import count, listed
 
-#: Marks what is best, or shown.
-MARK = Column(head="", numeric=False)
+#: What the numbers of a row come to.
+VERDICT = Column(head="verdict", numeric=False)
 
-#: Cells for which a screen has room: with no line but the answer above and below them, and with however many.
-CELLS_ON_SCREEN, FEWEST_CELLS = 5, 3
+#: Cells on a screen: with a short answer above them, and with however long a one.
+MOST_CELLS, FEWEST_CELLS = 5, 3
 
 
-def grid_page(grid: Grid, reader: Reader) -> Page:
-    """Make the page of a grid for a reader."""
+def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> Page:
+    """Make the page of a grid for a reader; a paper also says how the runs of the cells were `made`."""
     if reader in AT_TERMINAL:
         shared = _shared(grid)
         sections = [_terminal(grid, shared, in_full=reader == "brief")]
         page = Page(title="", reader=reader, sections=sections, command=grid.command)
         return with_shared_names(page, shared)
-    methods = Sentences(sentences=grid_methods(grid), about="Grid." if reader == "paper" else "")
+    methods = Sentences(sentences=grid_methods(grid))
     if reader == "paper":
+        methods = Sentences(sentences=[*grid_methods(grid), *grid_left_out(grid)], about="Grid.")
         tables = [table for metric in grid.metrics if metric.claimed for table in _tables(metric, grid)]
-        sections = [Section(slug="grid", blocks=[*tables]), Section(slug="methods", blocks=[methods])]
+        sections = [
+            Section(slug="grid", blocks=[*tables]),
+            Section(slug="methods", blocks=[methods]),
+            *_made(grid, made()),
+        ]
     else:
         sections = [
             Section(slug="answer", title="In short", blocks=[Answer(sentences=grid_headline(grid), listed=True)]),
@@ -82,6 +93,38 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
     )
 
 
+def _made(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[Section]:
+    """Say how the runs of the cells were made, and answer the checklist; nothing where that was not read."""
+    if not made:
+        return []
+    made = {label: _of_claimed(facts, grid) for label, facts in made.items()}
+    by_cell = runs_methods(grid.comparability, made)
+    common = by_cell.pop("")
+    # Cells and sides are in one order.
+    cells = zip(grid.metrics[0].cells, by_cell.values(), strict=True)
+    own = [f"{cell.label}: {' '.join(sentences)}" for cell, sentences in cells if sentences]
+    return [
+        Section(
+            slug="runs",
+            blocks=[
+                Sentences(sentences=common, about="Runs of each cell."),
+                *([Sentences(sentences=own, about="Cells.", listed=True)] if own else []),
+            ],
+        ),
+        Section(slug="reproducibility", blocks=[checklist_table(grid_checklist(grid, made))]),
+    ]
+
+
+def _of_claimed(facts: ExperimentFacts, grid: Grid) -> ExperimentFacts:
+    """Leave out the metrics that the tables of a paper do not have."""
+    claimed = [metric.name for metric in grid.metrics if metric.claimed]
+    variants = [
+        msgspec.structs.replace(each, metrics=[metric for metric in each.metrics if metric.name in claimed])
+        for each in facts.variants
+    ]
+    return msgspec.structs.replace(facts, variants=variants)
+
+
 def _shared(grid: Grid) -> SharedNames:
     """Return what the names of all cells share, by name and by what a cell is called."""
     cells = {cell.experiment: cell.label for metric in grid.metrics for cell in metric.cells}
@@ -95,7 +138,10 @@ def _terminal(grid: Grid, shared: SharedNames, *, in_full: bool) -> Section:
     caveats = grid_caveats(grid)
     on_screen, others = split_caveats(caveats)
     shown = [metric for metric in grid.metrics if in_full or metric.claimed]
-    room = max(FEWEST_CELLS, CELLS_ON_SCREEN - len(on_screen) - bool(shared.sentence))
+    headline = grid_headline(grid, brief=not in_full)
+    taken = lines_taken(*headline, *(f"! {caveat.message}" for caveat in on_screen)) + bool(shared.sentence)
+    # The last line says where the rest is.
+    room = max(FEWEST_CELLS, min(MOST_CELLS, LINES - 1 - HEAD_LINES - taken))
     tables = [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, room)
     rest = (
         [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
@@ -105,7 +151,7 @@ def _terminal(grid: Grid, shared: SharedNames, *, in_full: bool) -> Section:
     return Section(
         slug="answer",
         blocks=[
-            Sentences(sentences=grid_headline(grid, brief=not in_full), listed=True),
+            Sentences(sentences=headline, listed=True),
             *tables,
             *caveat_blocks(caveats if in_full else on_screen),
             *rest,
@@ -156,7 +202,7 @@ def _figure(metric: GridMetric, grid: Grid) -> Figure | None:
     (measured,) = [match for match in grid.comparability.metrics if match[0].name == metric.name]
     labels = [cell.label for cell in metric.cells]
     rows = [(label, each) for label, each in zip(labels, measured, strict=True) if each.n]
-    return distribution_figure(rows, 1 - grid.alpha, labels) if rows else None
+    return distribution_figure(rows, 1 - grid.alpha) if rows else None
 
 
 def _explored(metric: GridMetric) -> str:
@@ -179,7 +225,7 @@ def _cells(metric: GridMetric, mean: str = "") -> Table:
         caption=f"{metric.name} ({metric.aggregate}) by cell{_explored(metric)}",
         notes=["Place: the ranks that the comparisons of every two cells leave open."],
         slug=slug("cells", metric.name),
-        columns=[*heads, MARK],
+        columns=[*heads, VERDICT],
         titled=True,
         rows=[
             Row(
@@ -197,6 +243,12 @@ def _cells(metric: GridMetric, mean: str = "") -> Table:
     )
 
 
+def _effect_verdict(term: GridTerm, metric: GridMetric) -> str:
+    if metric.withheld:
+        return ""
+    return "shown" if term.shown else "not shown"
+
+
 def _effect_columns() -> list[Column]:
     """Return the columns; a narrow screen gives up what the adjusted p rests on."""
     heads = columns("effect", "df", "F", "p", "p (HC3)", "adjusted", "partial η²", "90% CI")
@@ -211,7 +263,7 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
         notes=[f"Residual degrees of freedom: {metric.df_residual:g}. The adjusted p decides."],
         slug=slug("effects", metric.name),
         titled=True,
-        columns=[*_effect_columns(), MARK],
+        columns=[*_effect_columns(), VERDICT],
         rows=[
             Row(
                 cells=[
@@ -223,7 +275,7 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
                     number(numbers.p(term.p_adjusted), term.p_adjusted),
                     number(show(term.eta_squared.value, -2), term.eta_squared.value),
                     number(show_interval(term.eta_squared.interval, -2), term.eta_squared.interval.low),
-                    Cell("shown" if term.shown else "", emphasis="good" if term.shown else "plain"),
+                    Cell(_effect_verdict(term, metric), emphasis="good" if term.shown else "plain"),
                 ]
             )
             for term in metric.terms

@@ -29,6 +29,7 @@ from deviate.report.page import (
 )
 from deviate.report.pages.cells import caveat_count, number
 from deviate.report.strips import spark
+from deviate.report.text.command import command_text
 from deviate.report.text.live import live_sentences, live_state
 from deviate.report.text.words import count, listed, ordinal
 from deviate.results.live import LiveExperiment, LiveRun
@@ -71,7 +72,7 @@ def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal:
     ]
     return Page(
         title=live.name,
-        subtitle=shlex.join(live.command),
+        subtitle=command_text(live.command),
         reader="screen" if terminal else "full",
         command=f"deviate watch {shlex.quote(live.name)}",
         sections=[*(section for section in sections if section.blocks), *map(_without_failures, report)],

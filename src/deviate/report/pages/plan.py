@@ -76,7 +76,7 @@ def _ladder(plan: Plan, reader: Reader) -> Table:
         (f"{level} CI of\na mean{unit}", 1),
         ("an SD is known\nwithin factors", 3),
         (f"difference shown\nwith power {power}", 0),
-        ("ratio of SDs\nlikewise", 2),
+        (f"SD ratio\nshown at {power}", 2),
         *([("time of\nall runs", 4)] if plan.seconds is not None else []),
     ]
     return Table(

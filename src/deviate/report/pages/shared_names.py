@@ -85,10 +85,7 @@ def with_shared_names(page: Page, shared: SharedNames) -> Page:
     """Say on top of the page what the names share, and the rest of each name elsewhere, but not in what is typed."""
     if not shared.sentence:
         return page
-    # The longest first: a name may begin another.
-    longest = sorted(shared.rests, key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\w.,@=-])(?:{'|'.join(map(re.escape, longest))})(?![\w@=-]|[.,:]\w)")
-    renamed = _renamed(msgspec.to_builtins(page), lambda text: pattern.sub(lambda name: shared.rests[name[0]], text))
+    renamed = _renamed(msgspec.to_builtins(page), lambda text: short_names(text, shared))
     named = msgspec.convert(renamed, Page)
     if named.title:
         return msgspec.structs.replace(named, subtitle=shared.sentence.removesuffix(":"))
@@ -96,6 +93,16 @@ def with_shared_names(page: Page, shared: SharedNames) -> Page:
     blocks = [_below(shared.sentence, first.blocks[0]), *first.blocks[1:]]
     sections = [msgspec.structs.replace(first, blocks=blocks), *others]
     return msgspec.structs.replace(named, sections=sections)
+
+
+def short_names(text: str, shared: SharedNames) -> str:
+    """Return the text with the rest of each name in the place of the whole."""
+    if not shared.rests:
+        return text
+    # The longest first: a name may begin another.
+    longest = sorted(shared.rests, key=len, reverse=True)
+    pattern = rf"(?<![\w.,@=-])(?:{'|'.join(map(re.escape, longest))})(?![\w@=-]|[.,:]\w)"
+    return re.sub(pattern, lambda name: shared.rests[name[0]], text)
 
 
 def _renamed(part: Any, rename: Callable[[str], str]) -> Any:

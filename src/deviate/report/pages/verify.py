@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from deviate.preflight.verification import Verification
@@ -24,6 +23,7 @@ from deviate.report.page import (
 )
 from deviate.report.pages.cells import columns, number
 from deviate.report.pages.printed import printed_blocks
+from deviate.report.text.command import command_text
 from deviate.report.text.preflight import (
     origin_text,
     recording_verdict,
@@ -37,9 +37,10 @@ from deviate.report.text.preflight import (
 def verification_page(verification: Verification, reader: Reader) -> Page:
     """Make the page of a verification."""
     make = {"screen": _brief, "brief": _brief, "full": _full, "paper": _paper}[reader]
-    command = shlex.join(verification.command)
+    command = command_text(verification.command)
     return Page(
         title="" if reader in AT_TERMINAL else command,
+        subtitle="" if reader in AT_TERMINAL else "check that its metrics are recorded",
         command=f"deviate extract --verify -- {command}",
         reader=reader,
         sections=[section for section in make(verification) if section.blocks],

@@ -12,11 +12,11 @@ from deviate.factors import DESCRIBED
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.timeline import Timeline
 from deviate.inference.variant import VariantFacts
-from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.measure.spread import Spread
 from deviate.report.numbers import last_place, show, show_level, show_seconds
+from deviate.report.text.command import reproduce_text
 from deviate.report.text.factors import factors_of, gloss
-from deviate.report.text.methods import aggregates, hardware, metric_names, software, source_text
+from deviate.report.text.methods import aggregates, hardware, metric_names, sd_intervals, software, source_text
 from deviate.report.text.words import ENDED, code, count, joined
 
 #: Who asks, in short: the NeurIPS paper checklist [1]_ by the number of its question, and the machine-learning
@@ -81,15 +81,12 @@ def _number(variants: Sequence[VariantFacts]) -> str:
         f"{variant.variant} ({gloss(variant.variant)})": f"{variant.completed} completed of {variant.planned} planned"
         for variant in variants
     }
-    return _listed_by_variant(texts)
+    return f"{_by_variant(texts)}." if texts else ""
 
 
-def _listed_by_variant(texts: Mapping[str, str]) -> str:
+def _by_variant(texts: Mapping[str, str]) -> str:
     """Put the name before each text, unless there is one only: then no name is needed to tell it from others."""
-    if len(texts) == 1:
-        (text,) = texts.values()
-        return f"{text[0].upper()}{text[1:]}."
-    return f"{'; '.join(f'{name}: {text}' for name, text in texts.items())}." if texts else ""
+    return next(iter(texts.values())) if len(texts) == 1 else "; ".join(f"{k}: {text}" for k, text in texts.items())
 
 
 def _several(variants: Sequence[VariantFacts]) -> bool:
@@ -106,13 +103,12 @@ def _error_bars(variants: Sequence[VariantFacts], level: float) -> str:
 
 
 def _captured(variants: Sequence[VariantFacts]) -> str:
-    return _listed_by_variant(
-        {
-            variant.variant: joined(_varied(variant)) or "none"
-            for variant in variants
-            if variant.variant != IMPORTED and variant.completed
-        }
-    )
+    varied = {
+        variant.variant: joined(_varied(variant)) or "none"
+        for variant in variants
+        if variant.variant != IMPORTED and variant.completed
+    }
+    return f"Varied between runs: {_by_variant(varied)}." if varied else ""
 
 
 def _varied(variant: VariantFacts) -> list[str]:
@@ -124,10 +120,10 @@ def _varied(variant: VariantFacts) -> list[str]:
 def _computed(variants: Sequence[VariantFacts], level: float) -> str:
     if not _several(variants):
         return ""
+    metrics = [metric for variant in variants for metric in variant.metrics if metric.n > 1]
     return (
         "Each run counts as one independent value. Mean: Student's t interval, which assumes normal values; standard "
-        f"deviation: the wider of the chi-square interval and Bonett's (from {FEWEST_RUNS} runs on), which allows for "
-        f"heavy tails; both at {show_level(level)}."
+        f"deviation: {sd_intervals(metrics).removeprefix('by ')}; both at {show_level(level)}."
     )
 
 
@@ -183,13 +179,16 @@ def _code(facts: ExperimentFacts) -> str:
     if facts.definition.imported:
         return ""
     source = source_text(facts)
-    return f"{code(facts.reproduce.command)}{f'; {source}' if source else ''}."
+    return f"{code(reproduce_text(facts))}{f'; {source}' if source else ''}."
 
 
 def _time(facts: ExperimentFacts) -> str:
     took = {variant.variant: variant.seconds for variant in facts.variants if variant.seconds}
-    each = _listed_by_variant({name: f"{_mean_seconds(seconds)} s a run" for name, seconds in took.items()})
-    return f"{each} {_added_up(facts.variants)}{_side_by_side(facts.timeline)}." if each else ""
+    if not took:
+        return ""
+    each = _by_variant({name: f"{_mean_seconds(seconds)} s" for name, seconds in took.items()})
+    what = " (mean ± SD)" if any(seconds.sd is not None for seconds in took.values()) else ""
+    return f"Time per run{what}: {each}. {_added_up(facts.variants)}{_side_by_side(facts.timeline)}."
 
 
 def _mean_seconds(seconds: Spread) -> str:
@@ -198,7 +197,7 @@ def _mean_seconds(seconds: Spread) -> str:
 
 
 def _added_up(variants: Sequence[VariantFacts]) -> str:
-    timed = [run for variant in variants for run in variant.runs if run.seconds is not None]
+    timed = [run for variant in variants for run in variant.runs if run.seconds is not None and not run.same_as]
     total = show_seconds(sum(run.seconds or 0.0 for run in timed))
     failed = "" if all(run.status == "completed" for run in timed) else ", those of runs that did not complete included"
     if len(timed) == 1:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 
 from deviate.inference.evaluations import EvaluationFacts
 from deviate.report.text.caveat import Caveat
+from deviate.report.text.command import command_text
 from deviate.report.text.words import code, count, ended_as, listed
 
 #: Said of passes that did not complete, where each run is evaluated several times.
@@ -50,5 +50,5 @@ def evaluation_methods(evaluations: Iterable[EvaluationFacts]) -> Iterable[str]:
         often = f" {each.repeat} times" if each.repeat > 1 else ""
         how = f" with {text}" if (text := conditions(each)) else ""
         mean = "; we report the mean of these evaluations per run" if each.repeat > 1 else ""
-        command = code(shlex.join(each.command))
+        command = code(command_text(each.command))
         yield f"After each training, we ran {command}{often}{how} in the folder of the run{mean}."

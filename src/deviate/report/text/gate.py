@@ -227,14 +227,12 @@ def _look_caveats(gate: Gate) -> Iterator[Caveat]:
     if look.number > 1:
         yield Caveat(slug="checked-again", message=_checked_again(look), severity="note")
     if look.unrecorded:
-        message = (
-            f"This check could not be recorded ({look.unrecorded}): the next one of these sides will not know of it."
-        )
+        message = f"This check could not be recorded ({look.unrecorded}): the next one of them will not know of it."
         yield Caveat(slug="look-unrecorded", message=message)
 
 
 def _checked_again(look: GateLook) -> str:
-    again = f"This is check {look.number} of these sides as they grow ({runs_at_looks(look.sizes)})"
+    again = f"This is check {look.number} of these experiments as they grow ({runs_at_looks(look.sizes)})"
     if look.settled is not None:
         return (
             f"{again}. Check {look.settled} showed what this one asks, so each one-sided p must be below "

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.grid.facts import Grid, GridCell, GridMetric, GridTerm
 from deviate.report.numbers import Numbers, finest, show, show_level, show_percent
 from deviate.report.text.caveat import Caveat
+from deviate.report.text.checklist import Answer
 from deviate.report.text.comparison.caveats import comparison_caveats
+from deviate.report.text.comparison.runs import checklist_of_all
 from deviate.report.text.words import code, count, listed
 
 #: Times as many runs as another cell has with which claims were false in at most 4 % of simulated grids, see
@@ -83,10 +86,12 @@ def place_text(cell: GridCell) -> str:
 
 
 def mark_text(cell: GridCell, metric: GridMetric) -> str:
-    """Return what a cell is called in the table."""
+    """Return what a cell is called in the table; empty where nothing is claimed of it."""
     if cell.rank == 1:
         return "best mean" if metric.withheld or len(metric.best) > 1 else "best"
-    return "may be best" if cell.may_be_best else ""
+    if metric.withheld or cell.rank is None:
+        return ""
+    return "may be best" if cell.may_be_best else "not the best"
 
 
 def grid_caveats(grid: Grid) -> list[Caveat]:
@@ -137,5 +142,30 @@ def grid_methods(grid: Grid) -> list[str]:
         f"p-values are adjusted by Holm's method over the {count(effects, 'effect')} and, separately, over the "
         f"{count(pairs, 'pair')} of cells, and each of the two has half of {alpha}: all claims hold at {alpha} "
         "together.",
-        f"Partial η² has a {show_level(0.9)} interval from the noncentral F distribution, which assumes equal SDs.",
+        "Intervals of means are by Student's t, which assumes normal values; partial η² has a "
+        f"{show_level(0.9)} interval from the noncentral F distribution, which assumes equal SDs.",
     ]
+
+
+def grid_left_out(grid: Grid) -> list[str]:
+    """Say, as a paper does, which cells and claims are missing, and how often the cells were compared."""
+    looks = (
+        f"The cells were compared {grid.look.number} times while runs were added; this look is at level "
+        f"{grid.look.alpha:.2g} (alpha spending: Lan and DeMets, 1983)."
+    )
+    return [
+        *(caveat.message for caveat in _missing(grid)),
+        *(
+            f"Nothing is claimed of {each.name}: {each.withheld}."
+            for each in grid.metrics
+            if each.claimed and each.withheld
+        ),
+        *([looks] if grid.look.number > 1 else []),
+    ]
+
+
+def grid_checklist(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[Answer]:
+    """Answer the questions of checklists for all cells."""
+    bars = f"{show_level(grid.comparability.metrics[0][0].ci_mean.level)} confidence intervals of the mean"
+    by_cell = {cell.label: facts for cell, facts in zip(grid.metrics[0].cells, made.values(), strict=True)}
+    return checklist_of_all(by_cell, bars, grid_methods(grid))

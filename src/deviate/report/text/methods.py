@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
@@ -12,6 +10,7 @@ from deviate.inference.variant import VariantFacts
 from deviate.measure.intervals import CHI_SQUARE
 from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
+from deviate.report.text.command import command_text
 from deviate.report.text.decided import decided_method
 from deviate.report.text.evaluations import evaluation_methods
 from deviate.report.text.factors import varied_sentences
@@ -119,7 +118,7 @@ def source_text(facts: ExperimentFacts) -> str:
     commit, _, changes = facts.reproduce.environment.get("git", "").partition(" + ")
     known = "" if commit in _ABSENT else f"git commit {commit[:DIGITS]}"
     changed = _changed(changes.split(" + ")) if known and changes else ""
-    return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of the files that decide it"
+    return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of the files that the runs depend on"
 
 
 def _changed(changes: Sequence[str]) -> str:
@@ -147,18 +146,12 @@ def _runs(facts: ExperimentFacts) -> Iterator[str]:
     command = code(command_text(experiment.command))
     yield f"The training command {command} {verb} {times} with Deviate{version}{_conditions(variants)}."
     yield _finished(variants)
-
-
-def command_text(command: Sequence[str]) -> str:
-    """Return a command as a paper names it: without the folder of its program, which may name a user.
-
-    Examples
-    --------
-    >>> command_text(["/home/ann/venv/bin/python", "train.py", "--data", "/data"])
-    'python train.py --data /data'
-    """
-    program, *others = command
-    return shlex.join([PurePath(program).name, *others])
+    if shared := sum(bool(run.same_as) for variant in variants for run in variant.runs):
+        were, each = ("was", "it") if shared == 1 else ("were", "each")
+        yield (
+            f"{count(shared, 'run')} {were} not trained separately: {each} used the same random numbers as another run "
+            "and has its results."
+        )
 
 
 def _conditions(variants: Sequence[VariantFacts]) -> str:
@@ -267,12 +260,12 @@ def _intervals(variants: Sequence[VariantFacts], level: float) -> Iterator[str]:
     share = show_level(level)
     sentence = (
         f"Intervals are {share} confidence intervals over runs: of the mean by Student's t, which assumes normal "
-        f"values; of the SD {_of_the_sd(metrics)}"
+        f"values; of the SD {sd_intervals(metrics)}"
     )
     yield f"{sentence}."
 
 
-def _of_the_sd(metrics: Sequence[MetricSpread]) -> str:
+def sd_intervals(metrics: Sequence[MetricSpread]) -> str:
     """Say how intervals of the SD were made; below five runs nothing shows how heavy tails are."""
     methods = {metric.ci_sd.method for metric in metrics if metric.ci_sd.known}
     few = "by the chi-square distribution, which assumes normal values"

@@ -28,6 +28,12 @@ PROBE_ENDS: dict[Ending, str] = {
     "failed": "failed",
 }
 
+#: Why probes that drew the same have other fingerprints.
+PARTS_COMPARED = (
+    "A fingerprint covers everything that a probe drew until it ended. Probes that were ended at different points have "
+    "different fingerprints even where they drew the same numbers; the table of sources compares only what both drew."
+)
+
 IMPLEMENTATION = {
     True: "GPU kernels may add noise: `deviate run --vary impl` measures it",
     False: "no GPU was used: with pinned threads no implementation noise is expected",
@@ -218,14 +224,19 @@ def verification_answer(verification: Verification) -> str:
     if not foreseen:
         where = "" if observed else ", nor in the output"
         return f"No metric was found in the source{where}; {seen}{_ending(verification)}."
-    recorded = f"{len(verification.verified)} of {count(foreseen, 'metric')} recorded values"
-    return f"{recorded}; {seen}{_ending(verification)}."
+    return f"{_recorded(verification, foreseen)} found in the source recorded values; {seen}{_ending(verification)}."
+
+
+def _recorded(verification: Verification, foreseen: int) -> str:
+    if verification.silent:
+        return f"{len(verification.verified)} of {count(foreseen, 'metric')}"
+    return f"All {foreseen} metrics" if foreseen > 1 else "The only metric"
 
 
 def recording_verdict(verification: Verification) -> str:
     """Say in a few words whether every metric of the source recorded values."""
     silent = len(verification.silent)
-    return f"{count(silent, 'metric')} without values" if silent else "complete"
+    return f"{count(silent, 'metric')} without values" if silent else "every metric has values"
 
 
 def _ending(verification: Verification) -> str:

@@ -42,6 +42,8 @@ _SPECIAL = {
     "…": r"\dots{}",
     "µ": r"$\mu$",
     "°": r"\textdegree{}",
+    "η": r"$\eta$",
+    "²": "$^2$",
 }
 
 #: Signs that TeX draws as one where they follow each other, such as the two hyphens of an option.
@@ -50,7 +52,7 @@ _LIGATURES = "-,'!?"
 #: Letters beside ASCII that pdfLaTeX knows in every font encoding.
 _LATIN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿß"
 
-_OTHER = re.compile(rf"([^\x20-\x7e{_LATIN}±−×–—…µ°]+)")
+_OTHER = re.compile(rf"([^\x20-\x7e{_LATIN}±−×–—…µ°η²]+)")
 
 #: What is mathematics in a sentence: a divisor, a p-value, and the letter of "p-values".
 _MATHS = re.compile(r"(?<![\w.])(n - 1(?![\w.])|p [=<] \d+(?:\.\d+)?(?:e-?\d+)?(?!\w)|p(?=-values?\b))")
@@ -70,6 +72,8 @@ def latex(text: str) -> str:
     val\_acc 100\% of \{x\}\textbackslash{}input\{y\}
     >>> print(latex("--epochs"), latex("точ"))
     -{}-epochs \deviateother{точ}{???}
+    >>> print(latex("partial η²"))
+    partial $\eta$$^2$
     >>> print(latex("[1] a*"))
     {}[1] a*
     """

@@ -100,7 +100,7 @@ def test_a_side_fewer_runs_than_a_verdict_needs():
 
 
 def test_values_that_do_not_vary_are_named_as_such():
-    assert why(compared([90.0] * 6, [90.0] * 6)) == "All runs of both sides gave exactly the same value."
+    assert why(compared([90.0] * 6, [90.0] * 6)) == "All runs compared gave exactly the same value."
     apart = why(compared([90.0] * 6, [91.0] * 6))
     assert apart == (
         "Nothing could be tested: the runs of each side gave exactly the same value, so nothing shows how much runs "
@@ -147,7 +147,7 @@ def test_a_margin_within_which_nothing_can_be_tested():
 def test_an_unknown_direction_is_asked_for():
     text = why(compared(standard(8), standard(8, 8) + 3, metric={"direction": None}))
     assert (
-        "A difference is shown, but the direction of test acc is unknown, so neither side is called better: add "
+        "A difference is shown, but the direction of test acc is unknown, so neither is called better: add "
         "--direction 'test acc=higher' or 'test acc=lower'." in text
     )
 
@@ -163,7 +163,7 @@ def test_environments_that_differ_are_named():
     part = EnvironmentDiffers(name="gpu", values={"baseline": "A100", "proposed": "H100"})
     facts = structs.replace(comparison.comparability, environments=[part])
     assert (
-        "The sides ran in different environments: gpu is A100 in baseline and H100 in proposed. "
+        "The runs compared were made in different environments: gpu is A100 in baseline and H100 in proposed. "
         "This may explain a difference." in [caveat.message for caveat in comparison_caveats(facts)]
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from compared_sides import prints, side, side_metric, write_experiment
 
+from deviate import api
 from deviate.contrast.multiplicity import adjust
 from deviate.errors import BadOption
 from deviate.inference.comparison.options import ComparisonOptions
@@ -15,11 +16,13 @@ from deviate.inference.grid.facts import GridLook, MissingCell
 from deviate.inference.grid.read import names_grid, read_grid
 from deviate.project.cells import read_cells
 from deviate.replicate.workspace.folders import Workspace
-from deviate.report.pages.grid import grid_page
+from deviate.report.page import Table
+from deviate.report.pages.grid import grid_figures, grid_page
 from deviate.report.text.grid import best_sentence, effects_sentence, grid_caveats, grid_headline, grid_methods
 from deviate.report.text.words import count
 from deviate.report.writers.grid_csv import grid_csv
 from deviate.report.writers.grid_json import grid_json
+from deviate.report.writers.registry import writers
 from deviate.report.writers.terminal import render_terminal
 from deviate.study.housekeeping import rename
 
@@ -178,14 +181,76 @@ def test_every_writer_has_every_cell(cells):
     assert "over the 3 effects and, separately, over the 6 pairs" in " ".join(grid_methods(grid))
 
 
+def test_every_column_of_a_grid_has_a_head(cells):
+    grid = compared(cells, made(cells))
+    page = grid_page(grid, "paper")
+    tables = [block for section in page.sections for block in section.blocks if isinstance(block, Table)]
+    assert [table.columns[-1].head for table in tables] == ["verdict", "verdict"]
+    assert all(column.head for table in tables for column in table.columns)
+    cell_rows, effects = ([row.cells[-1].text for row in table.rows] for table in tables)
+    assert sorted(cell_rows) == ["best mean", "may be best", "not the best", "not the best"]
+    assert effects == ["shown", "not shown", "not shown"]
+    # Where nothing is claimed, nothing is denied.
+    few = grid_page(compared(cells, made(cells, n=3)), "full")
+    assert "not the best" not in str(few)
+    assert "not shown" not in str(few)
+
+
+def test_the_runs_of_all_cells_have_one_colour(cells):
+    for figure in grid_figures(compared(cells, made(cells))):
+        encodings = [view["encoding"] for view in figure.spec["layer"]]
+        assert not any("shape" in encoding for encoding in encodings)
+        assert {encoding["color"].get("datum") for encoding in encodings if "color" in encoding} == {"run"}
+
+
 @pytest.fixture
 def stored(tmp_path, cells):
     workspace = Workspace(tmp_path)
     rng = np.random.default_rng(0)
-    for cell, shift in zip(cells, SHIFTS, strict=True):
-        folder = write_experiment(tmp_path, cell.name, {"test acc": 90 + 0.5 * (rng.standard_normal(6) + shift)})
+    for place, (cell, shift) in enumerate(zip(cells, SHIFTS, strict=True)):
+        # By their CVs, the losses of every other cell have another order.
+        sizes = (1.0, 0.1) if place % 2 else (0.1, 1.0)
+        losses = {name: 5 + size * rng.random(6) for name, size in zip(("train loss", "val loss"), sizes, strict=True)}
+        values = {"test acc": 90 + 0.5 * (rng.standard_normal(6) + shift), **losses}
+        folder = write_experiment(tmp_path, cell.name, values)
         folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), command=cell.command))
     return workspace
+
+
+def test_a_paper_says_how_the_runs_of_all_cells_were_made(stored, cells):
+    page = api.compare_grid(project=stored.project).page("paper")
+    methods, runs, checklist = page.sections[-3:]
+    assert not any("compared 2 times" in sentence for sentence in methods.blocks[0].sentences)
+    each, own = runs.blocks
+    assert (each.about, own.about) == ("Runs of each cell.", "Cells.")
+    assert "We report one value per run and metric: the last value reported for test acc." in each.sentences
+    assert "All runs completed." in each.sentences
+    assert [sentence.partition(": ")[0] for sentence in own.sentences] == [cell.label for cell in cells]
+    assert all("--lr" in sentence and "was run 6 times" in sentence for sentence in own.sentences)
+    answers = {row.cells[0].text: row.cells[1].text for row in checklist.blocks[0].rows}
+    assert "95% confidence intervals of the mean" in answers["Are there error bars, and of what?"]
+    assert "HC3" in answers["How were they computed, and what is assumed?"]
+    assert "6 completed of 6 planned" in answers["How many training runs are the results of?"]
+    text = writers()["neurips"].render(page)
+    assert [f"question {number}: justification" in text for number in (4, 6, 7, 8)] == [True] * 4
+
+
+def test_what_is_so_for_each_cell_is_said_once_whatever_the_order_of_its_metrics(stored, cells):
+    page = api.compare_grid(project=stored.project, metrics=["test acc", "train loss", "val loss"]).page("paper")
+    each, own = page.sections[-2].blocks
+    (said,) = (sentence for sentence in each.sentences if sentence.startswith("We report one value per run and metric"))
+    assert all(name in said for name in ("test acc", "train loss", "val loss"))
+    assert not any("We report" in sentence for sentence in own.sentences)
+
+
+def test_a_paper_says_what_is_missing_and_how_often_cells_were_compared(cells):
+    look = GridLook(number=2, alpha=0.006)
+    missing = [MissingCell(experiment=cells[3].name, reason="no run completed")]
+    grid = compare_cells(cells[:3], made(cells, n=4)[:3], ComparisonOptions(), look, missing)
+    (methods,) = next(section for section in grid_page(grid, "paper").sections if section.slug == "methods").blocks
+    assert methods.sentences[-3] == "digits@lr=0.01,width=64 is not compared: no run completed."
+    assert methods.sentences[-2].startswith("Nothing is claimed of test acc: claims take ")
+    assert methods.sentences[-1].startswith("The cells were compared 2 times while runs were added; this look is at")
 
 
 def test_looks_at_growing_cells_are_accounted_for(stored, cells):
@@ -257,8 +322,10 @@ def test_a_screen_has_twelve_lines(tmp_path, width, n, sizes):
     assert len(lines) <= 12
     assert max(map(len, lines)) <= width
     shown = sum(line.startswith("lr=") and " ± " in line and "best test" not in line for line in lines)
-    assert shown == 3
-    assert f"Add -v for {count(len(cells) - 3, 'more cell')}, the analysis of variance" in text
+    # Where nothing is claimed, the answer is short.
+    assert shown == (3 if n > 3 else 4)
+    hidden = f"{count(len(cells) - shown, 'more cell')}, " if len(cells) > shown else ""
+    assert f"Add -v for {hidden}the analysis of variance" in text
     full = render_terminal(grid_page(grid, "brief"), width)
     assert "analysis of variance" in full
     assert all(cell.label in full for cell in cells)

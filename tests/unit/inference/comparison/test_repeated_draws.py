@@ -122,5 +122,5 @@ def test_equal_examples_are_one_draw_of_data_however_they_were_drawn():
 
 def test_runs_that_all_drew_the_same_are_not_paired_for_that_reason():
     same, other = (pairing_text(pair_runs(*drawn(SAME, digests), "auto")) for digests in (SAME, OTHER))
-    assert same.startswith("Runs are not paired: all of both sides used the same random numbers for shuffle, and no")
+    assert same.startswith("Runs are not paired: all runs compared used the same random numbers for shuffle, and no")
     assert other.startswith("Runs are not paired: no fingerprint shows")

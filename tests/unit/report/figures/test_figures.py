@@ -127,6 +127,8 @@ def test_factors_are_ranked_and_those_without_an_effect_share_a_row():
             assert (rows[row.variant]["low"], rows[row.variant]["high"]) == (row.ci_sd.low, row.ci_sd.high)
             end = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
             assert rows[row.variant]["cut"] == (row.ci_sd.high is not None and row.ci_sd.high > end)
+        # Each row has its name: a colour would say nothing.
+        assert [view for view in figure.spec["layer"] if "color" in view["encoding"]] == []
 
 
 def test_colours_of_a_variant_are_the_same_in_all_figures():

@@ -52,8 +52,8 @@ def paper_methods(comparison: Comparison) -> Section:
     """Return the methods paragraph."""
     left = any(len(_for_paper(pair, comparison)) < len(pair.metrics) for pair in comparison.pairs)
     untimed = (
-        "Times are left out: the runs of the two sides were not made in turn, so the load of the machine may explain a "
-        "difference."
+        "Times are left out of the tables, and counted among the tests: the runs compared were not made in turn, "
+        "so the load of the machine may explain a difference."
     )
     sentences = [*comparison_methods(comparison), *([untimed] if left else [])]
     return Section(slug="methods", blocks=[Sentences(sentences=sentences, about="Comparison.")])
@@ -63,9 +63,9 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
     """Return how the runs of the sides were made, and the checklist; nothing where that was not read."""
     if not made:
         return []
-    by_side = runs_methods(comparison, made)
+    by_side = runs_methods(comparison.comparability, made)
     paragraphs = [
-        Sentences(sentences=sentences, about=f"Runs of {label}." if label else "Runs of each side.")
+        Sentences(sentences=sentences, about=f"Runs of {label}." if label else "All runs.")
         for label, sentences in by_side.items()
         if sentences
     ]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.report.numbers import Numbers
 from deviate.report.page import Answer, Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, more_blocks, telling
+from deviate.report.pages.cells import caveat_blocks, more_blocks, more_sentence, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
-from deviate.report.pages.comparison.sides import sides_table
+from deviate.report.pages.comparison.sides import NAMES_FOLD_AT, sides_table
+from deviate.report.pages.screen_lines import HEAD_LINES, LINES, lines_taken
+from deviate.report.pages.shared_names import shared_names, short_names
 from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.comparison.cells import adjusted_text
 from deviate.report.text.comparison.headline import comparison_headline
-from deviate.report.text.comparison.leading import leading_headline
+from deviate.report.text.comparison.leading import leading_headline, main_sides
 from deviate.report.text.comparison.methods import omnibus_p
 from deviate.report.text.comparison.reasons import reasons, short_reasons, spread_reasons
 from deviate.report.text.words import count
@@ -31,6 +37,9 @@ EXPLAINED = 3
 #: Labels and names longer than this are cut or folded on narrow screens.
 NAME_WIDTH = 20
 
+#: Rows of three or more experiments that a screen has in any case.
+FEWEST_ROWS = 4
+
 #: Warnings on a screen of three or more experiments, which has a row for each; it counts the others.
 WARNINGS_OF_SEVERAL = 1
 
@@ -47,7 +56,9 @@ def screen_answer(comparison: Comparison) -> Section:
 def screen_tables(comparison: Comparison) -> Section:
     """Return the main metrics of one pair; of several pairs one row an experiment, on the main metric."""
     if len(comparison.pairs) > 1:
-        return Section(slug="verdicts", blocks=[*telling([sides_table(comparison)])])
+        table = sides_table(comparison)
+        short = msgspec.structs.replace(table, rows=table.rows[: _rows_on_screen(comparison)])
+        return Section(slug="verdicts", blocks=[*telling([short])])
     (pair,) = comparison.pairs
     names = ("metric", _runs(comparison), *_NUMBERS, "short verdict")
     metrics = _on_screen(pair)
@@ -56,6 +67,19 @@ def screen_tables(comparison: Comparison) -> Section:
     ]
     columns = _columns("metric", f"A {pair.a}", f"B {pair.b}", pair.alpha, comparison)
     return Section(slug="verdicts", blocks=[*telling([Table(caption="", columns=columns, rows=rows)])])
+
+
+def _rows_on_screen(comparison: Comparison) -> int:
+    """Return how many experiments have a row beside the answer, warnings and what is counted."""
+    shared, (shown, rest) = shared_names(comparison.labels), _split_caveats(comparison)
+    texts = [leading_headline(comparison), *(f"! {caveat.message}" for caveat in shown)]
+    taken = HEAD_LINES + lines_taken(shared.sentence, *(short_names(text, shared) for text in texts))
+    names = [shared.rests.get(name, name) for name in main_sides(comparison)]
+    for rows in range(len(names), FEWEST_ROWS, -1):
+        counted = more_sentence(*_left_out(comparison, len(names) - rows, rest))
+        if taken + sum(-(-len(name) // NAMES_FOLD_AT) for name in names[:rows]) + lines_taken(counted) <= LINES:
+            return rows
+    return min(len(names), FEWEST_ROWS)
 
 
 def _on_screen(pair: PairComparison) -> list[MetricComparison]:
@@ -123,12 +147,24 @@ def more(comparison: Comparison) -> Section:
     """Say what ``-v`` shows; the command of several pairs has too many names to be printed again."""
     _, rest = _split_caveats(comparison)
     (pair, *others) = comparison.pairs
-    left = len(pair.metrics) - (1 if others else len(_on_screen(pair)))
-    counted = [*([f"{count(left, 'more metric')}"] if left else []), *counted_caveats(rest)]
     if others:
-        return Section(slug="more", blocks=more_blocks(*counted, f"all {len(comparison.pairs)} pairs"))
+        hidden = len(comparison.labels) - _rows_on_screen(comparison)
+        return Section(slug="more", blocks=more_blocks(*_left_out(comparison, hidden, rest)))
+    left = len(pair.metrics) - len(_on_screen(pair))
+    counted = [*([count(left, "more metric")] if left else []), *counted_caveats(rest)]
     text = f"{', '.join([*counted, 'all reasons'])}:"
     return Section(slug="more", blocks=[Hint(text=text, command=f"{comparison.command} -v")])
+
+
+def _left_out(comparison: Comparison, hidden: int, rest: Sequence[Caveat]) -> list[str]:
+    """Name what a screen of several pairs leaves out, `hidden` experiments among it."""
+    left = len(comparison.pairs[0].metrics) - 1
+    return [
+        *([count(hidden, "more experiment")] if hidden else []),
+        *([count(left, "more metric")] if left else []),
+        *counted_caveats(rest),
+        f"all {len(comparison.pairs)} pairs",
+    ]
 
 
 def brief_answer(comparison: Comparison) -> Section:

@@ -11,8 +11,8 @@ from deviate.report.pages.comparison.rows import places_text
 from deviate.report.text.comparison.cells import adjusted_text, mean_and_sd
 from deviate.report.text.comparison.leading import Beside, main_sides, places, row_verdict, sides_beside
 
-#: Names of fewer cells have one line on a screen.
-NAME_WIDTH = 48
+#: Names that are longer take several lines.
+NAMES_FOLD_AT = 48
 
 
 def sides_table(comparison: Comparison) -> Table:
@@ -23,7 +23,7 @@ def sides_table(comparison: Comparison) -> Table:
     return Table(
         caption="",
         columns=[
-            Column(head="experiment", numeric=False, fold_at=NAME_WIDTH),
+            Column(head="experiment", numeric=False, fold_at=NAMES_FOLD_AT),
             Column(head="n", sacrifice=4, emphasis="quiet"),
             Column(head="mean ± SD", sacrifice=1),
             Column(head="− first row", sacrifice=5),

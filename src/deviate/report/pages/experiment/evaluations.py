@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-
 from deviate.inference.evaluations import EvaluationFacts
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Cell, Row, Section, Table
 from deviate.report.pages.cells import columns, number, plain_cell
+from deviate.report.text.command import command_text
 from deviate.report.text.evaluations import conditions
 
 #: What a reader has to know of the SDs.
@@ -37,7 +36,7 @@ def _listed(facts: ExperimentFacts) -> Table:
         Row(
             cells=[
                 Cell(each.name),
-                Cell(shlex.join(each.command)),
+                Cell(command_text(each.command)),
                 Cell(conditions(each)),
                 number(str(each.repeat), each.repeat),
                 number(f"{each.evaluated} of {each.runs}", each.evaluated),

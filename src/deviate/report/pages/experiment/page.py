@@ -23,6 +23,7 @@ from deviate.report.pages.experiment import (
     runs,
     screen,
 )
+from deviate.report.text.command import command_text
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -74,7 +75,7 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
     """Make the page of an experiment for a reader; without `curves` no learning curve is shown."""
     charts = Charts(facts, curves)
     sections = [section for make in SECTIONS[reader] if (section := make(facts, charts)) is not None]
-    command = shlex.join(facts.command) if reader == "full" else " ".join(facts.command)
+    command = command_text(facts.command)
     return Page(
         # Whoever looks at a screen has just typed the name.
         title="" if reader == "screen" else facts.experiment,

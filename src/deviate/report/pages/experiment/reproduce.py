@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Block, Code, Facts, Section, Sentences
 from deviate.report.pages.experiment.runs import median_taken
+from deviate.report.text.command import command_text, reproduce_text
 from deviate.report.text.factors import Factors, factors_of
 from deviate.report.text.words import disturbed, listed, seed_text
 
@@ -42,9 +42,9 @@ def _pairs(facts: ExperimentFacts) -> Iterator[tuple[str, str]]:
         yield "Seeds kept", f"{kept} (for the data, which is held fixed)"
     if taken := median_taken([run for variant in facts.variants for run in variant.runs]):
         yield "A run took", taken
-    yield "Reproduce", facts.reproduce.command
+    yield "Reproduce", reproduce_text(facts)
     for each in facts.evaluations:
-        yield each.name, shlex.join(each.command)
+        yield each.name, command_text(each.command)
 
 
 def _caveats(completed: Sequence[tuple[str, Factors]]) -> Iterator[str]:
@@ -101,12 +101,12 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section:
         "Folder": reproduce.folder,
         "Source": reproduce.source,
         "Seed": str(reproduce.seed),
-        "Run": facts.created,
+        "Started": facts.created,
         **reproduce.environment,
         "Written": facts.generated,
     }
     # What a machine does not have, such as a GPU, is recorded as None.
     known = [(name, text) for name, text in pairs.items() if text not in ("", "None")]
     return Section(
-        slug="reproduce", title="How to reproduce", blocks=[Code(lines=[reproduce.command]), Facts(pairs=known)]
+        slug="reproduce", title="How to reproduce", blocks=[Code(lines=[reproduce_text(facts)]), Facts(pairs=known)]
     )

@@ -13,6 +13,7 @@ from deviate.report.figures.experiment import Charts
 from deviate.report.numbers import show, show_seconds
 from deviate.report.page import Block, Cell, Code, Fold, Hint, Remark, Remarks, Row, RunCard, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, telling
+from deviate.report.text.command import command_text
 from deviate.report.text.words import ENDED, count, ended_as, listed
 from deviate.results.run import RunResult
 
@@ -117,7 +118,7 @@ def _card(run: RunResult, variant: VariantFacts, facts: ExperimentFacts) -> RunC
     pairs = [
         ("Outcome", f"{ENDED[run.status]} after {show_seconds(run.seconds)}{reason}"),
         *values[:CARD_METRICS],
-        ("Command", shlex.join(facts.command)),
+        ("Command", command_text(facts.command)),
         ("Whole log", "" if facts.definition.imported else f"deviate logs {shlex.quote(facts.experiment)} {run.name}"),
         ("Seeds", seeds),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 
 import msgspec
 
@@ -19,6 +18,7 @@ from deviate.report.pages.experiment.factors import ranking, spread_table
 from deviate.report.pages.experiment.metrics import metric_table
 from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import screen_failures
+from deviate.report.pages.screen_lines import HEAD_LINES, LINES, lines_taken
 from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes, is_zero_time
@@ -30,9 +30,6 @@ from deviate.report.text.words import ENDED, count
 #: Metrics of a variant in the table, and metrics whose spread is shown by variant.
 METRICS_SHOWN = 4
 ACROSS_SHOWN = 1
-
-#: Lines of a screen of that many columns, and of the head of a table with its rule.
-LINES, COLUMNS, HEAD_LINES = 12, 80, 2
 
 #: Rows of the table of variants, its heading among them, at most and at least: those that differ most.
 MOST_ROWS, FEWEST_ROWS = 6, 3
@@ -70,17 +67,13 @@ def _room(facts: ExperimentFacts) -> tuple[int, list[str]]:
     warned, rest = _split_caveats(facts)
     texts = [" ".join(source_sentences(facts.across[0], facts.level, brief=True))]
     texts += [f"! {caveat.message}" for caveat in warned]
-    taken = HEAD_LINES + _lines(*texts)
+    taken = HEAD_LINES + lines_taken(*texts)
     for rows in range(min(MOST_ROWS, len(table.rows)), FEWEST_ROWS, -1):
         hint = _hint(facts, len(table.rows) - rows, rest)
-        other = LINES - taken - rows - _lines(f"{hint.text} {hint.command}")
+        other = LINES - taken - rows - lines_taken(f"{hint.text} {hint.command}")
         if other >= 0:
             return rows, note[:other]
     return FEWEST_ROWS, []
-
-
-def _lines(*texts: str) -> int:
-    return sum(len(textwrap.wrap(text, COLUMNS)) for text in texts)
 
 
 def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
@@ -102,7 +95,9 @@ def _shown(variant: VariantFacts, facts: ExperimentFacts) -> list[MetricSpread]:
 def _metrics_shown(facts: ExperimentFacts) -> int:
     """Return how many metrics there is room for, beside warnings and several variants."""
     several = len(facts.variants) > 1
-    return METRICS_SHOWN - (len(_split_caveats(facts)[0]) > 1) - several - (_names_far_runs(facts) and not several)
+    below = screen_failures(facts.variants, facts) and main_stability(facts, facts.variants[0].variant)
+    crowded = len(_split_caveats(facts)[0]) > 1 or bool(below)
+    return METRICS_SHOWN - crowded - several - (_names_far_runs(facts) and not several)
 
 
 def _names_far_runs(facts: ExperimentFacts) -> bool:

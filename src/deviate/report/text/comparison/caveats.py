@@ -133,7 +133,9 @@ def _environments(facts: Comparability) -> Iterator[Caveat]:
     for values, names in alike.items():
         what = f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
         each = listed([f"{value} in {label}" for label, value in values])
-        message = f"The sides ran in different environments: {what} {each}. This may explain a difference."
+        message = (
+            f"The runs compared were made in different environments: {what} {each}. This may explain a difference."
+        )
         yield Caveat(slug="environment-differs", message=message)
 
 
@@ -165,9 +167,7 @@ def _times(facts: Comparability) -> Iterator[Caveat]:
     if facts.confounded:
         yield Caveat(slug="times-confounded", message=unalternated_text(facts.confounded), severity="note")
     elif any(metrics[0].kind == "speed" for metrics in facts.metrics):
-        message = (
-            "Times are comparable only if each run had the machine to itself and the runs of both sides alternated."
-        )
+        message = "Times are comparable only if each run had the machine to itself and the compared runs alternated."
         yield Caveat(slug="times-confounded", message=message, severity="note")
 
 
@@ -206,7 +206,7 @@ def pairing_text(pairing: Pairing) -> str:
         return "Runs are not paired: no fingerprint shows that runs with the same index used the same random numbers."
     if pairing.reason == "alike":
         return (
-            f"Runs are not paired: all of both sides used the same random numbers for {listed(pairing.shared)}, and no "
+            f"Runs are not paired: all runs compared used the same random numbers for {listed(pairing.shared)}, and no "
             "fingerprint shows that runs with the same index share others."
         )
     if pairing.reason == "proven":

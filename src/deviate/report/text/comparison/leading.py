@@ -19,6 +19,9 @@ from deviate.results.order import main_metric
 
 _BETTER = ("a better", "b better")
 
+#: Experiments beside the first that a sentence names one by one.
+NAMED_BESIDE = 3
+
 
 class Beside(NamedTuple):
     """One experiment beside the one that leads."""
@@ -90,19 +93,45 @@ def leading_headline(comparison: Comparison) -> str:
     Examples
     --------
     ``test acc (last): wide is better than all 3 others; among the others, one is better in 2 of 3 pairs.``
+    ``test acc (last): wide is better than 2 of 5 others; no difference shown between it and 3.``
     """
     main = main_metric(comparison.pairs[0].metrics)
     words = {_word(pair) for pair in comparison.pairs}
     if len(words) == 1 and "better" not in words:
         return f"{main.name} ({main.aggregate}): {words.pop()}, in all {len(comparison.pairs)} pairs."
     first, beside = next(iter(main_sides(comparison))), sides_beside(comparison)
+    if len(beside) > NAMED_BESIDE:
+        parts = [*_counted_beside(first, beside), *_better_elsewhere(comparison, first)]
+        return f"{main.name} ({main.aggregate}): {'; '.join(parts)}."
     parts = [part for word in ("worse", "better") if (part := _better(first, beside, word))]
     parts += [
-        f"{word} between {first} and {_others(labels, beside)}"
+        f"{word} between {first} and {_any_of(labels, beside)}"
         for word in dict.fromkeys(_word(each.pair) for each in beside if _word(each.pair) != "better")
         if (labels := [each.label for each in beside if _word(each.pair) == word])
     ]
     return f"{main.name} ({main.aggregate}): {'; '.join([*parts, *_rest(comparison, first)])}."
+
+
+def _counted_beside(first: str, beside: Sequence[Beside]) -> list[str]:
+    """Count the experiments with each verdict beside the first; the table names them."""
+    verdicts = [row_verdict(each) for each in beside]
+    better, worse, all_of_them = verdicts.count("better"), verdicts.count("worse"), len(beside)
+    parts = [f"{better} of {all_of_them} others {'is' if better == 1 else 'are'} better than {first}"] if better else []
+    if worse:
+        than = f"all {all_of_them} others" if worse == all_of_them else f"{worse} of {all_of_them} others"
+        parts.append(f"{'it' if parts else first} is better than {than}")
+    words = [word for each in beside if (word := _word(each.pair)) != "better"]
+    for word in dict.fromkeys(words):
+        others = words.count(word)
+        parts.append(f"{word} between it and {others}" if parts else f"{word} between {first} and {others} others")
+    return parts
+
+
+def _better_elsewhere(comparison: Comparison, first: str) -> list[str]:
+    """Count the pairs without the first experiment in which one is better."""
+    words = [_word(pair) for pair in comparison.pairs if first not in (pair.a, pair.b)]
+    better = words.count("better")
+    return [f"among the others, one is better in {better} of {len(words)} pairs"] if better else []
 
 
 def _better(first: str, beside: Sequence[Beside], word: str) -> str:
@@ -117,6 +146,11 @@ def _better(first: str, beside: Sequence[Beside], word: str) -> str:
 def _others(labels: Sequence[str], beside: Sequence[Beside]) -> str:
     """Name the experiments, but not one by one where they are many and all that are beside the first."""
     return f"all {len(labels)} others" if len(labels) == len(beside) > 2 else listed(labels)
+
+
+def _any_of(labels: Sequence[str], beside: Sequence[Beside]) -> str:
+    """Name the experiments that one is set beside, each alone."""
+    return f"either {labels[0]} or {labels[1]}" if len(labels) == 2 else _others(labels, beside)
 
 
 def _rest(comparison: Comparison, first: str) -> list[str]:

@@ -47,12 +47,12 @@ def _look(look: PairLook) -> Iterator[str]:
     runs = runs_at_looks(look.sizes)
     if look.settled is not None:
         yield (
-            f"This is look {look.number} at these sides as they grow ({runs}). A difference was shown at look "
+            f"This is look {look.number} at these experiments as they grow ({runs}). A difference was shown at look "
             f"{look.settled}, so p must be below {look.alpha:.2g} only."
         )
         return
     yield (
-        f"This is look {look.number} at these sides as they grow ({runs}): at this look p must be below "
+        f"This is look {look.number} at these experiments as they grow ({runs}): at this look p must be below "
         f"{look.alpha:.2g}, so that false alarms over all looks stay at {show_percent(look.whole)} or fewer."
     )
 
@@ -90,12 +90,12 @@ def _growing(pair: PairComparison) -> str:
     """Name the sides that have fewer runs than were planned."""
     most, (n, m) = pair.look.most or 0, pair.look.sizes[-1]
     fewer = [label for label, lacks in ((pair.a, n < most), (pair.b, m < (pair.look.most_b or most))) if lacks]
-    return fewer[0] if len(fewer) == 1 else "both sides"
+    return fewer[0] if len(fewer) == 1 else "both"
 
 
 def _unrecorded(pair: PairComparison) -> Iterator[str]:
     if pair.look.unrecorded:
         yield (
-            f"This look could not be recorded ({pair.look.unrecorded}): the next comparison of these sides will not "
+            f"This look could not be recorded ({pair.look.unrecorded}): the next comparison of them will not "
             "know of it."
         )

@@ -33,10 +33,11 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
         sentences.append(f"{text[:1].upper()}{text[1:]}.")
     excess = measured.excess
     if excess.value is not None and excess.interval.low is not None and excess.interval.high is not None:
-        if excess.interval.low > 0:
-            sentences.append(f"That is {points(excess.value)} more than retraining changes.")
-        else:
-            sentences.append("These runs do not show that this is more than retraining changes.")
+        sentences.append(
+            f"The share between {a} and {b} is {points(excess.value)} above that of retraining alone (mean of both)."
+            if excess.interval.low > 0
+            else f"These runs do not show that the share between {a} and {b} is above that of retraining alone."
+        )
     if facts.groups:
         most = max(facts.groups, key=lambda group: group.between.value or 0.0)
         share, examples = show_percent(most.between.value), count(most.examples, "example")

@@ -39,7 +39,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         return [*_too_few(metric, pair), *look_sentences(pair, comparison)]
     if metric.p_adjusted is None:
         if metric.a.spread.identical and metric.b.spread.identical:
-            return ["All runs of both sides gave exactly the same value."]
+            return ["All runs compared gave exactly the same value."]
         return ["The two runs of each pair gave exactly the same value."]
     return [
         _tested(metric, pair, comparison),
@@ -172,7 +172,7 @@ def _undirected(metric: MetricComparison) -> Iterator[str]:
     undecided = metric.differs and metric.verdict == "no difference shown"
     if undecided and metric.direction is None and not metric.confounded:
         yield (
-            f"A difference is shown, but the direction of {metric.name} is unknown, so neither side is called better: "
+            f"A difference is shown, but the direction of {metric.name} is unknown, so neither is called better: "
             f"add --direction '{metric.name}=higher' or '{metric.name}=lower'."
         )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from deviate.inference.comparison.comparability import Comparability
 from deviate.inference.comparison.comparison import Comparison
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.numbers import Numbers
@@ -14,25 +15,30 @@ from deviate.report.text.comparison.methods import comparison_methods
 from deviate.report.text.methods import run_methods
 
 
-def runs_methods(comparison: Comparison, made: Mapping[str, ExperimentFacts]) -> dict[str, list[str]]:
+def runs_methods(compared: Comparability, made: Mapping[str, ExperimentFacts]) -> dict[str, list[str]]:
     """Return what is true of the runs of one side alone, by its label, and under an empty one what is so for each."""
     by_side = {label: run_methods(facts) for label, facts in made.items()}
     first = next(iter(by_side.values()), [])
     common = [sentence for sentence in first if all(sentence in each for each in by_side.values())]
     own = {label: [each for each in sentences if each not in common] for label, sentences in by_side.items()}
-    data = "Checksums show the same set of examples in all runs of all sides."
-    return {**own, "": [*common, *([data] if comparison.comparability.same_examples else [])]}
+    data = "Checksums show the same set of examples in all runs compared."
+    return {**own, "": [*common, *([data] if compared.same_examples else [])]}
 
 
 def comparison_checklist(comparison: Comparison, made: Mapping[str, ExperimentFacts]) -> list[Answer]:
-    """Answer the questions for all sides; where the answers differ, each begins with the label of its side."""
-    level = Numbers(comparison.alpha).level()
+    """Answer the questions for all sides of a comparison."""
+    bars = f"{Numbers(comparison.alpha).level()} confidence intervals of the difference of the means"
+    return checklist_of_all(made, bars, comparison_methods(comparison))
+
+
+def checklist_of_all(made: Mapping[str, ExperimentFacts], bars: str, methods: Iterable[str]) -> list[Answer]:
+    """Answer the questions for all sides; where the answers differ, each begins with the label of its side.
+
+    `bars` are what is shown beside the standard deviation, `methods` how it was computed.
+    """
     compared = {
-        ERROR_BARS: (
-            "Standard deviation over runs (of a single run, not of the mean), and "
-            f"{level} confidence intervals of the difference of the means."
-        ),
-        COMPUTED: " ".join(comparison_methods(comparison)),
+        ERROR_BARS: f"Standard deviation over runs (of a single run, not of the mean), and {bars}.",
+        COMPUTED: " ".join(methods),
     }
     return [
         msgspec.structs.replace(answers[0], answer=compared[answers[0].question], known=True)
