@@ -1,7 +1,8 @@
 """Take the right halves of the pictures in decisions/first-screens.md anew: python docs/make_first_screens.py FOLDER.
 
 The left halves show the first screens of an earlier version, so they stay. FOLDER has examples/numpy_loop/spirals.py
-and its experiments `baseline` (`-n 8`) and `why` (`-n 5 --vary arms --vary sources`): the same runs as on the left.
+and its experiments `baseline` (`-n 8`), `slower` (`-n 8`, with `lr` 0.1 in the script) and `why` (`-n 5 --vary arms
+--vary sources`): the same runs as on the left.
 Needs chromium and chromedriver.
 """
 
@@ -27,6 +28,8 @@ def pages() -> Iterator[tuple[str, Page]]:
     """Yield each page with the name of its picture."""
     yield "report", api.load("baseline").report().page()
     yield "why", api.load("why").report().page()
+    yield "compare", api.compare("baseline", "slower").page()
+    yield "gate", api.check("slower", "baseline", {"test acc": 0.5}).page()
     yield "plan", api.plan("baseline", metric="test acc", difference=0.5).page()
     yield "audit", api.audit("python spirals.py").page()
 
