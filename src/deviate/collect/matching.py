@@ -190,11 +190,11 @@ def _features(passes: Sequence[EvaluationPass], keys: Sequence[Array]) -> tuple[
 def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:
     """Return what the runs of two sides predicted for the examples that both evaluated, in one order."""
     if (a.labels is None) != (b.labels is None):
-        return Withheld("one side predicted classes and the other values")
+        return Withheld("one predicted classes and the other values")
     if a.by != b.by:
-        return Withheld(f"examples are known {_KNOWN[a.by]} on one side and {_KNOWN[b.by]} on the other")
+        return Withheld(f"examples are known {_KNOWN[a.by]} in one and {_KNOWN[b.by]} in the other")
     if a.classes != b.classes:
-        return Withheld("the sides have other names of classes")
+        return Withheld("the names of classes differ")
     common = np.intersect1d(a.keys, b.keys)
     most = max(len(a.keys), len(b.keys))
     if len(common) < COMMON * most or len(common) < CERTAIN:

@@ -26,7 +26,7 @@ def mean_difference(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL, *,
     method = "paired t" if paired else "Welch t"
     both = two_samples(a, b)
     if min(both.a.size, both.b.size) == 0:
-        return unknown_effect("one side has no run with a finite value", level, method)
+        return unknown_effect("one of the two has no run with a finite value", level, method)
     value = both.back(float(both.a.mean() - both.b.mean()))
     if not math.isfinite(value):
         return unknown_effect("larger than a 64-bit float can hold", level, method)

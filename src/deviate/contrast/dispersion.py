@@ -88,10 +88,10 @@ def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
     if both.reason:
         return Tested(reason=both.reason)
     if min(both.a.size, both.b.size) < 3:
-        return Tested(reason="a test of spread needs three runs or more on each side")
+        return Tested(reason="a test of spread needs three runs or more of each")
     with quiet():
         test = stats.levene(both.a, both.b, center=center)
-    equal = "the distances from the centre are all equal on each side"
+    equal = "the distances from the centre are all equal in each"
     return outcome(test.statistic, test.pvalue, why_not=equal)
 
 
@@ -99,4 +99,4 @@ def _why_no_ratio(both: TwoSamples) -> str:
     if both.reason:
         return both.reason
     constant = is_identical(both.a) or is_identical(both.b)
-    return "the runs of one side gave exactly the same value, so its variance is zero" if constant else ""
+    return "the runs of one of the two gave exactly the same value, so its variance is zero" if constant else ""

@@ -50,15 +50,15 @@ def dominance(
     >>> dominance([5.0, 6.0, 7.0, 8.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.5], np.random.default_rng(0)).violation
     0.0
     >>> dominance([8.0], [5.0, 5.0, 8.0, 7.0, 8.0], np.random.default_rng(0)).reason
-    'almost stochastic order needs 5 runs or more on each side'
+    'almost stochastic order needs 5 runs or more of each'
     """
     first, second = finite_sample(a), finite_sample(b)
     if min(first.size, second.size) < FEWEST_RUNS:
-        return Dominance(reason=f"almost stochastic order needs {FEWEST_RUNS} runs or more on each side")
+        return Dominance(reason=f"almost stochastic order needs {FEWEST_RUNS} runs or more of each")
     (first, second), _ = common_scale([first, second])
     measured = float(violation_ratio(first[None], second[None])[0])
     if not np.isfinite(measured):
-        return Dominance(reason="both sides have the very same values")
+        return Dominance(reason="both have the very same values")
     drawn = violation_ratio(_resampled(first, resamples, rng), _resampled(second, resamples, rng))
     # A resample in which the sides are the same violates the order as much as the reverse order.
     drawn = np.where(np.isfinite(drawn), drawn, 0.5)

@@ -96,14 +96,14 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     Examples
     --------
     >>> brunner_munzel([4.0, 5.0, 6.0], [1.0, 2.0, 3.0]).reason
-    'the sides do not overlap, so this test has no estimate of the variance'
+    'the two do not overlap, so this test has no estimate of the variance'
     """
     both = two_samples(a, b)
     if both.reason:
         return Tested(reason=both.reason)
     with quiet():
         test = stats.brunnermunzel(both.a, both.b)
-    apart = "the sides do not overlap, so this test has no estimate of the variance"
+    apart = "the two do not overlap, so this test has no estimate of the variance"
     return outcome(test.statistic, test.pvalue, "t approximation", why_not=apart)
 
 

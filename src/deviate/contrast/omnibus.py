@@ -23,9 +23,9 @@ def welch_anova(samples: Sequence[ArrayLike]) -> Tested:
     """
     values = _scaled(samples)
     if any(sample.size < 2 for sample in values):
-        return Tested(reason="a test needs two runs or more on each side")
+        return Tested(reason="a test needs two runs or more of each")
     if any(is_identical(sample) for sample in values):
-        return Tested(reason="the runs of one side gave exactly the same value, so its weight would be infinite")
+        return Tested(reason="the runs of one of them gave exactly the same value, so its weight would be infinite")
     from statsmodels.stats.oneway import anova_oneway
 
     with quiet():
@@ -42,9 +42,9 @@ def kruskal_wallis(samples: Sequence[ArrayLike]) -> Tested:
     """
     values = _scaled(samples)
     if any(sample.size < 2 for sample in values):
-        return Tested(reason="a test needs two runs or more on each side")
+        return Tested(reason="a test needs two runs or more of each")
     if is_identical(np.concatenate(values)):
-        return Tested(reason="all runs of all sides gave exactly the same value")
+        return Tested(reason="all runs gave exactly the same value")
     test = stats.kruskal(*values)
     return outcome(test.statistic, test.pvalue, "chi-square approximation")
 

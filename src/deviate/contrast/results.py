@@ -72,9 +72,9 @@ def two_samples(a: ArrayLike, b: ArrayLike) -> TwoSamples:
 
 def _why_untestable(a: Floats, b: Floats) -> str:
     if min(a.size, b.size) < 2:
-        return "a test needs two runs or more on each side"
+        return "a test needs two runs or more of each"
     if is_identical(a) and is_identical(b):
-        return "the runs of each side gave exactly the same value, so nothing shows how much runs vary"
+        return "the runs of each gave exactly the same value, so nothing shows how much runs vary"
     return ""
 
 

@@ -46,14 +46,14 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
         return unknown_effect(reason, level, METHOD)
     ratio = math.sqrt(float(both.a.var(ddof=1) / both.b.var(ddof=1)))
     if min(both.a.size, both.b.size) < FEWEST_RUNS:
-        few = f"an interval of the SD ratio needs {FEWEST_RUNS} runs or more on each side"
+        few = f"an interval of the SD ratio needs {FEWEST_RUNS} runs or more of each"
         return Effect(value=ratio, interval=Interval(level=level, method=METHOD, reason=few))
     return Effect(value=ratio, interval=_inverted(both.a, both.b, level))
 
 
 def _constant(a: Floats, b: Floats) -> str:
     same = is_identical(a) or is_identical(b)
-    return "the runs of one side gave exactly the same value, so the ratio is zero or infinite" if same else ""
+    return "the runs of one of the two gave exactly the same value, so the ratio is zero or infinite" if same else ""
 
 
 def _inverted(a: Floats, b: Floats, level: float) -> Interval:

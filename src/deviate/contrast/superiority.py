@@ -41,7 +41,7 @@ def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> E
     """
     first, second = finite_sample(a), finite_sample(b)
     if min(first.size, second.size) < 2:
-        return unknown_effect("it needs two runs or more on each side", level, METHOD)
+        return unknown_effect("it needs two runs or more of each", level, METHOD)
     value = float((1 + np.sign(np.subtract.outer(first, second)).mean()) / 2)
     low, high = newcombe_ends(value, first.size, second.size, level)
     return Effect(value=value, interval=Interval(low=low, high=high, level=level, method=METHOD))

@@ -47,7 +47,7 @@ def test_sources_that_cannot_are_not():
 
 def test_too_few_runs_are_said():
     said = leading_source({"init": measured(1.1, n=3), "shuffle": measured(1.0, n=3, seed=1)}, LEVEL)
-    assert "needs 5 runs or more on each side" in said
+    assert "needs 5 runs or more of each" in said
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_predictions_of_different_metrics_are_not_compared():
     a, b = sides(made.predictions(6), made.predictions(6))
     b = structs.replace(b, evaluations=[structs.replace(b.evaluations[0], metric="train acc")])
     (pair,) = compare_sides([a, b], ComparisonOptions()).pairs
-    assert pair.predictions.withheld == "the predictions of the two sides belong to different metrics"
+    assert pair.predictions.withheld == "the predictions of the two belong to different metrics"
 
 
 # Checks

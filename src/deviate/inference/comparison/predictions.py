@@ -77,7 +77,7 @@ def matched_predictions(
     if (a.metric is None) != (b.metric is None) or (
         a.metric is not None and matches.get(a.metric, a.metric) != b.metric
     ):
-        return Withheld("the predictions of the two sides belong to different metrics")
+        return Withheld("the predictions of the two belong to different metrics")
     matched = match_sides(a.predictions, b.predictions)
     if not isinstance(matched, Withheld) and matched[0].labels is None:
         return Withheld("the models predict values, not classes")

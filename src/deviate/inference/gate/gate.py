@@ -193,6 +193,6 @@ def _check_units(sides: Sequence[Side], match: Match) -> None:
     raise BadOption(
         f"{match[0].name!r} looks like a fraction in {fraction.label} ({values[0]:.6g}) and like percent in "
         f"{percent.label} ({values[1]:.6g})",
-        hint="bring one side into the unit of the other (report the metric so in the training, or multiply the column "
+        hint="bring one into the unit of the other (report the metric so in the training, or multiply the column "
         "of the table and import it again); if both are in one unit already, no test is needed to see the difference",
     )

@@ -103,7 +103,7 @@ def test_values_that_do_not_vary_are_named_as_such():
     assert why(compared([90.0] * 6, [90.0] * 6)) == "All runs compared gave exactly the same value."
     apart = why(compared([90.0] * 6, [91.0] * 6))
     assert apart == (
-        "Nothing could be tested: the runs of each side gave exactly the same value, so nothing shows how much runs "
+        "Nothing could be tested: the runs of each gave exactly the same value, so nothing shows how much runs "
         "vary. Such runs show no random variation; compare variants in which seeds vary."
     )
     digests = [str(index) for index in range(6)]
