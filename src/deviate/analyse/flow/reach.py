@@ -244,7 +244,15 @@ class _Reach:
         taken = self._taken_by_name(node, scope) if self.program.is_decided else None
         if taken is not None:
             return taken
-        return self._imported_module(bindings_of(node.id, scope)) if isinstance(node, ast.Name) else None
+        if not isinstance(node, ast.Name):
+            return None
+        return self._imported_module(bindings_of(node.id, scope) or self._starred(node.id, scope.module))
+
+    def _starred(self, name: str, module: ModuleIndex) -> list[Binding]:
+        """Return what a name is bound to that another module gives with ``*``."""
+        modules = [self.program.resolve_dotted(star, module) for star in module.stars]
+        bound = (home.unit.bindings.get(name) for home in modules if isinstance(home, ModuleIndex))
+        return next(filter(None, bound), [])
 
     def _taken_by_name(self, node: ast.expr, scope: Scope) -> ModuleIndex | None:
         """Return the module that a known name stands for: ``import_module(name)``, ``models.__dict__[name]``."""

@@ -38,8 +38,11 @@ def shown_names(flow: Evaluator, step: Unit, standard: list[str]) -> list[str]:
 
 
 def _gives_all(result: ast.expr) -> bool:
-    """Whether every metric of the model is returned: ``{each.name: each.result() for each in self.metrics}``."""
-    return isinstance(result, ast.DictComp) and dotted_text(result.generators[0].iter) == "self.metrics"
+    """Whether the metrics of the model are returned: ``{each.name: each.result() for each in self.metrics[:-1]}``."""
+    if not isinstance(result, ast.DictComp):
+        return False
+    given = result.generators[0].iter
+    return dotted_text(given.value if isinstance(given, ast.Subscript) else given) == "self.metrics"
 
 
 def _held(flow: Evaluator, cls: ClassScope) -> Iterator[str]:

@@ -561,6 +561,7 @@ model.fit(pages, epochs=3, validation_data=more)
     [
         ("return {'d_loss': self.critic(batch), 'g_loss': self.pen(batch)}", "pen='adam'", {"d_loss", "g_loss"}),
         ("return {each.name: each.result() for each in self.metrics}", "pen='adam'", {"shade", "mean"}),
+        ("return {each.name: each.result() for each in self.metrics[:5]}", "pen='adam'", {"shade", "mean"}),
         ("logs = super().train_step(batch)\n        logs['ink'] = 1.0\n        return logs",
          "optimizer='adam', metrics=['mae']", {"loss", "mae", "ink"}),
     ],

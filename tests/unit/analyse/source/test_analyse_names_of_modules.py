@@ -46,6 +46,14 @@ def test_a_package_gives_a_module_that_it_imports(tmp_path):
     assert reported(tmp_path, packages, train=entry, kit__work=trains("Trainer")) == {"Trainer loss"}
 
 
+def test_a_package_taken_whole_gives_a_module_that_it_imports(tmp_path):
+    entry = HEAD + "from kit import *\nfor epoch in range(3):\n    for x, y in loader:\n"
+    entry += textwrap.indent(STEP.strip(), " " * 8) + "\n        work.tell('Train loss %f' % loss.item())\n"
+    packages = {"kit": "from kit import work\n", "kit/work": "from kit.work.texts import *\n"}
+    texts = "def tell(text):\n    print(text, flush=True)\n"
+    assert reported(tmp_path, packages, train=entry, kit__work__texts=texts) == {"Train loss"}
+
+
 def test_a_name_of_a_module_that_is_given_an_object_has_its_methods(tmp_path):
     entry = "import kit\nfrom kit import work\nwork = kit.work.Trainer()\nwork.train_model()\n"
     assert reported(tmp_path, {"kit": ""}, train=entry, kit__work=trains("Trainer")) == {"Trainer loss"}
