@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from deviate.analyse.flow.computed import chosen_by_name
+from deviate.analyse.flow.computed import chosen_by_name, methods_begun
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, external_call, method_call
 from deviate.analyse.flow.values import (
@@ -101,6 +101,9 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
         if named is not None:
             return named
     if dotted == "builtins.getattr" and args:
+        begun = methods_begun(flow, node, scope)
+        if begun is not None:
+            return begun
         return args[0] if args[0].has(From.SETTING) else of(From.UNKNOWN)
     if dotted == "jax.lax.scan" and len(args) > 1:
         return _scanned(flow, args)

@@ -6,7 +6,8 @@ import ast
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.plugins import imported_by_name
-from deviate.analyse.flow.values import Value
+from deviate.analyse.flow.values import MAX_REFS, Instance, Value
+from deviate.analyse.source.dotted import constant_start
 from deviate.analyse.source.index import ModuleIndex, Scope
 from deviate.analyse.source.syntax import IMPORTERS, called_name, is_namespace
 
@@ -28,6 +29,20 @@ def chosen_by_name(flow: Evaluator, node: ast.Call | ast.Subscript, scope: Scope
         return None
     value = flow.value_of_name(known.value, module)
     return value if value.refs else None
+
+
+def methods_begun(flow: Evaluator, node: ast.Call, scope: Scope) -> Value | None:
+    """Evaluate ``getattr(self, "sample_" + how)``: all methods of an own object that are called like that; or None."""
+    holder, name = taken_from(node)
+    start = constant_start(name) if name is not None else ""
+    owners = [ref.cls for ref in flow.value(holder, scope).refs if isinstance(ref, Instance)] if start else []
+    methods = [
+        method
+        for cls in dict.fromkeys(each for owner in owners for each in flow.program.ancestors(flow, owner))
+        for called, method in cls.methods.items()
+        if called.startswith(start)
+    ]
+    return Value(refs=tuple(methods[:MAX_REFS])) if methods else None
 
 
 def taken_from(node: ast.Call | ast.Subscript) -> tuple[ast.expr | None, ast.expr | None]:

@@ -200,6 +200,8 @@ class Flow:
         if kind == "aug":
             return self._augmented(binding, value)
         value = _unpacked(value, binding)
+        if kind in {"key", "element"} and isinstance(binding.statement, ast.AugAssign):
+            value = self._augmented(binding, value)  # ``hits[name] += 1``
         if kind == "key":
             return Value(value.origins, keys={binding.key: value})
         if kind == "merge":
@@ -236,13 +238,19 @@ class Flow:
             and not value.params()
             and isinstance(statement.op, (ast.Add, ast.Sub))
         ):
-            is_live = self._decided_live(binding.nesting, binding.scope) and not is_set_back(binding)
+            is_chosen = self._decided_live(binding.nesting, binding.scope) or self._stands_at_live(binding)
+            is_live = is_chosen and not is_set_back(binding)
             return of(From.LIVE) if is_live else of(From.COUNT)
         if isinstance(statement.op, ast.Sub) and is_scaled_step(statement.value):
             return Value(value.origins | {From.LIVE})
         if isinstance(statement.op, ast.Sub) and value.has(From.CLOCK):
             return subtract(of(From.CLOCK), value)
         return Value(value.origins, value.refs, None, value.keys, element_of(value) if value.element else None)
+
+    def _stands_at_live(self, binding: Binding) -> bool:
+        """Whether a count stands where the training decides: ``confusion[predicted, label] += 1``."""
+        target = binding.statement.target if isinstance(binding.statement, ast.AugAssign) else None
+        return isinstance(target, ast.Subscript) and self.resolved(target.slice, binding.scope).has(From.LIVE)
 
     def _decided_live(self, nesting: Nesting | None, scope: Scope) -> bool:
         """Whether the code runs only when a value of the training decides it."""

@@ -29,6 +29,8 @@ _LIVE_ATTRIBUTES = _LISTS["live attributes"]
 _LIVE_METHODS = _LISTS["live methods"]
 _MAPPING_METHODS = _LISTS["mapping methods"]
 _SELF_METHODS = _LISTS["methods that give the object"]
+#: Functions that read arrays and tables from files.
+_READERS = {"loadtxt", "genfromtxt", "fromfile", "read_csv", "read_table", "read_json", "read_excel"}
 #: Function of a library that wraps or transforms a function: calling the result calls the function.
 FUNCTION_WRAPPERS = _LISTS["function wrappers"]
 _LOSS = re.compile(r"loss|cross_?entropy|accuracy|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)")
@@ -73,6 +75,8 @@ def external_call(dotted: str, args: list[Value]) -> Value:
         return Value(passed.origins - {From.CONSTANT, From.SETTING, From.OBJECT, From.UNKNOWN} | {From.LIVE})
     if args and _COMPUTING.match(last) and is_metric_word(last):
         return of(From.LIVE, *passed.params())
+    if last in _READERS and not dotted.startswith(_TENSORS):
+        return of(From.UNKNOWN)  # what a file holds is no setting, be its path one
     result = (External(dotted, made=True),)
     if last[:1].isupper() and _METER.search(dotted):
         return Value(frozenset({From.OBJECT, From.LIVE}), result)

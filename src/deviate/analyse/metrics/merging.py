@@ -103,7 +103,8 @@ def _summed(expr: ast.expr) -> set[str]:
 def _is_given_anew(flow: Evaluator, finding: Finding, other: Finding) -> bool:
     """Whether a name is given another value between its two reports: ``loss = train()``, then ``loss = test()``.
 
-    Each reading of a clock is another value.
+    So it is with what is computed of such names: ``accuracy_score(labels, predictions)``. Each reading of a clock is
+    another value.
     """
     scope = finding.reported.scope
     if finding.variable != other.variable or scope is not other.reported.scope:
@@ -111,7 +112,16 @@ def _is_given_anew(flow: Evaluator, finding: Finding, other: Finding) -> bool:
     nodes = [_holder(converted(one.reported.expr)) for one in (finding, other)]
     if all(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for node in nodes):
         nodes = [_named_in(node, finding.variable) for node in nodes]  # ``time() - start``
-    names = [node for node in nodes if isinstance(node, ast.Name)]
+    if all(isinstance(node, ast.Call) for node in nodes) and text_of(nodes[0]) == text_of(nodes[1]):
+        pairs = list(zip(*(node.args for node in nodes if isinstance(node, ast.Call)), strict=True))
+    else:
+        pairs = [(nodes[0], nodes[1])]
+    return any(_differs(flow, one, another, scope) for one, another in pairs)
+
+
+def _differs(flow: Evaluator, one: ast.expr, another: ast.expr, scope: Scope) -> bool:
+    """Whether a name that is read twice was surely given another value in between."""
+    names = [node for node in (one, another) if isinstance(node, ast.Name)]
     given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
     values = [binding.value for binding in given if binding is not None and binding.value is not None]
     if len(values) < 2 or values[0] is values[1]:

@@ -18,12 +18,21 @@ TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", 
 #: Alternatives that train nothing.
 BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
 
+#: Calls by which a program says that it was given nothing it knows.
+COMPLAINTS = {"print", "format", "exit", "quit", "error", "warn", "warning", "info", "print_help", "str", "repr"}
+
 
 class Alternatives:
-    """Chains of ``if`` that compare one setting with constant texts; `calls_of` finds the calls by a name."""
+    """Chains of ``if`` that compare one setting with constant texts.
 
-    def __init__(self, calls_of: Callable[[str], list[CallSite]]) -> None:
+    `calls_of` finds the calls by a name, `is_nothing` says whether a setting, given by its keys, is None by default.
+    """
+
+    def __init__(
+        self, calls_of: Callable[[str], list[CallSite]], is_nothing: Callable[[tuple[str, ...]], bool]
+    ) -> None:
         self._calls_of = calls_of
+        self._is_nothing = is_nothing
         self._parents = Parents()
         #: How many alternatives of each choice are left out, and whether there was one to choose.
         self.passed_over = 0
@@ -54,10 +63,20 @@ class Alternatives:
         """Whether a branch is left out: a setting that is not known chooses between it and another, which is read."""
         if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
             return True
-        is_before = self._place(node, scope) < self.passed_over
+        is_left_to_else = self._is_left_to_else(node)
+        if is_left_to_else and not self.passed_over:
+            self.has_chosen = True
+            return branch == "body"
+        is_before = self._place(node, scope) < self.passed_over - is_left_to_else
         is_left_out = (branch == "body") is is_before and self._is_first_choice(node, scope)
         self.has_chosen = self.has_chosen or is_left_out
         return is_left_out
+
+    def _is_left_to_else(self, node: ast.If | ast.While) -> bool:
+        """Whether a chain asks for a setting that is None by default, and ends with what is done without it."""
+        name, _ = _chosen_by(node)
+        keys = setting_keys(name) if name is not None else ()
+        return bool(keys) and any(map(_calls, _final_else(node))) and self._is_nothing(keys)
 
     def _place(self, node: ast.If | ast.While, scope: Scope) -> int:
         """Return how many ``if`` stand before one in its chain."""
@@ -137,6 +156,24 @@ def _chosen_by(node: ast.stmt) -> tuple[ast.expr | None, list[str]]:
             words = [part.value for part in node.test.comparators[0].elts if isinstance(part, ast.Constant)]  # type: ignore[attr-defined]
             return left, [str(word) for word in words]
     return None, []
+
+
+def _final_else(node: ast.stmt) -> list[ast.stmt]:
+    """Return what a chain that asks for one setting does where it has none of the values."""
+    name, _ = _chosen_by(node)
+    rest: list[ast.stmt] = [node]
+    while name is not None and len(rest) == 1 and isinstance(rest[0], ast.If):
+        other, _ = _chosen_by(rest[0])
+        if other is None or text_of(other) != text_of(name):
+            break
+        rest = rest[0].orelse
+    return rest
+
+
+def _calls(statement: ast.stmt) -> bool:
+    """Whether a statement does more than to say that something is wrong."""
+    calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return not isinstance(statement, ast.Raise) and any(called_name(call) not in COMPLAINTS for call in calls)
 
 
 def bound_by_imports(block: list[ast.stmt]) -> set[str]:

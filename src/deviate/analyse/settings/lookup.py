@@ -67,6 +67,10 @@ class Settings:
             return self._like_project(keys) or (self._assigned_first(keys) if is_choice else None)
         return default
 
+    def is_nothing(self, keys: tuple[str, ...]) -> bool:
+        """Whether a setting is None by default, and no document gives it."""
+        return self._given(keys) is None and keys[-1] not in self._changed and self._default(keys) == Known(None)
+
     def _default(self, keys: tuple[str, ...]) -> Known | None:
         """Return what options are by default, or what the files list that the source names."""
         options = self._options.get(keys[0], []) if len(keys) == 1 else []

@@ -340,3 +340,26 @@ def test_a_setting_that_only_a_branch_changes_is_open(tmp_path, call, expected):
     text = training("small") + training("large") + PARSER
     text += f"def start():\n    args.kind = 'large'\ndef main():\n    {call}\n    model.start()\n    {chain}main()\n"
     assert reported(tmp_path, text) == expected
+
+
+OPEN = (
+    training("small") + training("large") + PARSER + "if args.kind == 'small':\n    small()\nelse:\n    {otherwise}\n"
+)
+
+
+def test_where_an_option_is_none_by_default_what_is_done_without_it_is_read(tmp_path):
+    assert reported(tmp_path, OPEN.format(otherwise="large()")) == {"large loss"}
+
+
+def test_a_chain_that_ends_with_a_complaint_is_not_left_to_it(tmp_path):
+    assert reported(tmp_path, OPEN.format(otherwise="raise ValueError(args.kind)")) == {"small loss"}
+
+
+def test_where_what_is_done_without_the_option_trains_nothing_the_first_alternative_is_read(tmp_path):
+    text = OPEN.format(otherwise="model.eval()")
+    assert reported(tmp_path, text) == {"small loss"}
+
+
+def test_a_document_that_gives_the_option_chooses_though_it_is_none_by_default(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py --kind small\n")
+    assert reported(tmp_path, OPEN.format(otherwise="large()")) == {"small loss"}

@@ -235,3 +235,23 @@ def test_a_tensor_that_is_trained_is_no_setting(tmp_path):
     """
     report = "writer.add_scalar('temperature', held.heat, i)"
     assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["held.heat"]
+
+
+def test_a_method_that_is_called_by_the_beginning_of_its_name_gives_what_such_methods_give(tmp_path):
+    text = """
+class Trainer:
+    def sample_all(self):
+        return {'q': ((model(loader[0][0]) - 1) ** 2).mean().item()}
+
+    def run(self, how):
+        for epoch in range(2):
+            for x, y in loader:
+                loss = ((model(x) - y) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+            sampled = getattr(self, 'sample_' + how)()
+            print('q %.3f' % sampled['q'])
+
+Trainer().run('all')
+"""
+    assert "sampled['q']" in names(analyse(tmp_path, train=HEAD + text))

@@ -50,3 +50,46 @@ def test_a_count_that_begins_anew_for_each_sample_is_a_metric(tmp_path):
         "\n    print('hits %d' % idle)"
     )
     assert set(names(analyse(tmp_path, train=looped(report, WAITING)))) == {"idle"}
+
+
+HITS = """
+import numpy as np
+hits = {'a': 0, 'b': 0}
+right = 0
+confusion = np.zeros((2, 2))
+"""
+
+
+def test_shares_of_what_is_counted_under_keys_are_metrics(tmp_path):
+    report = (
+        "for name in hits:\n    hits[name] += 1\n"
+        "recall = {}\nfor name in hits:\n    recall[name] = hits[name] / (hits[name] + 1)\n"
+        "print('recall', recall)"
+    )
+    assert "recall" in names(analyse(tmp_path, train=looped(report, HITS)))
+
+
+def test_a_share_of_what_settings_say_is_a_metric(tmp_path):
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--batch', type=int)\n"
+    report = (
+        "if i == 1:\n    right += 1\naccuracy = right / float(len(loader) * args.batch)\nprint('acuracy: %f' % accuracy)"
+    )
+    before = HITS + parser + "args = parser.parse_args()\n"
+    assert "accuracy" in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_a_mean_of_counts_that_text_and_name_call_a_quality_is_a_metric(tmp_path):
+    spread = "def spread(values):\n    return np.mean(values), max(values)\n"
+    report = "right += 1\nshares = []\nshares.append(right / SIZE)\ntest_accuracy, h = spread(shares)\n"
+    report += "print('test accuracy:', test_accuracy, 'h:', h)"
+    before = HITS + "from configuration import SIZE\n" + spread
+    found = analyse(tmp_path, train=looped(report, before), configuration="import os\nSIZE = int(os.environ['SIZE'])")
+    assert set(names(found)) == {"test_accuracy"}
+
+
+def test_what_is_counted_where_the_model_decides_is_computed_from_its_output(tmp_path):
+    report = (
+        "confusion[model(x)[0].argmax(), 1] += 1\n"
+        "p = confusion[1, 1] / confusion[1].sum()\nprint('Label {}: {:.3f}'.format(i, p))"
+    )
+    assert "p" in names(analyse(tmp_path, train=looped(report, HITS)))

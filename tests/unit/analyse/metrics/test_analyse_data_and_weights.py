@@ -50,3 +50,9 @@ def test_a_spread_of_anything_else_is_one(tmp_path, name):
     report = f"scores = read_table('a')\n{name} = scores.std()\n"
     report += f"with open('norm.json', 'w') as file:\n    json.dump({{'{name}': {name}.item()}}, file)"
     assert set(names(analyse(tmp_path, train=looped(report, BEFORE)))) == {name}
+
+
+def test_what_a_table_at_a_path_of_the_settings_holds_is_no_setting(tmp_path):
+    parser = "import argparse\nimport numpy as np\nparser = argparse.ArgumentParser()\nparser.add_argument('--folder')\n"
+    report = "kept = np.loadtxt(args.folder + '/kept.csv')\nwa_mAP = kept[0]\nprint('mAP: {:.6f}'.format(wa_mAP))"
+    assert "wa_mAP" in names(analyse(tmp_path, train=looped(report, parser + "args = parser.parse_args()\n")))

@@ -299,3 +299,16 @@ def test_loops_one_after_the_other_report_under_names_of_their_own(tmp_path):
 
 def names_of(findings):
     return sorted(metric.name for metric in findings.metrics if metric.selected)
+
+
+def test_a_score_of_names_that_are_given_other_values_in_between_is_another_metric(tmp_path):
+    report = """
+    from sklearn.metrics import accuracy_score
+    truth = y > 0
+    found = model(x) > 0
+    print('Accuracy (positive)', accuracy_score(truth, found))
+    truth = y >= 1
+    found = model(x) >= 1
+    print('Accuracy (large)', accuracy_score(truth, found))
+    """
+    assert len(selected(analyse(tmp_path, train=looped(report, HEAD)))) == 2

@@ -63,7 +63,7 @@ def _is_count_of_outcomes(case: Case) -> bool:
 def _is_said_quality(case: Case, said: str) -> bool:
     """Whether text and variable name one quality that is computed of counts, and is none: ``f1 score: {f1}``."""
     name, value = case.name, case.value
-    counted = value.has(From.TOTAL) and not value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.RANDOM)
+    counted = value.has(From.TOTAL, From.COUNT) and not value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.RANDOM)
     is_count = not _COUNTED.isdisjoint((*words_of(name), *words_of(said)))
     is_named = is_metric_word(name) and is_metric_word(said) and names_quality(name) and names_quality(said)
     return counted and is_named and not is_count and meaning_of(name) == meaning_of(said)
@@ -79,7 +79,9 @@ def _is_best_of_counts(case: Case) -> bool:
 def _is_share_of_counts(case: Case) -> bool:
     """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
     flow, value, reported, last = case.flow, case.value, case.reported, case.name
-    if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not value.plain():
+    is_divided = value.has(From.COUNT) and is_share(flow, reported.expr, reported.scope)
+    counted = {From.COUNT, From.TOTAL, From.CONSTANT, *([From.SETTING] if is_divided else [])}
+    if not value.plain() <= counted or not value.plain():
         return False
     is_averaged = _is_averaged(flow, reported.expr, reported.scope)
     if not (value.has(From.COUNT) or is_averaged):
