@@ -50,7 +50,12 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     value = flow.resolved(reported.expr, reported.scope)
     if value.plain() >= {From.TEXT, From.DURATION} and not value.has(From.LIVE) and _is_written_by(flow, reported):
         return True
-    if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
+    if (
+        _is_meter(value)
+        or is_best(reported)
+        or replaces_best(reported)
+        or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported))
+    ):
         return True
     if value.has(From.LIVE) and words_of(dotted_text(reported.expr).rpartition(".")[2])[:1] in _MEANS:
         return True
@@ -84,6 +89,19 @@ def is_kept_with_best(reported: ReportedValue) -> bool:
         for nesting in _given_within(reported, text)
         for node, branch in enclosing_branches(nesting)
     )
+
+
+def replaces_best(reported: ReportedValue) -> bool:
+    """Whether a value becomes the best one where it is better: ``if mu > best_acc: best_acc = mu``."""
+    name = reported.expr.id if isinstance(reported.expr, ast.Name) else ""
+    unit = reported.scope.unit
+    bests = [key for key in unit.bindings if "best" in words_of(key) and is_metric_word(key)] if name else []
+    kept = (each for key in bests for each in unit.bindings[key] if each.value is not None)
+    return any(
+        isinstance(each.value, ast.Name) and each.value.id == name
+        and any(branch == "body" and _compares(node.test, name) for node, branch in enclosing_branches(each.nesting))
+        for each in kept
+    )  # fmt: skip
 
 
 def _given_within(reported: ReportedValue, text: str) -> list[Nesting | None]:

@@ -60,6 +60,8 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
         return False
     if (finding.report is other.report and _tags_differ(finding, other)) or _sums_differ(finding, other):
         return False
+    if _are_calls_apart(finding, other):
+        return False
     if _is_given_anew(flow, finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
         return False
     if is_left_behind(finding.report, other.report) and are_other_values(finding, other):
@@ -77,6 +79,14 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
     if finding.variable == other.variable and identity.computed_in is its.computed_in and not named_apart:
         return True
     return not finding.reported.reads and not other.reported.reads and identity.is_same(its)
+
+
+def _are_calls_apart(finding: Finding, other: Finding) -> bool:
+    """Whether one function is called for different things: ``score(truth, found)``, ``score(near, found)``."""
+    one, another = converted(finding.reported.expr), converted(other.reported.expr)
+    if not (isinstance(one, ast.Call) and isinstance(another, ast.Call)) or text_of(one.func) != text_of(another.func):
+        return False
+    return list(map(text_of, one.args)) != list(map(text_of, another.args))
 
 
 def _tags_differ(finding: Finding, other: Finding) -> bool:

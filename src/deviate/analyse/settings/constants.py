@@ -59,7 +59,9 @@ class Constants:
         self._dead: dict[Nesting, bool] = {}
         self._calls: dict[str, list[CallSite]] | None = None
         self._mentions: Counter[str] = Counter()
-        self.alternatives = Alternatives(self._calls_of, settings.is_nothing if settings is not None else lambda _: False)
+        self.alternatives = Alternatives(
+            self._calls_of, settings.is_nothing if settings is not None else lambda _: False
+        )
 
     @property
     def has_decided(self) -> bool:

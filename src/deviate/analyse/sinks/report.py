@@ -13,8 +13,8 @@ from deviate.analyse.flow.values import External, From
 from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
-from deviate.analyse.source.index import CallSite, Nesting, Scope, Store, Unit, bindings_of, only_binding
-from deviate.analyse.source.syntax import called_name, dotted_text, text_of
+from deviate.analyse.source.index import Binding, CallSite, Nesting, Scope, Store, Unit, bindings_of, local_bindings
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of, written_items
 from deviate.analyse.texts.parts import take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, surround
 
@@ -109,11 +109,22 @@ def reports_of_returns(flow: Evaluator, unit: Unit) -> Iterator[Report]:
     if unit.owner is None or tests or not _RETURNING.search(unit.name):
         return
     for result, scope in unit.returns:
-        binding = only_binding(result.id, scope) if isinstance(result, ast.Name) else None
-        whole = binding.value if binding is not None and isinstance(binding.value, ast.Dict) else result
-        for key, value in zip(whole.keys, whole.values, strict=True) if isinstance(whole, ast.Dict) else ():
-            if isinstance(key, ast.Constant) and key.value in _LOGGED_KEYS:
+        bindings = local_bindings(result.id, scope) if isinstance(result, ast.Name) else []
+        for whole, key, value in (*_items_of(result), *(item for each in bindings for item in _items_given(each))):
+            if key in _LOGGED_KEYS:
                 yield Report("tracker", surround(as_mapping(take_apart(flow, value, scope))), scope, None, whole)
+
+
+def _items_given(binding: Binding) -> Iterator[tuple[ast.expr, str, ast.expr]]:
+    """Yield what a binding puts under written keys of a mapping."""
+    if binding.value is not None and binding.kind == "key":
+        yield binding.value, binding.key, binding.value
+    elif binding.value is not None and binding.kind in {"assign", "merge"}:
+        yield from _items_of(binding.value)
+
+
+def _items_of(whole: ast.expr) -> Iterator[tuple[ast.expr, str, ast.expr]]:
+    return ((whole, key, value) for key, value in written_items(whole))
 
 
 def wrapped_by_trackers(flow: Evaluator, sites: Iterable[CallSite]) -> set[Unit]:

@@ -13,7 +13,9 @@ from deviate.analyse.source.index import ModuleIndex
 from deviate.analyse.source.syntax import called_name
 
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
-_TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
+_TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path|\bclass|\btype)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
+#: A choice that another one is made of.
+_REFERENCE = re.compile(r"\$\{defaults\.(\d+)\.(\w+)\}")
 #: Bounds that keep a huge tree from being searched for configurations or plug-ins.
 MAX_CONFIG_FILES = 400
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv", "env", "data", "wandb", "runs"}
@@ -89,7 +91,14 @@ def _groups(listed: list[object]) -> Iterator[tuple[str, str]]:
     for item in listed:
         for group, choice in item.items() if isinstance(item, dict) else ():
             if isinstance(choice, str) and not str(group).startswith("override"):
-                yield str(group).partition("@")[0], choice.removesuffix(".yaml")
+                chosen = _REFERENCE.sub(lambda found: _listed_at(listed, int(found[1]), found[2]), choice)
+                yield str(group).partition("@")[0], chosen.removesuffix(".yaml")
+
+
+def _listed_at(listed: list[object], place: int, group: str) -> str:
+    """Return what a list of defaults chooses of a group at a place: ``${defaults.0.task}``."""
+    item = listed[place] if place < len(listed) else None
+    return str(item.get(group, "")) if isinstance(item, dict) else ""
 
 
 def _text(path: Path) -> str:

@@ -6,6 +6,7 @@ A position is checked: the text at a span must parse back to the same expression
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from deviate.analyse.source.files import mask
 from deviate.analyse.source.index import Binding, ModuleIndex, Unit
@@ -127,6 +128,16 @@ def annotations_of(unit: Unit) -> dict[str, ast.Name | ast.Attribute]:
         return {}
     declared = ((arg.arg, arg.annotation) for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs))
     return {name: named for name, named in declared if isinstance(named, (ast.Name, ast.Attribute))}
+
+
+def written_items(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the items that a mapping is written out with: ``{"loss": loss}``, ``dict(loss=loss)``."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value, value
+    elif isinstance(node, ast.Call) and called_name(node) == "dict":
+        yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg)
 
 
 def unpacked(binding: Binding) -> ast.expr | None:

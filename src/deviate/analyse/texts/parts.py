@@ -163,6 +163,8 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return take_apart(flow, expr.args[0], scope, depth + 1)
     if name == "dict" and expr.keywords:
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
+    if name in {"dict", "OrderedDict"} and len(expr.args) == 1 and isinstance(expr.args[0], (ast.List, ast.Tuple)):
+        return _each(flow, expr.args, scope, depth)  # pairs of keys and values
     if name in {"dump", "safe_dump"} and dotted_text(expr.func).startswith("yaml."):
         return _each(flow, expr.args[:1], scope, depth)
     if (seconds := timed_seconds(expr)) is not None:

@@ -589,3 +589,24 @@ def test_what_keras_gives_a_callback_to_log_comes_from_the_training(tmp_path):
     model.fit(x, y, epochs=3, callbacks=[Each()])
     """
     assert "value" in names(analyse(tmp_path, train=train))
+
+
+def test_a_step_of_lightning_may_hand_back_a_mapping_that_a_name_holds_or_a_call_makes(tmp_path):
+    train = """
+    import pytorch_lightning as L
+    class Net(L.LightningModule):
+        def training_step(self, batch, index):
+            loss = self.layer(batch).mean()
+            return dict(loss=loss, log=dict(train_loss=loss))
+        def validation_step(self, batch, index):
+            output = {}
+            output['log'] = {'val_loss': self.layer(batch).mean()}
+            return output
+        def validation_end(self, outputs):
+            reduced = {}
+            reduced.update(dict(log={'gap': self.layer(outputs).mean()}))
+            return reduced
+    L.Trainer(max_epochs=2).fit(Net(), loader)
+    """
+    found = {metric.name for metric in analyse(tmp_path, train=train).metrics if metric.selected}
+    assert found == {"train_loss", "val_loss", "gap"}

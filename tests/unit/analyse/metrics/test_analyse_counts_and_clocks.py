@@ -71,9 +71,8 @@ def test_shares_of_what_is_counted_under_keys_are_metrics(tmp_path):
 
 def test_a_share_of_what_settings_say_is_a_metric(tmp_path):
     parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--batch', type=int)\n"
-    report = (
-        "if i == 1:\n    right += 1\naccuracy = right / float(len(loader) * args.batch)\nprint('acuracy: %f' % accuracy)"
-    )
+    report = "if i == 1:\n    right += 1\naccuracy = right / float(len(loader) * args.batch)\n"
+    report += "print('acuracy: %f' % accuracy)"
     before = HITS + parser + "args = parser.parse_args()\n"
     assert "accuracy" in names(analyse(tmp_path, train=looped(report, before)))
 

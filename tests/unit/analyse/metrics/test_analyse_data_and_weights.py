@@ -52,7 +52,10 @@ def test_a_spread_of_anything_else_is_one(tmp_path, name):
     assert set(names(analyse(tmp_path, train=looped(report, BEFORE)))) == {name}
 
 
+PARSER = "parser = argparse.ArgumentParser()\nparser.add_argument('--folder')\nargs = parser.parse_args()\n"
+
+
 def test_what_a_table_at_a_path_of_the_settings_holds_is_no_setting(tmp_path):
-    parser = "import argparse\nimport numpy as np\nparser = argparse.ArgumentParser()\nparser.add_argument('--folder')\n"
+    parser = "import argparse\nimport numpy as np\n" + PARSER
     report = "kept = np.loadtxt(args.folder + '/kept.csv')\nwa_mAP = kept[0]\nprint('mAP: {:.6f}'.format(wa_mAP))"
-    assert "wa_mAP" in names(analyse(tmp_path, train=looped(report, parser + "args = parser.parse_args()\n")))
+    assert "wa_mAP" in names(analyse(tmp_path, train=looped(report, parser)))

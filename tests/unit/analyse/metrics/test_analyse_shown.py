@@ -238,3 +238,29 @@ def test_a_share_that_an_object_keeps_under_a_key_is_one_where_it_is_shown_with_
     """
     report = f"answers.evaluate()\nprint('Overall Accuracy is: {spec}' % (answers.accuracy['overall']))"
     assert ("answers.accuracy['overall']" in names(analyse(tmp_path, train=looped(report, before)))) is is_metric
+
+
+RANKED = "from ranking import ranks\nbest_acc = 80\n"
+
+
+def test_a_value_that_becomes_the_best_one_is_a_metric_whatever_it_is_called(tmp_path):
+    report = "mu, t = ranks(model(x))\nif mu > best_acc:\n    best_acc = mu\nprint('mu', mu, 't', t)"
+    assert set(names(analyse(tmp_path, train=looped(report, RANKED)))) == {"mu"}
+
+
+def test_what_is_shown_as_a_percentage_is_a_metric_though_its_name_counts(tmp_path):
+    report = "for top_k, k in zip(ranks('a.txt'), [1, 5]):\n    print('top-k, Rank-{:<3}:{:.1%}'.format(k, top_k))"
+    assert set(names(analyse(tmp_path, train=looped(report, RANKED)))) == {"top_k"}
+
+
+def test_pairs_of_keys_and_values_are_values_under_tags(tmp_path):
+    before = "from collections import OrderedDict\nimport wandb\n"
+    report = "wandb.log(OrderedDict([('gap', loss.item()), ('size', len(loader))]))"
+    (metric,) = [each for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]
+    assert (metric.name, metric.variable) == ("gap", "loss")
+
+
+def test_one_function_called_for_different_things_gives_different_metrics(tmp_path):
+    before = "def measure(a, b):\n    return ((a - b) ** 2).mean().item()\n"
+    report = "print('gap', measure(model(x), y))\nprint('gap', measure(model(x + 1), y))"
+    assert len([each for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]) == 2

@@ -241,3 +241,12 @@ def test_modules_of_a_name_that_ends_in_two_open_parts_are_read(tmp_path, monkey
     packages = {"kinds": "", "kinds/one": "", "kinds/a": ""}
     files = {"kinds__one__work": trains("Work"), "kinds__a__other": "LIMIT = 3\n"}
     assert reported(tmp_path, packages, train=SETTINGS_MODULES, **files) == {"Work loss"}
+
+
+def test_a_choice_of_a_group_may_be_made_of_the_choices_before_it(tmp_path):
+    (tmp_path / "conf" / "agent").mkdir(parents=True)
+    text = "defaults:\n  - task: o\n  - size: ne\n  - agent: ${defaults.0.task}${defaults.1.size}\n"
+    (tmp_path / "conf" / "config.yaml").write_text(text)
+    for name in ("one", "two"):
+        (tmp_path / "conf" / "agent" / f"{name}.yaml").write_text(f"agent:\n  class: work.{name.title()}\n")
+    assert reported(tmp_path, {}, train=COMPOSED, work=trains("One") + trains("Two")) == {"One loss"}

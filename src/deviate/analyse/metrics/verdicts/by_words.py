@@ -14,6 +14,7 @@ from deviate.analyse.metrics.forms import (
     is_named_item,
     is_number,
     is_share,
+    replaces_best,
 )
 from deviate.analyse.metrics.names import words_before
 from deviate.analyse.metrics.shown import DECIMALS
@@ -61,7 +62,8 @@ def by_words(case: Case) -> Verdict:
         return Verdict(0.45, "an item of a mapping of values", case.meaning)
     is_tagged = case.sink in TRACKERS and is_metric_word(reported.tag)
     is_kept = _has_decimals(case) and is_kept_with_best(reported)
-    if (is_counting(case.name) or names_count(case.name)) and not (is_tagged or is_kept):
+    is_percentage = reported.spec.endswith("%")
+    if (is_counting(case.name) or names_count(case.name)) and not (is_tagged or is_kept or is_percentage):
         return Verdict(reason="counter" if is_counting(case.name) else "constant")
     number = is_number(case.flow, reported, case.sink)
     by_name = is_metric_word(case.variable)
@@ -71,6 +73,8 @@ def by_words(case: Case) -> Verdict:
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or _has_form_of_metric(case):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", case.meaning)
+    if is_percentage:
+        return Verdict(0.41, "shown as a percentage", case.meaning)
     if number and _has_decimals(case) and split_of(words_before(reported)):
         return Verdict(0.41, "shown with decimals for a part of the data", case.meaning)
     if _is_tracked(case):
@@ -125,7 +129,7 @@ def _has_form_of_metric(case: Case) -> bool:
     if names_quality(last) and is_share(case.flow, reported.expr, reported.scope):
         return True
     is_kept = _has_decimals(case) and is_kept_with_best(reported)
-    return is_kept or is_best(reported) or _repeats(reported, last)
+    return is_kept or is_best(reported) or replaces_best(reported) or _repeats(reported, last)
 
 
 def _has_decimals(case: Case) -> bool:
