@@ -196,6 +196,10 @@ def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, 
     if func.attr == "get" and receiver.element is not None and _is_callable(receiver.element):
         key = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
         return receiver.keys.get(key, receiver.element) if isinstance(key, str) else receiver.element
+    if func.attr in {"get", "pop"} and node.args and isinstance(node.args[0], ast.Constant):
+        item = flow.resolve(receiver).keys.get(str(node.args[0].value))
+        if item is not None:
+            return item  # ``record.pop("epoch")``
     if func.attr in {"run", "eval"} and _is_session(func.value):
         return _session_run(node)
     settled = flow.resolve(receiver)

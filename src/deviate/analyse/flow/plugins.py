@@ -8,18 +8,20 @@ from collections.abc import Iterable, Iterator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.source.dotted import imported_names
 from deviate.analyse.source.index import ModuleIndex, Scope, bindings_of
+from deviate.analyse.source.search_path import LIBRARIES
 from deviate.analyse.source.syntax import IMPORTERS, called_name
 
 
 def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
-    """Find the modules that only a computed name leads to, and of which nothing says that it is the one.
+    """Find the modules that only a computed name leads to, of which nothing says that it is the one, and libraries.
 
     A plug-in is chosen by a name that settings decide, by the default of an option or parameter that is called like its
     file, and by the main loop that stands in it. What the entry or a chosen plug-in imports by statements is certain.
     """
     plugins = program.imports.plugins
+    brought = _brought_along(program, loop_file)
     if len(plugins) < 2 or program.entry is None:
-        return set()
+        return brought
     certain = _imported_from(program, [program.entry])
     names = {_plain(name) for module in certain for name in _defaults(module)}
     named = set(_named(program))
@@ -31,7 +33,20 @@ def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
     ]
     certain |= _imported_from(program, chosen)
     others = _imported_from(program, plugins) - certain
-    return others if len(others & set(plugins)) > 1 else set()
+    return brought | (others if len(others & set(plugins)) > 1 else set())
+
+
+def _brought_along(program: Program, loop_file: str) -> set[ModuleIndex]:
+    """Find the modules of copies of libraries that lie in the project, unless the training stands in them."""
+    packages = {
+        module.file.removesuffix("__init__.py")
+        for module in program.modules
+        if module.file.endswith("/__init__.py") and "__version__" in module.unit.bindings
+        and module.dotted.rpartition(".")[2] in LIBRARIES
+    }  # fmt: skip
+    entry = program.entry.file if program.entry is not None else ""
+    copies = tuple(each for each in packages if not loop_file.startswith(each) and not entry.startswith(each))
+    return {module for module in program.modules if copies and module.file.startswith(copies)}
 
 
 def dynamic_imports(node: ast.expr, scope: Scope) -> Iterator[tuple[ast.Call, Scope]]:

@@ -95,22 +95,32 @@ def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
 def _is_silent(flow: Evaluator, site: CallSite) -> bool:
     """Whether Keras shows nothing of a training, hands it to no callback, and the program takes no history of it."""
     keywords = {key.arg: key.value for key in site.node.keywords}
-    verbose = keywords.get("verbose")
-    is_quiet = isinstance(verbose, ast.Constant) and verbose.value in (0, False)
     is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
     is_kept = "callbacks" in keywords and not _are_silent(flow, keywords["callbacks"], site.scope)
-    return is_quiet and is_dropped and not is_kept and None not in keywords
+    return is_quiet(keywords.get("verbose")) and is_dropped and not is_kept and None not in keywords
+
+
+def is_quiet(verbose: ast.expr | None) -> bool:
+    """Whether ``verbose`` asks for no output."""
+    return isinstance(verbose, ast.Constant) and verbose.value in (0, False)
 
 
 def _are_silent(flow: Evaluator, callbacks: ast.expr, scope: Scope) -> bool:
     """Whether a list is written out of callbacks of Keras that show no value: ``[EarlyStopping(patience=3)]``."""
     if not isinstance(callbacks, ast.List):
         return False
-    made = [flow.resolved(item, scope).refs for item in callbacks.elts]
-    return all(
-        bool(refs) and all(isinstance(ref, External) and ref.dotted.rpartition(".")[2] in _SILENT for ref in refs)
-        for refs in made
-    )
+    return all(_is_silent_callback(flow, item, scope) for item in callbacks.elts)
+
+
+def _is_silent_callback(flow: Evaluator, item: ast.expr, scope: Scope) -> bool:
+    refs = flow.resolved(item, scope).refs
+    names = {ref.dotted.rpartition(".")[2] if isinstance(ref, External) else "" for ref in refs}
+    binding = only_binding(item.id, scope) if isinstance(item, ast.Name) else None
+    made = binding.value if binding is not None else item
+    given = {key.arg: key.value for key in made.keywords} if isinstance(made, ast.Call) else None
+    # What is kept of the best model is said where ``verbose`` asks for it.
+    is_told = given is None or not is_quiet(given.get("verbose", ast.Constant(0)))
+    return bool(names) and names <= (_SILENT if is_told else {*_SILENT, "ModelCheckpoint"})
 
 
 def _compile_calls(program: Program) -> list[CallSite]:

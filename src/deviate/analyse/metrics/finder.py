@@ -19,7 +19,7 @@ from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
 from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
-from deviate.analyse.metrics.forms import NUMERIC_SPEC, is_checked, is_record_of_sample
+from deviate.analyse.metrics.forms import is_checked, is_record_of_sample
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
     continues,
@@ -36,11 +36,12 @@ from deviate.analyse.metrics.roots import root_of
 from deviate.analyse.metrics.verdicts.judge import verdict_of
 from deviate.analyse.metrics.verdicts.verdict import Verdict
 from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
+from deviate.analyse.sinks.modules import is_logging_class
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
 from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
 from deviate.analyse.source.syntax import called_name
-from deviate.analyse.texts.reported import ReportedValue
+from deviate.analyse.texts.reported import NUMERIC_SPEC, ReportedValue
 from deviate.experiment import Metric
 
 #: What single letters beside one another mean: ``p: %.4f, r: %.4f, f: %.4f``.
@@ -49,6 +50,8 @@ _LETTERS = {"p": "precision", "r": "recall", "f": "f1"}
 _REC = re.compile(r"(?<![A-Za-z])rec(?![A-Za-z])")
 #: The same beside one another for a part of the data.
 _INITIAL = re.compile(r"(\w+)_([pr])")
+#: Methods that Lightning calls for a test.
+_TESTING = re.compile(r"(on_)?test_(step|epoch|batch|start|end)")
 #: What is left of the confidence in a value that code beside the training reports.
 ASIDE = 0.35
 #: So many calls of functions that do not run are looked at: a large library has tens of thousands.
@@ -140,7 +143,7 @@ class MetricFinder:
         if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
             return not self._shows_debug
         unit = report.scope.unit
-        if any(_asks_user(unit, loop) for loop in enclosing_loops(report.nesting)):
+        if any(_asks_user(unit, loop) for loop in enclosing_loops(report.nesting)) or self._is_untested(unit):
             return True
         if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
             return False
@@ -149,6 +152,14 @@ class MetricFinder:
         return (
             not self._is_called(unit) and any(map(self._is_called, own)) and any(map(self._is_called, others))
         )  # fmt: skip
+
+    def _is_untested(self, unit: Unit) -> bool:
+        """Whether Lightning would call a method for a test, and the program asks for none."""
+        method = unit.enclosing_method
+        owner = method.owner if method is not None else None
+        if method is None or owner is None or not _TESTING.match(method.name) or "test" in self.flow.program.calls:
+            return False
+        return is_logging_class(self.flow, owner)
 
     def _is_called(self, unit: Unit) -> bool:
         return bool(self.flow.program.callers(self.flow, unit))

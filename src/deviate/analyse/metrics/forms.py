@@ -13,10 +13,8 @@ from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of, unpacked
-from deviate.analyse.texts.reported import ReportedValue
+from deviate.analyse.texts.reported import NUMERIC_SPEC, ReportedValue
 
-#: Format specifications of numbers.
-NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
 #: Classes whose objects hold the numbers of a measurement.
 _METER = re.compile(r"meter|average|timer|running|metric", re.IGNORECASE)
 _NUMBER_METHODS = {

@@ -48,6 +48,7 @@ _WEAK = _LISTS["weak"]
 _COUNTING = _LISTS["counting"]
 _COUNTING_LAST = _LISTS["counting last"]
 _POSITIONS = _LISTS["positions"]
+_PROGRESS = _LISTS["progress"]
 _PARAMETERS = _LISTS["parameters"]
 _NUMBER = _LISTS["numbers"]
 _SETTINGS_NAMES = _LISTS["settings"]
@@ -205,6 +206,12 @@ def is_bookkeeping(text: str) -> bool:
     if _GRADIENT_STEPS.search(text.lower()):
         return True
     return not words.isdisjoint(_POSITIONS) and words <= _POSITIONS | _SPLITS.keys() | {"global", "globalstep", "n"}
+
+
+def is_progress(name: str) -> bool:
+    """Whether a name says which part of the training is over, and no more: ``percentage_done``."""
+    words = set(re.findall(r"[a-z]+", name.lower()))
+    return bool(words) and words <= _PROGRESS
 
 
 def counts_parameters(text: str) -> bool:

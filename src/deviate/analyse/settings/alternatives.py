@@ -46,6 +46,8 @@ class Alternatives:
         """
         if isinstance(node, ast.If) and node.orelse and bound_by_imports(node.body) & bound_by_imports(node.orelse):
             return True
+        if isinstance(node, ast.If) and gives_either(node) and self._is_set(without_not(node.test), scope.unit):
+            return True
         if not is_choice(node.test):
             return False
         return bool(node.orelse) or leaves(node) or (isinstance(node, ast.If) and self._is_one_of_a_row(node, scope))
@@ -174,6 +176,26 @@ def _calls(statement: ast.stmt) -> bool:
     """Whether a statement does more than to say that something is wrong."""
     calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
     return not isinstance(statement, ast.Raise) and any(called_name(call) not in COMPLAINTS for call in calls)
+
+
+def gives_either(node: ast.If) -> bool:
+    """Whether the two branches of an ``if`` call two functions, each for the same result."""
+    results = [_called_for(block) for block in (node.body, node.orelse)]
+    return any(results[1].get(name, called) != called for name, called in results[0].items())
+
+
+def _called_for(block: list[ast.stmt]) -> dict[str, str]:
+    """Return the functions that a block calls, by the text of what it assigns their results to."""
+    return {
+        text_of(statement.targets[0]): text_of(statement.value.func)
+        for statement in block
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+    }
+
+
+def without_not(test: ast.expr) -> ast.expr:
+    """Return what is negated, anything else as it is."""
+    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
 
 
 def bound_by_imports(block: list[ast.stmt]) -> set[str]:

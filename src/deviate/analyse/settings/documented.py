@@ -46,7 +46,7 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     for name in dict.fromkeys(name for each in given for name in each.options):
         values = [each.options.get(name) for each in given]
         words = values[0]
-        if not any(values):
+        if words is None or not any(values):
             if words is not None:
                 common.options[name] = []
             continue

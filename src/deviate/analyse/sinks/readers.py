@@ -173,15 +173,22 @@ def filled_mappings(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]
 
 def anything(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
     """Read a text, a tag and a value, or a mapping, by what the first argument is."""
-    if not call.args or not _is_text(flow, call.args[0], scope):
+    if not call.args or not (_is_text(flow, call.args[0], scope) or _is_key(call)):
         return mapping(0)(flow, call, scope) or []
     if len(call.args) > 1:
         return with_tag(flow, call.args[0], call.args[1], scope)
     return take_apart(flow, call.args[0], scope)
 
 
+def _is_key(call: ast.Call) -> bool:
+    """Whether the second argument is an item under the first: ``log(name, values[name])``."""
+    tag, value = call.args[0], call.args[1] if len(call.args) > 1 else None
+    items = (node for node in ast.walk(value) if isinstance(node, ast.Subscript)) if value is not None else ()
+    return isinstance(tag, ast.Name) and any(dotted_text(item.slice) == tag.id for item in items)
+
+
 def _is_text(flow: Evaluator, node: ast.expr, scope: Scope) -> bool:
-    value = flow.value(node, scope)
+    value = flow.resolved(node, scope)  # ``self.log(name, value)`` in a method that is given the name
     return is_textual(flow, node, scope) or (value.has(From.TEXT) and value.element is None and not value.keys)
 
 

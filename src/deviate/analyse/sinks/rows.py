@@ -44,7 +44,7 @@ Condition = Callable[[Evaluator, ast.Call, Scope], bool]
 TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
 #: What is given to these under a tag is a number that somebody wants to follow.
-TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
+TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger", "lightning", "accelerate"}
 
 #: Names of objects that report.
 _LOGGER = re.compile(

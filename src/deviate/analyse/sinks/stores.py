@@ -69,7 +69,9 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         key_param = next((name for name in found if name is not None), None) if keys else ""
         if forwarded is None and key_param and Param(unit, key_param) in flow.value(value, scope).params():
             continue  # computed of all that a loop takes together: ``for name, x, y in zip(names, given, wanted)``
-        containers = tuple(_containers(flow, container, scope))
+        containers = tuple(
+            each for each in _containers(flow, container, scope) if not _holds_objects(flow, each, param)
+        )
         if key_param is not None and containers:
             kept.setdefault(param.name, Kept(param.name, key_param, containers))
     return list(kept.values())
@@ -171,6 +173,14 @@ def _containers(flow: Evaluator, container: ast.expr, scope: Scope) -> Iterator[
             yield scope.unit.enclosing_class, "self"
 
 
+def _holds_objects(flow: Evaluator, container: Container, param: Param) -> bool:
+    """Whether objects are made attributes by computed names, and no numbers: ``setattr(self, name, Accuracy())``."""
+    given = flow.param(param)
+    items = [given, *given.keys.values(), *([given.element] if given.element is not None else [])]
+    refs = (ref for item in items for ref in item.refs)
+    return container[1] == "self" and any(isinstance(ref, Instance) or getattr(ref, "made", False) for ref in refs)
+
+
 def _only_param(flow: Evaluator, value: ast.expr, scope: Scope) -> Param | None:
     """Find the parameter that a value is computed from, the first one of several that is no counter and no setting."""
     own = [param for param in flow.value(value, scope).params() if param.unit is scope.unit]
@@ -227,8 +237,10 @@ def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope, names: set[str]) -> 
         if id(node) in seen or isinstance(node, ast.Constant):
             continue
         seen.add(id(node))
+        if (whole := _taken_by_name(node)) is not None:
+            shown.update(_containers(flow, whole, at))
         if isinstance(node, ast.Name):
-            if node.id in names:
+            if node.id in names and node.id != "self":
                 shown.update(_containers(flow, node, at))
             waiting.extend(_bound(node, at))
             continue
@@ -246,6 +258,16 @@ def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope, names: set[str]) -> 
         if isinstance(node, _COMPREHENSIONS):
             waiting.extend((generator.iter, inner) for generator in node.generators)
     return shown
+
+
+def _taken_by_name(node: ast.expr) -> ast.Name | None:
+    """Return the object whose attributes are taken by computed names: ``getattr(self, name)``, ``vars(self)``."""
+    whole: ast.expr | None = None
+    if isinstance(node, ast.Call) and called_name(node) in {"getattr", "vars"} and node.args:
+        whole = node.args[0]
+    elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        whole = node.value
+    return whole if isinstance(whole, ast.Name) and whole.id == "self" else None
 
 
 def _made_by(flow: Evaluator, call: ast.Call, scope: Scope) -> list[tuple[ast.expr, Scope]]:

@@ -52,7 +52,7 @@ def unchosen_targets(texts: Mapping[Path, str], assigned: Mapping[str, str], roo
     lists = {path: _defaults(text) for path, text in texts.items()}
     groups = [(path, *choice) for path, listed in lists.items() for choice in _groups(listed or [])]
     folders = {path.parent / group for path, group, _ in groups}
-    below = {path.parent / f"{item}{path.suffix}" for path, listed in lists.items() for item in listed or []}
+    below = {found for path, listed in lists.items() for item in listed or [] for found in _composed(path, item, texts)}
     offered = {path for path in texts if path.parent in folders}
     roots = {path for path, listed in lists.items() if listed is not None} - offered - below
     named = {path for path in texts if _is_called(path, root)} - offered
@@ -67,6 +67,12 @@ def unchosen_targets(texts: Mapping[Path, str], assigned: Mapping[str, str], roo
     unchosen = left | {path for path in offered - chosen if path.parent in settled}
     asked = config_targets(text for path, text in texts.items() if path not in unchosen) if unchosen else []
     return set(config_targets(texts[path] for path in unchosen)).difference(asked)
+
+
+def _composed(path: Path, item: object, texts: Mapping[Path, str]) -> list[Path]:
+    """Return the file that an item of a list of defaults composes; without one beside, those on a search path."""
+    beside = path.parent / f"{item}{path.suffix}"
+    return [beside] if beside in texts else [each for each in texts if _is_called(each, str(item)) and each != path]
 
 
 def _is_called(path: Path, name: str) -> bool:

@@ -84,7 +84,9 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         return (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
     if isinstance(value, ast.BinOp):
         return is_textual(flow, value, binding.scope) or _adds_lists(value)
-    return False
+    if not isinstance(value, ast.IfExp) or not _is_written(value, binding.scope):
+        return False
+    return not (isinstance(value.body, ast.Constant) and isinstance(value.orelse, ast.Constant))
 
 
 def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from deviate.analyse.source.index import Scope
+
+#: Format specifications of numbers.
+NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +69,11 @@ def constant_text(node: ast.expr | None) -> str:
 
 
 def with_spec(parts: list[Part], spec: str) -> list[Part]:
-    """Give values without a format specification this one."""
-    return change_values(parts, lambda value: replace(value, spec=value.spec or spec)) if spec else parts
+    """Give values without a format specification this one; what is shown as a number is no mapping."""
+    is_number = NUMERIC_SPEC.search(spec) is not None
+    return change_values(
+        parts, lambda value: replace(value, spec=value.spec or spec, mapping=value.mapping and not is_number)
+    )
 
 
 def as_mapping(parts: list[Part]) -> list[Part]:

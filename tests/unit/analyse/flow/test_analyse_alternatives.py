@@ -363,3 +363,18 @@ def test_where_what_is_done_without_the_option_trains_nothing_the_first_alternat
 def test_a_document_that_gives_the_option_chooses_though_it_is_none_by_default(tmp_path):
     (tmp_path / "README.md").write_text("python train.py --kind small\n")
     assert reported(tmp_path, OPEN.format(otherwise="large()")) == {"small loss"}
+
+
+EITHER = (
+    training("plain") + training("private") + PARSER.replace("'--kind'", "'--private', default=False, type=flag")
+    + "if args.private:\n    made = private()\nelse:\n    made = plain()\n"
+)  # fmt: skip
+
+
+def test_of_two_functions_for_one_result_the_one_that_the_default_calls_is_read(tmp_path):
+    assert reported(tmp_path, EITHER) == {"plain loss"}
+
+
+def test_what_only_a_later_command_gives_has_its_default(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py\n\nWith privacy:\n\npython train.py --private True\n")
+    assert reported(tmp_path, EITHER) == {"plain loss"}

@@ -610,3 +610,67 @@ def test_a_step_of_lightning_may_hand_back_a_mapping_that_a_name_holds_or_a_call
     """
     found = {metric.name for metric in analyse(tmp_path, train=train).metrics if metric.selected}
     assert found == {"train_loss", "val_loss", "gap"}
+
+
+MEASURED = """
+import pytorch_lightning as L
+from torchmetrics import Accuracy
+class Net(L.LightningModule):
+    def __init__(self):
+        self.measures = {'train_acc': Accuracy()}
+        self.set_all(self.measures)
+    def set_all(self, given):
+        for key, value in given.items():
+            setattr(self, key, value)
+    def training_step(self, batch, index):
+        loss = self.loss_function(self.layer(batch))
+        self.log('train_loss', loss)
+        for name in self.measures.keys():
+            self.log(name, getattr(self, name)(self.layer(batch)))
+        return loss
+    def test_step(self, batch, index):
+        self.log('test_loss', self.layer(batch).mean())
+trainer = L.Trainer(max_epochs=2)
+trainer.fit(Net(), loader)
+"""
+
+
+def test_what_is_logged_beside_objects_that_are_set_by_computed_names_is_reported(tmp_path):
+    found = {metric.name for metric in analyse(tmp_path, train=MEASURED).metrics if metric.selected}
+    assert found == {"train_loss", "{name}"}
+
+
+def test_what_a_step_for_tests_logs_counts_where_the_program_tests(tmp_path):
+    train = MEASURED + "trainer.test(Net(), loader)\n"
+    assert "test_loss" in {metric.name for metric in analyse(tmp_path, train=train).metrics if metric.selected}
+
+
+def test_a_method_that_is_given_a_name_and_a_value_logs_where_it_is_called(tmp_path):
+    train = """
+    import pytorch_lightning as L
+    class Base(L.LightningModule):
+        def log_meter(self, name, meter):
+            value = meter.compute() if hasattr(meter, 'compute') else meter
+            self.log(name, value)
+    class Net(Base):
+        def training_step(self, batch, index):
+            loss = self.layer(batch).mean()
+            self.log_meter(f'{self.phase}_loss', loss)
+            for key in self.parts:
+                self.log(key, self.parts[key])
+            return loss
+    L.Trainer(max_epochs=2).fit(Net(), loader)
+    """
+    found = {metric.variable for metric in analyse(tmp_path, train=train).metrics if metric.selected}
+    assert found == {"loss", "self.parts[key]"}
+
+
+@pytest.mark.parametrize(("given", "count"), [("", 0), (", verbose=1", 1)])
+def test_a_checkpoint_that_says_nothing_shows_no_loss(tmp_path, given, count):
+    train = f"""
+    import keras
+    model.compile(optimizer='adam', loss='mse')
+    best = keras.callbacks.ModelCheckpoint('best.h5', monitor='loss'{given})
+    model.fit(x, y, epochs=3, verbose=0, callbacks=[best])
+    """
+    assert len(names(analyse(tmp_path, train=train))) == count

@@ -222,3 +222,26 @@ def test_lists_of_records_without_a_metric_are_no_metrics(tmp_path, key, found):
 def test_a_mean_average_precision_of_valid_data_is_a_metric(tmp_path):
     report = "valid_map = float(model(x).mean())\nprint('best', valid_map)"
     assert set(names(analyse(tmp_path, train=looped(report)))) == {"valid_map"}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "is_last = loss.item() < best\nwandb.log({'last': is_last})",
+        "percentage_done = loss.item() / epochs\nprint('percentage done [{:.2f}]'.format(percentage_done))",
+        "record = {'epoch': epoch, 'loss': loss.item()}\nepoch = record.pop('epoch')\nprint(f'epoch {epoch:3d}')",
+    ],
+)
+def test_truths_and_progress_are_no_metrics(tmp_path, report):
+    before = (
+        "import argparse\nimport wandb\nfrom training import state, epochs, best\nargs = argparse.Namespace(parts=3)\n"
+    )
+    assert names(analyse(tmp_path, train=looped(report, before))) == {}
+
+
+def test_a_copy_of_a_library_in_the_project_reports_nothing(tmp_path):
+    library = "__version__ = '4.0'\ndef shown(value):\n    print('gap %.3f' % value)\n"
+    train = looped("print('loss', loss.item())\ntransformers.shown(loss)", "import transformers\n")
+    (tmp_path / "transformers").mkdir()
+    (tmp_path / "transformers" / "__init__.py").write_text(library)
+    assert set(names(analyse(tmp_path, train=train))) == {"loss"}

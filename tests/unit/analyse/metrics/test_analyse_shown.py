@@ -264,3 +264,8 @@ def test_one_function_called_for_different_things_gives_different_metrics(tmp_pa
     before = "def measure(a, b):\n    return ((a - b) ** 2).mean().item()\n"
     report = "print('gap', measure(model(x), y))\nprint('gap', measure(model(x + 1), y))"
     assert len([each for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]) == 2
+
+
+def test_a_text_that_is_one_of_two_is_taken_apart(tmp_path):
+    report = "note = '' if i else ' gap {:.3f}'.format(loss.item())\nprint('seen{note}'.format(note=note))"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}

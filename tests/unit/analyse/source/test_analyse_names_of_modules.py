@@ -250,3 +250,13 @@ def test_a_choice_of_a_group_may_be_made_of_the_choices_before_it(tmp_path):
     for name in ("one", "two"):
         (tmp_path / "conf" / "agent" / f"{name}.yaml").write_text(f"agent:\n  class: work.{name.title()}\n")
     assert reported(tmp_path, {}, train=COMPOSED, work=trains("One") + trains("Two")) == {"One loss"}
+
+
+def test_a_configuration_on_the_search_path_is_composed(tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").write_text("defaults:\n  - base\n  - _self_\n")
+    (tmp_path / "shared" / "agent").mkdir(parents=True)
+    (tmp_path / "shared" / "base.yaml").write_text("defaults:\n  - agent: one\n  - _self_\n")
+    for name in ("one", "two"):
+        (tmp_path / "shared" / "agent" / f"{name}.yaml").write_text(f"_target_: work.{name.title()}\n")
+    assert reported(tmp_path, {}, train=COMPOSED, work=trains("One") + trains("Two")) == {"One loss"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from deviate.analyse.findings import Reason
 from deviate.analyse.flow.evaluator import Evaluator
@@ -32,10 +33,13 @@ from deviate.analyse.metrics.verdicts.variables import (
     looks_up,
 )
 from deviate.analyse.metrics.verdicts.verdict import Case, Verdict
-from deviate.analyse.naming.words import counts_parameters, is_bookkeeping, is_metric_word
+from deviate.analyse.naming.words import counts_parameters, is_bookkeeping, is_metric_word, is_progress
 from deviate.analyse.sinks.rows import TRACKERS
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
+
+#: Names that ask a question are of truths.
+_ASKING = re.compile(r"_*(is|has|should|was|did)_[a-z]")
 
 #: Why a value that does not come from the training is no metric, by its origin; the first that holds.
 _REASONS: tuple[tuple[str, Reason], ...] = (
@@ -92,7 +96,7 @@ def _reason_by_form(case: Case) -> Reason | None:
         return "identifier"
     if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
         return "identifier"
-    if case.name in FLAGS or is_flag(reported.expr):
+    if case.name in FLAGS or _ASKING.match(case.name) or is_flag(reported.expr):
         return "setting"
     if case.sink in FILES and is_list_of_samples(flow, reported):
         return "identifier"
@@ -116,6 +120,8 @@ def _reason_by_name(case: Case) -> Reason | None:
         return "identifier"
     if word in IDENTIFIERS:
         return "path" if case.value.has(From.PATH) else "identifier"
+    if is_progress(case.name):
+        return "counter"
     if is_bookkeeping(reported.tag) and not case.value.has(From.DURATION):
         return "counter"
     if "param" in reported.before.lower() and counts_parameters(words_before(reported)):

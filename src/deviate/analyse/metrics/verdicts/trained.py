@@ -6,7 +6,7 @@ import ast
 
 from deviate.analyse.findings import Reason
 from deviate.analyse.flow.values import From, Value
-from deviate.analyse.metrics.forms import NUMERIC_SPEC, is_item_of_report, is_number, is_scored_by_library
+from deviate.analyse.metrics.forms import is_item_of_report, is_number, is_scored_by_library
 from deviate.analyse.metrics.names import text_name
 from deviate.analyse.metrics.shown import DECIMALS
 from deviate.analyse.metrics.verdicts.variables import (
@@ -29,7 +29,7 @@ from deviate.analyse.naming.words import (
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import bindings_of
 from deviate.analyse.source.syntax import dotted_text
-from deviate.analyse.texts.reported import ReportedValue
+from deviate.analyse.texts.reported import NUMERIC_SPEC, ReportedValue
 
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
