@@ -240,7 +240,7 @@ def test_truths_and_progress_are_no_metrics(tmp_path, report):
 
 
 def test_a_copy_of_a_library_in_the_project_reports_nothing(tmp_path):
-    library = "__version__ = '4.0'\ndef shown(value):\n    print('gap %.3f' % value)\n"
+    library = "__version__ = '4.0'\ndef shown(value):\n    gap = (value * 2).item()\n    print('gap %.3f' % gap)\n"
     train = looped("print('loss', loss.item())\ntransformers.shown(loss)", "import transformers\n")
     (tmp_path / "transformers").mkdir()
     (tmp_path / "transformers" / "__init__.py").write_text(library)
