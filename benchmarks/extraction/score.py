@@ -157,6 +157,22 @@ def checkout(repo: str, commit: str, folder: Path, scratch: Path) -> Path:
     return target
 
 
+def anchored(label: dict[str, Any], root: Path) -> dict[str, Any]:
+    """Return a label in which files outside its root have the paths that an analysis gives them: absolute ones."""
+
+    def absolute(file: str) -> str:
+        return (root / file).resolve().as_posix() if file.startswith("../") else file
+
+    entries = {
+        key: [
+            {**each, "file": absolute(each["file"]), "via": list(map(absolute, each.get("via", [])))}
+            for each in label[key]
+        ]
+        for key in ("main_loop", "metrics")
+    }
+    return {**label, **entries}
+
+
 def arguments_of(label: dict[str, Any]) -> list[str]:
     """Return the words of the labelled command after its script or module."""
     words = shlex.split(label["command"], comments=True)
@@ -176,7 +192,8 @@ def run(labels: Path, folder: Path, commands: bool) -> list[Score]:
             try:
                 root = checkout(label["repo"], label["commit"], folder, Path(scratch)) / label["root"]
                 words = arguments_of(label) if commands else None
-                one = score(path.stem, label, analyse_project(root, Path(label["entry"]), arguments=words))
+                found = analyse_project(root, Path(label["entry"]), arguments=words)
+                one = score(path.stem, anchored(label, root), found)
             except (DeviateError, OSError, subprocess.CalledProcessError) as problem:
                 core = sum(metric["level"] == "core" for metric in label["metrics"])
                 one = Score(path.stem, core=core, error=str(problem), missed=["everything"] * core)

@@ -134,7 +134,9 @@ def _targets(statement: ast.AST | None) -> list[ast.Attribute]:
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     if isinstance(statement, ast.Call) and isinstance(statement.func, ast.Attribute):
         targets = [statement.func.value]
-    return [target for target in targets if isinstance(target, ast.Attribute)]
+    # What is put under a key is put into the attribute: ``engine.hooks["on_start"] = begin``.
+    held = [target.value if isinstance(target, ast.Subscript) else target for target in targets]
+    return [target for target in held if isinstance(target, ast.Attribute)]
 
 
 def _attribute_binding(flow: Evaluator, cls: ClassScope, name: str) -> list[Value]:

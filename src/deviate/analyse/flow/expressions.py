@@ -95,7 +95,7 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
         if key in {"lr", "learning_rate"}:
             return of(From.SCHEDULE)
         if key in base.keys and not _is_only_its_own(base.keys[key]):
-            return base.keys[key]
+            return _with_stored(base.keys[key], base.element)
         if base.keys and not base.refs and base.plain() <= {From.CONSTANT, From.TEXT}:
             return of(From.UNKNOWN)  # put there by what is not seen: nothing that is written out is it
     if isinstance(key, int) and base.items is not None and -len(base.items) <= key < len(base.items):
@@ -114,6 +114,12 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
     if base.element is not None:
         return base.element
     return Value(base.origins, base.refs if base.items is None else ())
+
+
+def _with_stored(item: Value, stored: Value | None) -> Value:
+    """Add what is stored under computed keys to an item that has no more than a first value: ``sums[phase]["x"]``."""
+    is_first = item.origins <= {From.CONSTANT, From.SETTING, From.TOTAL} and not item.keys and not item.refs
+    return join([item, Value(stored.origins)]) if is_first and stored is not None and stored.origins else item
 
 
 def _is_only_its_own(item: Value) -> bool:

@@ -23,8 +23,9 @@ from deviate.analyse.loops.candidate import (
     names_counted,
 )
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
+from deviate.analyse.naming.words import words_of
 from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within
-from deviate.analyse.source.syntax import called_name, text_of
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import MainLoop
 
 _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
@@ -39,6 +40,8 @@ _OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]p
 
 #: Classes of libraries whose methods run within their training.
 _HOOKED = re.compile(r"(Callback|LightningModule)$")
+#: Methods of a library's objects that train for a while.
+_RUNNING = {"fit", "run", "step", "train"}
 
 
 class LoopFinder:
@@ -108,9 +111,24 @@ class LoopFinder:
     def find_reporting(
         self, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
     ) -> MainLoop | None:
-        """Return the outermost loop that reports metrics and counts, where nothing is known to train."""
-        candidates = [self._reporting_candidate(unit, loop, reporting, counted) for unit, loop in self._loops()]
-        return self._main([candidate for candidate in candidates if candidate is not None and not candidate.repeats])
+        """Return the outermost loop that reports metrics and counts, where nothing is known to train.
+
+        Where none does, it is one that counts epochs and hands them to a library: ``train_epoch.run(loader)``.
+        """
+        loops = list(self._loops())
+        candidates = [self._reporting_candidate(unit, loop, reporting, counted) for unit, loop in loops]
+        found = [candidate for candidate in candidates if candidate is not None and not candidate.repeats]
+        handed = (self._handing_candidate(unit, loop) for unit, loop in loops if not found)
+        return self._main(found or [candidate for candidate in handed if candidate is not None])
+
+    def _handing_candidate(self, unit: Unit, loop: Loop) -> Candidate | None:
+        ends = {word for end in end_counted(loop.node) for name in names_counted(end) for word in words_of(name)}
+        calls = (site.node.func for site in unit.calls if is_within(site.nesting, loop.node))
+        runs = (func for func in calls if isinstance(func, ast.Attribute) and func.attr in _RUNNING)
+        names = [text_of(func) for func in runs if "train" in words_of(dotted_text(func.value))]
+        if not names or not (ends & {"epoch", "epochs"} or Candidate(loop.node, unit, loop, set(), "").counts_epochs):
+            return None
+        return Candidate(loop.node, unit, loop, self.graph.inside(unit, loop.node), names[0])
 
     def _reporting_candidate(
         self, unit: Unit, loop: Loop, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
@@ -206,7 +224,7 @@ class LoopFinder:
             is_inside
             and not outer.own & PASSES
             and any(
-                _OPTIMISER.search(called_name(site.node))
+                _is_optimiser(site.node)
                 and is_within(site.nesting, outer.node)
                 and not is_within(site.nesting, inner.node)
                 for site in outer.unit.calls
@@ -354,7 +372,15 @@ def _goes_round_clients(candidate: Candidate, others: list[Candidate]) -> bool:
 
 def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
     """Whether a function makes an optimiser outside its loop."""
-    return any(_OPTIMISER.search(called_name(site.node)) and not is_within(site.nesting, loop) for site in unit.calls)
+    return any(_is_optimiser(site.node) and not is_within(site.nesting, loop) for site in unit.calls)
+
+
+def _is_optimiser(call: ast.Call) -> bool:
+    """Whether a call makes an optimiser, also of a class taken by its name: ``getattr(optim, kind)(weights)``."""
+    func = call.func
+    is_taken = isinstance(func, ast.Call) and called_name(func) == "getattr" and bool(func.args)
+    made = dotted_text(func.args[0]) if is_taken and isinstance(func, ast.Call) else called_name(call)
+    return _OPTIMISER.search(made) is not None or (is_taken and made.rpartition(".")[2] in {"optim", "optimizers"})
 
 
 def _is_made_to_fit(site: CallSite) -> bool:

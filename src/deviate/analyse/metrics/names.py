@@ -20,6 +20,8 @@ _ARTICLES = _LISTS["articles"]
 _LABEL_NAMES = _LISTS["label variables"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
 _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s-+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
+#: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
+_OPENED = re.compile(r"(?<=\w) ?\[$")
 _TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
 #: What stands between two values of one name.
 _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
@@ -118,7 +120,7 @@ def _only_links(reported: ReportedValue) -> bool:
 
 def _last_clause(text: str) -> str:
     """Last words of a text that can name something, without punctuation."""
-    clean = _ESCAPES.sub("", text)
+    clean = _OPENED.sub("", _ESCAPES.sub("", text))
     ending = re.split(r"[|;\n\t\[\]]", clean)[-1]
     if not re.search(r"[A-Za-z]", ending):
         return ""

@@ -79,6 +79,11 @@ _MEAN_PRECISION = re.compile(
 _MARKED = re.compile(r"(?<=\d)[a-z](?![A-Za-z0-9])")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _EACH = re.compile(r"^per[_ ](epoch|batch|step|iter(ation)?|episode)[_ ]", re.IGNORECASE)
+#: The sum of rewards, and not what a function hands back.
+_RETURN_OF = re.compile(
+    r"(^|[^a-z])(avg|average|mean|median|episod(e|ic)|ep|cumulative|discounted|normalized|best|test|eval)[_ ]returns?"
+    r"($|[^a-z])"
+)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: A loss that is called after what it is made of: ``loss_dice``.
 _LOSS_OF = re.compile(r"(?<![a-z0-9])loss_(?!acc|coef|ratio|std|time|var|weight)[a-z0-9]+$")
@@ -90,7 +95,10 @@ _WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
 #: How many steps were taken along the gradient.
 _GRADIENT_STEPS = re.compile(r"(^|[^a-z])grad(ient)?s?[ _-]?(step|update|iter(ation)?)s?$")
 _LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
-_EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
+_EPISODE_LENGTH = re.compile(
+    r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b"
+    r"|(\b|_)len(gth)?_(of_)?ep(isode)?s?\b"
+)
 
 
 @lru_cache(maxsize=20_000)
@@ -170,7 +178,7 @@ def is_episode_length(text: str) -> bool:
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
     lower = text.lower()
-    if _AVERAGED.search(lower) or is_episode_length(text):
+    if _AVERAGED.search(lower) or _RETURN_OF.search(lower) or is_episode_length(text):
         return True
     ranks = (_AT_RANK, _MEAN_RANK, _RECIPROCAL_RANK, _FIRST_RANKS)
     if any(rank.search(lower) for rank in ranks) or _MEAN_PRECISION.search(text):

@@ -85,8 +85,11 @@ class Sink:
 
 
 def receiver_text(call: ast.Call) -> str:
-    """Dotted name of the object whose method is called; empty for a function."""
-    return dotted_text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    """Dotted name of the object whose method is called, or the key it is taken by; empty for a function."""
+    base = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant) and isinstance(base.slice.value, str):
+        return base.slice.value  # ``parts["wandb"].log(loss)``
+    return dotted_text(base) if base is not None else ""
 
 
 def _is_logger(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:

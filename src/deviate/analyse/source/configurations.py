@@ -14,6 +14,7 @@ from deviate.analyse.source.syntax import called_name
 
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
 _TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path|\bclass|\btype)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
+_DOTTED = re.compile(r"(?<![\w./])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w./(])")
 #: A choice that another one is made of.
 _REFERENCE = re.compile(r"\$\{defaults\.(\d+)\.(\w+)\}")
 #: Bounds that keep a huge tree from being searched for configurations or plug-ins.
@@ -29,6 +30,11 @@ def config_texts(root: Path) -> dict[Path, str]:
 def config_targets(texts: Iterable[str]) -> list[str]:
     """Return the dotted names in ``_target_`` fields of YAML files."""
     return list(dict.fromkeys(name for text in texts for name in _TARGET.findall(text)))
+
+
+def config_names(texts: Iterable[str]) -> list[str]:
+    """Return all dotted names in YAML files, whatever they are given for: ``run: solve work.train.main``."""
+    return list(dict.fromkeys(name for text in texts for name in _DOTTED.findall(text)))
 
 
 def root_configuration(entry: ModuleIndex | None, options: Mapping[str, Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
-from deviate.analyse.source.configurations import config_targets, config_texts
+from deviate.analyse.source.configurations import config_names, config_targets, config_texts
 from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names, open_parts
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
@@ -205,6 +205,10 @@ class Imports:
             self._is_configured = False
             self.configurations = self.configurations or config_texts(self.root)
             self.targets.extend(config_targets(self.configurations.values()))
+            if self.search.is_wide:
+                names = (name.rpartition(".") for name in config_names(self.configurations.values()))
+                homes = ((self.find(package, module), package, name) for package, _, name in names)
+                self.targets += [f"{path}.{name}" for home, path, name in homes if home and name in home.unit.bindings]
             for dotted in self.targets:
                 self._load_dotted(dotted, module)
 

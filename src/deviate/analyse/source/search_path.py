@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,6 +10,11 @@ from pathlib import Path
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 #: So far above the project, packages are looked for that it, or its repository, may be a part of.
 MAX_ABOVE = 2
+#: So many shell scripts are read, up to this size.
+MAX_SCRIPTS = 60
+MAX_BYTES = 100_000
+_ASSIGNED = re.compile(r"^\s*(?:export\s+)?([A-Z_a-z]\w*)=(\S+)", re.MULTILINE)
+_VARIABLE = re.compile(r"\$\{?([A-Z_a-z]\w*)\}?")
 _TOP_MARKS = (".git", "setup.py", "pyproject.toml")
 #: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
 #: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
@@ -59,7 +65,7 @@ class SearchPath:
             self._called.setdefault(_package(folder), []).append(folder)
         self._packages: dict[str, str] = {}
         self._exists: dict[Path, bool] = {}
-        self.add([root, root / "src"])
+        self.add([root, *exported_folders(root), root / "src"])
         self.add(folders, anywhere=True)
         if is_wide and not _is_top(root) and (top := next(filter(_is_top, root.parents[:MAX_ABOVE]), None)) is not None:
             self.add([top, top / "src"], anywhere=True)
@@ -110,7 +116,17 @@ class SearchPath:
             ends = [rest.split(".", count)[-1] for count in range(rest.count("."))]
             places = [(folder, end) for end in ends for folder in self.folders]
         file = next((path for folder, name in places if (path := self._module_file(folder, name))), None)
+        if file is None and not self.is_wide:
+            file = self._installed_from_above(dotted)
         return self._beside(dotted) if file is None and self.is_wide and not rest else file
+
+    def _installed_from_above(self, dotted: str) -> Path | None:
+        """Find a module of the package that the repository around the project is installed as."""
+        package = dotted.partition(".")[0]
+        tops = [folder for folder in self.root.parents[:MAX_ABOVE] if self._is_file(folder / "setup.py")]
+        homes = [home for top in tops[:1] for home in (top, top / "src")]
+        held = [home for home in homes if not _is_top(self.root) and self._is_file(home / package / "__init__.py")]
+        return next((path for home in held if (path := self._module_file(home, dotted))), None)
 
     def _beside(self, name: str) -> Path | None:
         """Find the one file of a name in the folders beside the entry's, which a script may put on the search path."""
@@ -152,6 +168,24 @@ class SearchPath:
         if dots or any((folder / parts[0]).is_dir() for folder in self.folders):
             return True
         return parts[0] not in LIBRARIES and (self.is_wide or parts[0] in self._called)
+
+
+def exported_folders(root: Path) -> list[Path]:
+    """Return the folders of a project that its shell scripts put on the search path: ``PYTHONPATH=$HOME/tools``."""
+    found: list[Path] = []
+    scripts = sorted(path for pattern in ("*.sh", "*/*.sh", "*/*/*.sh") for path in root.glob(pattern))
+    for script in scripts[:MAX_SCRIPTS]:
+        try:
+            text = script.read_text(encoding="utf-8", errors="replace") if script.stat().st_size < MAX_BYTES else ""
+        except OSError:
+            continue
+        known = {"PWD": str(script.parent)}
+        for name, value in _ASSIGNED.findall(text) if "PYTHONPATH" in text else ():
+            filled = _VARIABLE.sub(lambda part: known.get(part[1], ""), value.strip("\"'"))  # noqa: B023
+            if name == "PYTHONPATH":
+                found += [_normal(script.parent / part) for part in filled.split(":") if part]
+            known[name] = filled
+    return [folder for folder in dict.fromkeys(found) if folder != root]
 
 
 def _package(folder: Path) -> str:

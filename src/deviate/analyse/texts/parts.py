@@ -329,6 +329,8 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     values = [part for part in parts if isinstance(part, ReportedValue)]
     if sum(is_clock_part(dotted_text(value.expr)) for value in values) > 1 and _spans(flow, expr, scope):
         return [ReportedValue(expr, scope)]  # each value is a part of one time
+    if len(values) == len(unit.returns) > 1 and all(_is_time(flow, value) for value in values):
+        return [ReportedValue(expr, scope)]  # one time, written in hours or in seconds
     if values and not any(is_of_caller(flow, value, unit) for value in values):
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
@@ -337,6 +339,11 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     if any(isinstance(part, ReportedValue) for part in own):
         return [*own, "\n", *given]  # the function shows what the object keeps beside what it is given
     return given or [ReportedValue(expr, scope)]
+
+
+def _is_time(flow: Evaluator, value: ReportedValue) -> bool:
+    passed = flow.resolved(value.expr, value.scope)
+    return passed.has(From.DURATION) and not passed.has(From.LIVE)
 
 
 def _spans(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:

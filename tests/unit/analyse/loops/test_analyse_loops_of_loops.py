@@ -497,3 +497,32 @@ def test_a_command_line_derived_from_that_of_lightning_trains(tmp_path):
         "OwnCLI(Net, Data)  # main\n"
     )
     assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_loop_around_trainings_whose_optimiser_is_taken_by_its_name_repeats_them(tmp_path):
+    made = "optimizer = getattr(torch.optim, KIND)(model.parameters(), lr=0.1)"
+    text = HEAD + "KIND = 'SGD'\n" + training("fit", made=made) + "for sub in subjects:\n    fit()\n"
+    assert found(tmp_path, train=text).strip() == "for epoch in range(3):"
+
+
+def test_a_loop_that_hands_epochs_to_a_library_is_the_main_loop_where_nothing_else_trains(tmp_path):
+    text = (
+        "import segmentation\nepochs = 3\ntrain_epoch = segmentation.TrainEpoch()\n"
+        "for i in range(epochs):\n    print('Epoch: {}'.format(i))\n    train_epoch.run(loader)\n"
+    )
+    assert found(tmp_path, train=text) == "for i in range(epochs):"
+
+
+def test_what_is_put_into_a_table_of_an_object_under_a_key_runs_where_the_object_calls_it(tmp_path):
+    engine = """
+    class Engine:
+        def __init__(self):
+            self.hooks = {name: lambda state: None for name in ['on_step']}
+        def train(self, epochs):
+            for epoch in range(epochs):
+                self.hooks['on_step']({'epoch': epoch})
+    """
+    step = textwrap.indent(STEP.strip(), " " * 8)
+    text = f"{HEAD}from engine import Engine\ndef on_step(state):\n    for x, y in loader:\n{step}\n"
+    text += "runs = Engine()\nruns.hooks['on_step'] = on_step\nruns.train(epochs=3)\n"
+    assert found(tmp_path, train=text, engine=textwrap.dedent(engine)).strip() == "for epoch in range(epochs):"

@@ -269,3 +269,51 @@ def test_one_function_called_for_different_things_gives_different_metrics(tmp_pa
 def test_a_text_that_is_one_of_two_is_taken_apart(tmp_path):
     report = "note = '' if i else ' gap {:.3f}'.format(loss.item())\nprint('seen{note}'.format(note=note))"
     assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}
+
+
+def test_values_in_a_bracket_are_called_by_the_word_before_it(tmp_path):
+    before = "from ranking import table\nKS = [1, 5]\n"
+    report = "found = {k: {m: [] for m in ('recall',)} for k in KS}\n"
+    report += "print('Recall [{:.4f}, {:.4f}]'.format(found[1]['recall'], found[5]['recall']))"
+    metrics = [each for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]
+    assert [each.name.partition(" (")[0] for each in metrics] == ["Recall", "Recall"]
+
+
+def test_what_is_added_under_a_computed_key_and_a_written_one_is_an_item_of_that(tmp_path):
+    before = "sums = {'train': {'a': 0}, 'test': {'a': 0}}\n"
+    report = "for phase in ('train', 'test'):\n    sums[phase]['a'] += loss.item()\n    gap = sums[phase]['a'] / 3\n"
+    report += "    print(f'{phase}: {gap}')"
+    assert "gap" in names(analyse(tmp_path, train=looped(report, before)))
+
+
+@pytest.mark.parametrize("name", ["avg_return", "length_of_episode"])
+def test_returns_and_lengths_of_episodes_are_metrics_by_their_names(tmp_path, name):
+    before = "from play import episode\n"
+    report = f"{name} = episode()\nprint(f'{name.replace('_', ' ')} {{{name}}}')"
+    assert name in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_a_tracker_that_is_taken_by_a_key_reports(tmp_path):
+    before = "parts = {'wandb': connect()}\n"
+    assert "loss" in names(analyse(tmp_path, train=looped("parts['wandb'].log({'gap': loss})", before)))
+
+
+def test_a_time_that_is_written_in_one_of_several_units_is_one_metric(tmp_path):
+    before = """
+    class Clock:
+        def __init__(self):
+            self.began = time.time()
+        def spent(self):
+            x = time.time() - self.began
+            if x > 3600:
+                return '{:.1f}h'.format(x / 3600)
+            return '{}s'.format(x)
+    clock = Clock()
+    """
+    found = names(analyse(tmp_path, train=looped("print('Elapsed Time: {}'.format(clock.spent()))", before)))
+    assert set(found) == {"clock.spent()"}
+
+
+def test_a_function_is_no_metric(tmp_path):
+    before = "import wandb\nfrom choices import chosen\n"
+    assert names(analyse(tmp_path, train=looped("wandb.log({'loss_fn': chosen.loss_fn})", before))) == {}

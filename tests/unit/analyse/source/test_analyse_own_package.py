@@ -88,3 +88,33 @@ def test_where_nothing_trains_folders_beside_that_of_the_entry_are_searched(tmp_
     assert analyse(tmp_path, entry="src/bin/train.py", **files).main_loop.file == "src/work/work.py"
     findings = analyse(tmp_path, entry="src/bin/train.py", **files, src__other__work=TRAINS)
     assert findings.main_loop is None
+
+
+def test_the_package_that_the_repository_is_installed_as_is_read_where_the_project_is_a_folder_of_it(tmp_path):
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "__init__.py").write_text("")
+    shown = "def report(loss):\n    gap = (loss * 2).item()\n    print('gap %.3f' % gap)\n"
+    (tmp_path / "kit" / "shown.py").write_text(shown)
+    train = HEAD + "from kit.shown import report\nfor epoch in range(3):\n    for x, y in loader:\n"
+    train += textwrap.indent(STEP.strip(), " " * 8) + "\n        report(loss)\n"
+    findings = analyse(tmp_path / "jobs", train=train)
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["gap"]
+
+
+@pytest.mark.parametrize("home", ["$PWD/..", "${HERE}"])
+def test_folders_that_a_script_puts_on_the_search_path_are_searched(tmp_path, home):
+    files = {"bin__train": "from work import train\ntrain()\n", "parts__work__work": TRAINS, "parts__work__other": ""}
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "path.sh").write_text(f"HERE=$PWD/..\nexport PYTHONPATH={home}/parts/work:$PYTHONPATH\n")
+    findings = analyse(tmp_path, entry="bin/train.py", **files)
+    assert findings.main_loop.file == "parts/work/work.py"
+    assert ASSUMED not in findings.main_loop.why
+
+
+def test_where_nothing_trains_what_configurations_name_in_any_words_is_read(tmp_path):
+    train = "import importlib\ndef start(path):\n    module, _, name = path.rpartition('.')\n"
+    train += "    getattr(importlib.import_module(module), name)()\nstart(open('run.txt').read())\n"
+    (tmp_path / "conf.yaml").write_text("run: solve parts.work.train\n")
+    findings = analyse(tmp_path, train=train, parts__work=TRAINS)
+    assert findings.main_loop.file == "parts/work.py"
