@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import Instance
+from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
 
@@ -46,8 +46,16 @@ def makes_mapping(flow: Evaluator, expr: ast.expr | None, scope: Scope, depth: i
         return False
     if called_name(expr) in _MAKERS and not _is_own_method(flow, expr, scope):
         return True
+    if called_name(expr) == "evaluate" and _is_of_trainer(flow, expr, scope):
+        return True
     returns = [result for ref in flow.value(expr.func, scope).refs if isinstance(ref, Unit) for result in ref.returns]
     return bool(returns) and all(makes_mapping(flow, value, home, depth + 1) for value, home in returns)
+
+
+def _is_of_trainer(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a method of a library's trainer is called, as Hugging Face's."""
+    refs = flow.resolved(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
+    return any(isinstance(ref, External) and ref.dotted.endswith("Trainer") for ref in refs)
 
 
 def is_list(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:

@@ -169,14 +169,37 @@ def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
         values = [binding.value for binding in bindings_of(metrics.id, compiled.scope)]
         kinds = ast.Dict if len(outputs) > 1 else (ast.List, ast.Tuple)
         metrics = next((value for value in values if isinstance(value, kinds)), None)
+    if isinstance(metrics, (ast.Attribute, ast.Call)):
+        metrics = next(_listed_by_methods(flow, metrics), None)
     if isinstance(metrics, ast.Dict):
         for output, value in zip(metrics.keys, metrics.values, strict=True):
             own = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
             if isinstance(output, ast.Constant) and isinstance(output.value, str):
                 yield from (f"{output.value}_{name}" for name in filter(None, map(metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
-        called = [name for name in map(metric_name, metrics.elts) if name]
+        called = [name for each in metrics.elts if (name := _own_name(flow, each) or metric_name(each))]
         yield from called if len(outputs) < 2 else (f"{output}_{name}" for output in outputs for name in called)
+
+
+def _own_name(flow: Evaluator, made: ast.expr) -> str:
+    """Return what a metric of the project's own is called by default: ``def __init__(self, name="accuracy")``."""
+    if not isinstance(made, ast.Call) or any(key.arg == "name" for key in made.keywords):
+        return ""
+    classes = flow.program.classes
+    init = next((each.methods.get("__init__") for each in classes if each.name == called_name(made)), None)
+    default = init.defaults.get("name") if init is not None else None
+    return default.value if isinstance(default, ast.Constant) and isinstance(default.value, str) else ""
+
+
+def _listed_by_methods(flow: Evaluator, metrics: ast.Attribute | ast.Call) -> Iterator[ast.expr]:
+    """Yield the lists that methods or properties of a name return; those that no class below gives anew come first."""
+    name = metrics.attr if isinstance(metrics, ast.Attribute) else called_name(metrics)
+    methods = flow.program.methods.get(name, [])
+    above = {
+        base for each in methods if each.owner is not None for base in flow.program.ancestors(flow, each.owner)[1:]
+    }
+    for method in sorted(methods, key=lambda each: each.owner in above):
+        yield from (result for result, _ in method.returns if isinstance(result, (ast.List, ast.Tuple)) and result.elts)
 
 
 def _added_names(flow: Evaluator, added: CallSite) -> Iterator[str]:

@@ -95,13 +95,14 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
 
 def hints_of(finding: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
+    file = finding.unit.module.file
     split = finding.split or split_of(finding.unit.display_name) or split_of(finding.variable)
     return [
         split,
         statistic_of(finding.reported.expr),
         plain_variable(finding.variable),
         finding.unit.display_name,
-        finding.unit.module.file,
+        file.rpartition("/")[2] if file.startswith("/") else file,  # one outside the project has a path of the machine
     ]
 
 

@@ -11,7 +11,16 @@ from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Instance
 from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
+from deviate.analyse.source.index import (
+    Binding,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    enclosing_branches,
+    enclosing_loops,
+    only_binding,
+)
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of, unpacked
 from deviate.analyse.texts.reported import NUMERIC_SPEC, ReportedValue
 
@@ -87,6 +96,19 @@ def is_kept_with_best(reported: ReportedValue) -> bool:
         for nesting in _given_within(reported, text)
         for node, branch in enclosing_branches(nesting)
     )
+
+
+def is_mean_of_collected(reported: ReportedValue) -> bool:
+    """Whether a value is the mean of a list that a loop fills: ``sum(ratios) / len(ratios)``."""
+    node, held = reported.expr, None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        sides = [side for side in (node.left, node.right) if isinstance(side, ast.Call) and len(side.args) == 1]
+        is_share = [called_name(side) for side in sides] == ["sum", "len"]
+        held = sides[0].args[0] if is_share and text_of(sides[0].args[0]) == text_of(sides[1].args[0]) else None
+    elif isinstance(node, ast.Call) and called_name(node) in {"mean", "nanmean", "average"} and node.args:
+        held = node.args[0]
+    filled = bindings_of(held.id, reported.scope) if isinstance(held, ast.Name) else []
+    return any(each.kind == "element" and any(enclosing_loops(each.nesting)) for each in filled)
 
 
 def replaces_best(reported: ReportedValue) -> bool:

@@ -56,8 +56,8 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
     kept: dict[str, Kept] = {}
     if unit.name in {"__init__", "__setattr__", "__setstate__"}:
         return []
-    for holder, key, value, scope in _keeping(unit):
-        value = _within_entry(flow, _last(value), key, scope)
+    for holder, key, stored, scope in _keeping(unit):
+        value = _within_entry(flow, _last(stored), key, scope)
         if _is_compared(value, scope):
             continue
         forwarded = forwarded_param(flow, value, scope)
@@ -65,6 +65,9 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         if param is None or param.unit is not unit or param.name == "t" or is_bookkeeping(param.name):
             continue  # not what is kept, but when
         container, keys = _without_keys(holder, key)
+        is_made = isinstance(stored, ast.Call) and called_name(stored)[:1].isupper()
+        if is_made and any(param in flow.value(each, scope).params() for each in keys):
+            continue  # a meter that is made for each name: ``meters[name] = Mean(name=name)``
         found = (_key_param(flow, one, scope, param) for one in keys)
         key_param = next((name for name in found if name is not None), None) if keys else ""
         if forwarded is None and key_param and Param(unit, key_param) in flow.value(value, scope).params():

@@ -123,7 +123,7 @@ class SearchPath:
     def _installed_from_above(self, dotted: str) -> Path | None:
         """Find a module of the package that the repository around the project is installed as."""
         package = dotted.partition(".")[0]
-        tops = [folder for folder in self.root.parents[:MAX_ABOVE] if self._is_file(folder / "setup.py")]
+        tops = [each for each in self.root.parents[: MAX_ABOVE + 1] if any(map(self._is_file, _marks(each)))]
         homes = [home for top in tops[:1] for home in (top, top / "src")]
         held = [home for home in homes if not _is_top(self.root) and self._is_file(home / package / "__init__.py")]
         return next((path for home in held if (path := self._module_file(home, dotted))), None)
@@ -168,6 +168,11 @@ class SearchPath:
         if dots or any((folder / parts[0]).is_dir() for folder in self.folders):
             return True
         return parts[0] not in LIBRARIES and (self.is_wide or parts[0] in self._called)
+
+
+def _marks(folder: Path) -> list[Path]:
+    """Return the files by which a folder is one that is installed."""
+    return [folder / "setup.py", folder / "pyproject.toml"]
 
 
 def exported_folders(root: Path) -> list[Path]:

@@ -674,3 +674,44 @@ def test_a_checkpoint_that_says_nothing_shows_no_loss(tmp_path, given, count):
     model.fit(x, y, epochs=3, verbose=0, callbacks=[best])
     """
     assert len(names(analyse(tmp_path, train=train))) == count
+
+
+def test_metrics_of_a_keras_model_may_be_listed_by_a_property_that_a_class_below_gives_anew(tmp_path):
+    train = """
+    import keras
+    class Base:
+        @property
+        def metrics(self):
+            return ['accuracy']
+        def fit(self, x, y):
+            self.network.compile(loss='mse', metrics=self.metrics)
+            self.network.fit(x, y, epochs=3)
+    class Spots(Base):
+        @property
+        def metrics(self):
+            return [rmse, f1_score]
+    Spots().fit(x, y)
+    """
+    assert {"fit:rmse", "fit:f1_score"} <= set(names(analyse(tmp_path, train=train)))
+
+
+def test_a_metric_of_ones_own_is_called_by_the_default_of_its_name(tmp_path):
+    train = """
+    import keras
+    class Sparse(keras.metrics.Metric):
+        def __init__(self, ignored=0, name='hits'):
+            super().__init__(name=name)
+    model.compile(loss='mse', metrics=[Sparse(1)])
+    model.fit(x, y, epochs=3)
+    """
+    assert set(names(analyse(tmp_path, train=train))) == {"fit:loss", "fit:hits"}
+
+
+def test_what_a_trainer_gives_of_an_evaluation_that_is_printed_is_a_mapping_of_metrics(tmp_path):
+    train = """
+    from transformers import Trainer
+    trainer = Trainer(model=model, train_dataset=a)
+    trainer.train()
+    print(trainer.evaluate(b))
+    """
+    assert names(analyse(tmp_path, train=train))["trainer.evaluate()"] == "mapping"

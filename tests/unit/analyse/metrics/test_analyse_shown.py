@@ -317,3 +317,9 @@ def test_a_time_that_is_written_in_one_of_several_units_is_one_metric(tmp_path):
 def test_a_function_is_no_metric(tmp_path):
     before = "import wandb\nfrom choices import chosen\n"
     assert names(analyse(tmp_path, train=looped("wandb.log({'loss_fn': chosen.loss_fn})", before))) == {}
+
+
+def test_the_mean_of_what_a_loop_collects_is_a_metric_whatever_it_is_called(tmp_path):
+    before = "from ranking import purity\npure = []\n"
+    report = "pure.append(purity(x))\nprint('Pure1 %.4f %%' % (sum(pure) / len(pure)))"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"pure"}

@@ -384,3 +384,24 @@ def test_values_that_a_text_reads_out_by_their_keys_are_reported_there(tmp_path)
     recorded = {metric.variable: (metric.line, metric.capture.beside) for metric in findings.metrics}
     assert {"meters['loss']", "meters['size']"} == set(recorded)
     assert {beside for _, beside in recorded.values()} == {"meters['loss']", "meters['size']"}
+
+
+def test_meters_that_are_made_for_each_name_are_reported_where_they_are_shown(tmp_path):
+    before = """
+    import keras
+    class Meters:
+        def __init__(self):
+            self.held = {}
+        def prepare(self, names):
+            for name in names:
+                self.held.update({name: keras.metrics.Mean(name='train_' + name)})
+        def show(self):
+            for name in self.held:
+                print(f'{name} = {self.held[name].result():.4f}')
+    meters = Meters()
+    names = ['loss']
+    meters.prepare(names)
+    """
+    report = "meters.held['loss'].update_state(loss)\nmeters.show()"
+    found = [each.variable for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]
+    assert found == ["self.held[name]"]

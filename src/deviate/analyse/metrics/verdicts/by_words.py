@@ -11,6 +11,7 @@ from deviate.analyse.metrics.forms import (
     is_item,
     is_item_of_report,
     is_kept_with_best,
+    is_mean_of_collected,
     is_named_item,
     is_number,
     is_share,
@@ -77,6 +78,8 @@ def by_words(case: Case) -> Verdict:
         return Verdict(0.41, "shown as a percentage", case.meaning)
     if number and _has_decimals(case) and split_of(words_before(reported)):
         return Verdict(0.41, "shown with decimals for a part of the data", case.meaning)
+    if _has_decimals(case) and is_mean_of_collected(reported):
+        return Verdict(0.4, "the mean of what a loop collects", case.meaning)
     if _is_tracked(case):
         return Verdict(0.4, "given to a tracker", case.meaning)
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
