@@ -65,9 +65,8 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         if param is None or param.unit is not unit or param.name == "t" or is_bookkeeping(param.name):
             continue  # not what is kept, but when
         container, keys = _without_keys(holder, key)
-        is_made = isinstance(stored, ast.Call) and called_name(stored)[:1].isupper()
-        if is_made and any(param in flow.value(each, scope).params() for each in keys):
-            continue  # a meter that is made for each name: ``meters[name] = Mean(name=name)``
+        if _is_made_for(stored, keys):
+            continue
         found = (_key_param(flow, one, scope, param) for one in keys)
         key_param = next((name for name in found if name is not None), None) if keys else ""
         if forwarded is None and key_param and Param(unit, key_param) in flow.value(value, scope).params():
@@ -128,6 +127,15 @@ def _within_entry(flow: Evaluator, value: ast.expr, key: ast.expr | None, scope:
         if param is not None and param.name not in scope.unit.defaults:
             return each
     return value
+
+
+def _is_made_for(stored: ast.expr, keys: list[ast.expr]) -> bool:
+    """Whether a meter is made for each name: ``meters[name] = Mean(name=name)``."""
+    if not isinstance(stored, ast.Call) or not called_name(stored)[:1].isupper():
+        return False
+    given = {node.id for arg in _given(stored) for node in ast.walk(arg) if isinstance(node, ast.Name)}
+    named = [key.value for key in stored.keywords if key.arg == "name"]
+    return bool(named) and any(isinstance(key, ast.Name) and key.id in given for key in keys)
 
 
 def _is_compared(value: ast.expr, scope: Scope) -> bool:

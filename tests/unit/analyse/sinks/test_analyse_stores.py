@@ -390,17 +390,17 @@ def test_meters_that_are_made_for_each_name_are_reported_where_they_are_shown(tm
     before = """
     import keras
     class Meters:
-        def __init__(self):
+        def __init__(self, wanted):
+            self.wanted = wanted
+            self.prepare(wanted)
+        def prepare(self, wanted):
             self.held = {}
-        def prepare(self, names):
-            for name in names:
-                self.held.update({name: keras.metrics.Mean(name='train_' + name)})
+            for name in wanted:
+                self.held.update({name: keras.metrics.Mean(name='train_' + name, dtype='float32')})
         def show(self):
-            for name in self.held:
+            for name in self.wanted:
                 print(f'{name} = {self.held[name].result():.4f}')
-    meters = Meters()
-    names = ['loss']
-    meters.prepare(names)
+    meters = Meters(['loss'])
     """
     report = "meters.held['loss'].update_state(loss)\nmeters.show()"
     found = [each.variable for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]
