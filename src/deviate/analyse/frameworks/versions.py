@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
+
+from deviate.analyse.source.documents import read_texts
 
 #: Files that say it, those that a package manager reads before those that people read.
 _SAYING = (
     ("requirements*.txt", "requirements/*.txt", "environment*.y*ml", "pyproject.toml", "setup.py", "setup.cfg"),
     ("README*",),
 )
-#: Larger files are not searched.
-_MAX_BYTES = 500_000
 
 Version = tuple[int, ...]
 
@@ -27,17 +26,9 @@ def stated_version(root: Path, library: str) -> Version | None:
     )
     for folder in (root, root.parent):
         for patterns in _SAYING:
-            stated = [exact.finditer(text) for text in _texts(folder, patterns)]
+            paths = sorted(path for pattern in patterns for path in folder.glob(pattern))
+            stated = [exact.finditer(text) for _, text in read_texts(paths)]
             versions = [tuple(map(int, match[3].split("."))) for matches in stated for match in matches]
             if versions:
                 return max(versions)
     return None
-
-
-def _texts(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
-    for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
-        try:
-            if path.is_file() and path.stat().st_size <= _MAX_BYTES:
-                yield path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue

@@ -9,11 +9,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from deviate.analyse.settings.arguments import Arguments, words_after
+from deviate.analyse.source.documents import read_texts, shell_scripts
 from deviate.analyse.source.shell import simple_commands
-
-#: Texts larger than this, and shell scripts beyond so many, are not searched.
-MAX_BYTES = 500_000
-MAX_SCRIPTS = 60
 
 #: Marks before a command in a text, and what stands for something that the reader fills in.
 _PROMPT = re.compile(r"^\s*(?:[$>%#*-]\s+|`+(?:bash|sh|shell|python(?=python))?\s*)+")
@@ -40,23 +37,24 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     """
     commands: list[list[str]] = []
     for paths in _documents(root, entry):
-        commands = commands or [words for text in _texts(paths) for words in _commands(text, root, entry)]
+        commands = commands or [words for _, text in read_texts(paths) for words in _commands(text, root, entry)]
     given = [Arguments(_without_notes(words)) for words in commands]
     common = Arguments([])
     for name in dict.fromkeys(name for each in given for name in each.options):
         values = [each.options.get(name) for each in given]
         words = values[0]
-        if words is None or not any(values):
-            if words is not None:
-                common.options[name] = []
+        if words is None:
+            continue  # an option of later commands alone is what it is by default
+        if not any(values):
+            common.options[name] = []
             continue
-        own = [word for word in words or () if "=" not in word]  # what others are assigned stands behind it
-        is_plain = words is not None and not any(map(_OPEN.search, own))
+        own = [word for word in words if "=" not in word]  # what others are assigned stands behind it
+        is_plain = not any(map(_OPEN.search, own))
         is_same = is_plain and values.count(words) == len(values)
-        common.options[name] = words if is_same and words is not None else [""] * 2
+        common.options[name] = words if is_same else [""] * 2
         if not is_same:
             common.differing[name] = Counter(each[0] for each in values if each is not None and len(each) == 1)
-        if is_plain and words is not None:
+        if is_plain:
             common.first[name] = words
     for name in dict.fromkeys(name for each in given for name in each.assigned):
         assigned = {each.assigned.get(name) for each in given}
@@ -74,16 +72,7 @@ def _documents(root: Path, entry: Path) -> Iterator[list[Path]]:
     """Yield the README files, then the shell scripts, which count where no README says how to start the entry."""
     folders = dict.fromkeys([*(folder for folder in entry.parents if folder.is_relative_to(root)), *root.parents[:2]])
     yield [path for folder in folders for path in sorted(folder.glob("README*"))]
-    yield sorted(path for pattern in ("*.sh", "*/*.sh", "*/*/*.sh") for path in root.glob(pattern))[:MAX_SCRIPTS]
-
-
-def _texts(paths: list[Path]) -> Iterator[str]:
-    for path in paths:
-        try:
-            if path.is_file() and path.stat().st_size <= MAX_BYTES:
-                yield path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
+    yield shell_scripts(root)
 
 
 def _commands(text: str, root: Path, entry: Path) -> Iterator[list[str]]:

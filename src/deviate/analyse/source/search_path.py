@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from deviate.analyse.source.documents import exported_folders
 
 #: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 #: So far above the project, packages are looked for that it, or its repository, may be a part of.
 MAX_ABOVE = 2
-#: So many shell scripts are read, up to this size.
-MAX_SCRIPTS = 60
-MAX_BYTES = 100_000
-_ASSIGNED = re.compile(r"^\s*(?:export\s+)?([A-Z_a-z]\w*)=(\S+)", re.MULTILINE)
-_VARIABLE = re.compile(r"\$\{?([A-Z_a-z]\w*)\}?")
 _TOP_MARKS = (".git", "setup.py", "pyproject.toml")
 #: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
 #: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
@@ -173,24 +169,6 @@ class SearchPath:
 def _marks(folder: Path) -> list[Path]:
     """Return the files by which a folder is one that is installed."""
     return [folder / "setup.py", folder / "pyproject.toml"]
-
-
-def exported_folders(root: Path) -> list[Path]:
-    """Return the folders of a project that its shell scripts put on the search path: ``PYTHONPATH=$HOME/tools``."""
-    found: list[Path] = []
-    scripts = sorted(path for pattern in ("*.sh", "*/*.sh", "*/*/*.sh") for path in root.glob(pattern))
-    for script in scripts[:MAX_SCRIPTS]:
-        try:
-            text = script.read_text(encoding="utf-8", errors="replace") if script.stat().st_size < MAX_BYTES else ""
-        except OSError:
-            continue
-        known = {"PWD": str(script.parent)}
-        for name, value in _ASSIGNED.findall(text) if "PYTHONPATH" in text else ():
-            filled = _VARIABLE.sub(lambda part: known.get(part[1], ""), value.strip("\"'"))  # noqa: B023
-            if name == "PYTHONPATH":
-                found += [_normal(script.parent / part) for part in filled.split(":") if part]
-            known[name] = filled
-    return [folder for folder in dict.fromkeys(found) if folder != root]
 
 
 def _package(folder: Path) -> str:
