@@ -25,6 +25,8 @@ ROUNDS = _LISTS["rounds"]
 CLIENTS = _LISTS["clients"]
 PASSES = (_EPOCHS | STEPS) - _LISTS["any counter"]
 _COUNTED = {word for word in PASSES if word.endswith("s")}
+#: What gives the batches of one pass.
+_LOADERS = {"dataloader", "loader"}
 #: Variables that say nothing of what is counted.
 _ANY = re.compile(r"_+|[a-z]|ii|idx")
 _NUMBER_OF = re.compile(r"^(num|n|max|total)(?=[a-z]{4})")
@@ -114,7 +116,7 @@ class Candidate:
             return True
         if self.counted & _TIMES and not self.counted & PASSES:
             return True
-        if not self.words & _REPEATS or _is_resolutions(self.own):
+        if not self.words & _REPEATS or _is_resolutions(self.own) or self.goes_over & _LOADERS:
             return False
         if isinstance(self.node.target, ast.Tuple):
             return not set(words_of(text_of(self.node.target.elts[0]))) & PASSES

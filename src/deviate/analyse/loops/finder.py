@@ -281,6 +281,10 @@ class LoopFinder:
         is_beside = not self._purpose.issuperset(_ASIDE.findall(name.lower()))
         return is_beside or bool(_EVALUATES.search(name) and not _TRAINS.search(name))
 
+    def _fits_aside(self, node: ast.AST) -> bool:
+        """Whether what a library trains is called like something beside the training: ``teacher.fit(x, y)``."""
+        return isinstance(node, ast.Call) and not self._purpose.issuperset(_ASIDE.findall(text_of(node.func).lower()))
+
     def _counts_aside(self, candidate: Candidate) -> bool:
         """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
         names = [name for end in end_counted(candidate.node) for name in names_counted(end)]
@@ -336,7 +340,7 @@ class LoopFinder:
         score += 1.0 * self._counts_given(candidate) - 1.0 * self._counts_aside(candidate)
         score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
-        score -= 1.5 * (isinstance(node, ast.Call))
+        score -= 1.5 * isinstance(node, ast.Call) + 2.5 * self._fits_aside(node)
         is_sure = candidate.reports or isinstance(node, ast.Call)
         score += 2.0 * (is_sure or self._changes_weights(candidate, by_arithmetic=True))
         score -= 3.0 * (not is_sure and self._replays(candidate))

@@ -65,6 +65,9 @@ class Alternatives:
         """Whether a branch is left out: a setting that is not known chooses between it and another, which is read."""
         if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
             return True
+        if is_switched_off(node.test) and not self.passed_over:
+            self.has_chosen = True
+            return (branch == "body") is not isinstance(node.test, ast.UnaryOp)
         is_left_to_else = self._is_left_to_else(node)
         if is_left_to_else and not self.passed_over:
             self.has_chosen = True
@@ -191,6 +194,12 @@ def _called_for(block: list[ast.stmt]) -> dict[str, str]:
         for statement in block
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
     }
+
+
+def is_switched_off(test: ast.expr) -> bool:
+    """Whether a test asks for a switch that takes something away, which is off unless somebody sets it."""
+    keys = setting_keys(without_not(test))
+    return bool(keys) and re.match(r"(disable|without|no)_", keys[-1]) is not None
 
 
 def without_not(test: ast.expr) -> ast.expr:

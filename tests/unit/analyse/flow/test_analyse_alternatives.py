@@ -378,3 +378,12 @@ def test_of_two_functions_for_one_result_the_one_that_the_default_calls_is_read(
 def test_what_only_a_later_command_gives_has_its_default(tmp_path):
     (tmp_path / "README.md").write_text("python train.py\n\nWith privacy:\n\npython train.py --private True\n")
     assert reported(tmp_path, EITHER) == {"plain loss"}
+
+
+@pytest.mark.parametrize("test", ["args.disable_large", "not args.no_small"])
+def test_a_switch_that_takes_something_away_is_off_where_nothing_says_otherwise(tmp_path, test):
+    parser = "import argparse\nfrom options import given\nargs = given(argparse.ArgumentParser())\n"
+    branches = ("small", "large") if test.startswith("args") else ("large", "small")
+    text = training("small") + training("large") + parser
+    text += "if {}:\n    made = {}()\nelse:\n    made = {}()\n".format(test, *branches)
+    assert reported(tmp_path, text) == {"large loss"}

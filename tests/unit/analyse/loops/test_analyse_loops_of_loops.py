@@ -526,3 +526,19 @@ def test_what_is_put_into_a_table_of_an_object_under_a_key_runs_where_the_object
     text = f"{HEAD}from engine import Engine\ndef on_step(state):\n    for x, y in loader:\n{step}\n"
     text += "runs = Engine()\nruns.hooks['on_step'] = on_step\nruns.train(epochs=3)\n"
     assert found(tmp_path, train=text, engine=textwrap.dedent(engine)).strip() == "for epoch in range(epochs):"
+
+
+def test_a_loop_over_a_data_loader_is_no_repetition_whatever_its_batches_are_called(tmp_path):
+    text = HEAD + training("fit", over="for train_data in train_dataloader:").replace(
+        "for x, y in loader", "if train_data"
+    )
+    assert found(tmp_path, train=text + "fit()\n").strip() == "for train_data in train_dataloader:"
+
+
+def test_of_trainings_that_a_library_runs_the_one_of_a_teacher_is_not_the_main_one(tmp_path):
+    text = (
+        "import keras\nteacher = keras.Sequential([])\ndistiller = keras.Sequential([])\n"
+        "teacher.compile(loss='mse')\nteacher.fit(x, y, epochs=5)\n"
+        "distiller.compile(loss='mse')\ndistiller.fit(x, y, epochs=3)\n"
+    )
+    assert found(tmp_path, train=text) == "distiller.fit(x, y, epochs=3)"

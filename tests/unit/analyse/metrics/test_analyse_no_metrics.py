@@ -245,3 +245,12 @@ def test_a_copy_of_a_library_in_the_project_reports_nothing(tmp_path):
     (tmp_path / "transformers").mkdir()
     (tmp_path / "transformers" / "__init__.py").write_text(library)
     assert set(names(analyse(tmp_path, train=train))) == {"loss"}
+
+
+def test_an_order_of_things_is_no_metric_and_the_last_of_a_table_is_one(tmp_path):
+    before = "import wandb\nfrom training import evaluate, keys\ntable = {key: [] for key in keys}\n"
+    report = (
+        "order_idx = model(x).argsort()\nprint(order_idx)\n"
+        "table['acc'].append(evaluate(model, 'text'))\nwandb.log({'server_acc': table['acc'][-1]})"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"table['acc'][-1]"}

@@ -154,10 +154,11 @@ def _repeats(reported: ReportedValue, name: str) -> bool:
 
 
 def _is_tracked(case: Case) -> bool:
-    """Whether a tracker gets the value under a tag, and no setting or text."""
+    """Whether a tracker gets the value under a tag, and no setting, nor a text but under a metric's name."""
     value, reported = case.value, case.reported
     is_under_tag = case.sink in TRACKERS and (bool(reported.tag) or reported.label is not None)
     # A tensor under its own name: ``scalar(part.op.name, part)``.
     is_itself = case.sink in _SCALARS and f"{{{case.variable}." in reported.tag
     is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
-    return (is_under_tag or is_itself) and not is_setting and (is_itself or not value.has(From.TEXT))
+    is_number = is_itself or is_metric_word(reported.tag) or not value.has(From.TEXT)
+    return (is_under_tag or is_itself) and not is_setting and is_number

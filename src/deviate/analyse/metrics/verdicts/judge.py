@@ -116,7 +116,7 @@ def _reason_by_name(case: Case) -> Reason | None:
     reported, word = case.reported, last_word(case.variable)
     if word in NUMBERS_OF_THINGS and not is_metric_word(case.name):
         return "identifier"
-    if case.sink in TRACKERS and word == "table":
+    if case.sink in TRACKERS and word == "table" and not isinstance(reported.expr, ast.Subscript):
         return "identifier"
     if word in IDENTIFIERS:
         return "path" if case.value.has(From.PATH) else "identifier"
