@@ -323,3 +323,19 @@ def test_the_mean_of_what_a_loop_collects_is_a_metric_whatever_it_is_called(tmp_
     before = "from ranking import purity\npure = []\n"
     report = "pure.append(purity(x))\nprint('Pure1 %.4f %%' % (sum(pure) / len(pure)))"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"pure"}
+
+
+def test_what_a_function_of_the_text_computes_is_not_labelled_by_names_of_the_text(tmp_path):
+    before = """
+    import time
+    start = time.time()
+    def spent():
+        return time.strftime('%M:%S', time.gmtime(time.time() - start))
+    def show(loss, name):
+        print(f"{name} elapsed = {spent()} loss = {loss:.4f}")
+    """
+    found = {
+        metric.name: metric for metric in analyse(tmp_path, train=looped("show(loss.item(), 'tf')", before)).metrics
+    }
+    assert (found["elapsed"].function, found["elapsed"].capture.label) == ("spent", "")
+    assert found["{name} loss"].capture.label == "name"
