@@ -83,7 +83,8 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
 def _typical_step(recorded: Floats) -> float | None:
     """Return the median difference of neighbours; None for less than two values."""
     finite = recorded[np.isfinite(recorded)]
-    return float(np.median(np.abs(np.diff(finite)))) if len(finite) > 1 else None
+    with np.errstate(over="ignore"):  # between numbers at both ends of the range
+        return float(np.median(np.abs(np.diff(finite)))) if len(finite) > 1 else None
 
 
 def _scale(values: Floats) -> Floats:

@@ -250,14 +250,15 @@ def _is_statistic(name: str) -> bool:
 
 
 def _ascends(values: Floats) -> bool:
-    steps = np.diff(values)
-    return bool(np.all((steps >= 0) | (np.abs(values[1:] - values[0]) <= 1)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.all((values[1:] >= values[:-1]) | (np.abs(values[1:] - values[0]) <= 1)))
 
 
 def _counts_evenly(seen: _Seen) -> bool:
     """Whether all values are whole and follow one another in one step, but for new beginnings."""
     for run in seen.values:
-        steps = np.diff(run)
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.diff(run)
         onward = steps[steps != 0]
         if len(onward) == 0 or not np.all(run == np.floor(run)):
             return False

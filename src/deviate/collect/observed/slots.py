@@ -192,7 +192,8 @@ def _rises(field: Field, order: NDArray[np.int64]) -> bool:
     """Whether a number goes up from line to line, over so many lines that it is no chance."""
     if len(order) < FEWEST_RISING or any(part.shape[1] != 1 for part in field.values):
         return False
-    return bool(np.all(np.diff(np.concatenate(field.values)[order, 0]) > 0))
+    values = np.concatenate(field.values)[order, 0]
+    return bool(np.all(values[1:] > values[:-1]))
 
 
 def _items(field: Field) -> Iterator[tuple[Floats, Decimals, NDArray[np.int64] | None]]:

@@ -150,3 +150,10 @@ def test_meanings_are_those_of_names_and_units():
     assert found["val acc"].meaning == Meaning("quality", "higher")
     assert found["time"].meaning == Meaning("speed", "lower")
     assert found["memory"].meaning == Meaning("resource", "lower")
+
+
+def test_numbers_at_both_ends_of_the_range_are_judged():
+    numbers = [0.0, 1.7e308, -1.7e308, float("inf"), float("inf"), 3.0] * 2
+    log = "\n".join(f"loss = {number!r}" for number in numbers).encode()
+    (found,) = judge({name: mine_text(log, "stdout") for name in ("a", "b")})
+    assert found.kind == "metric"
