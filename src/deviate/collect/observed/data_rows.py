@@ -13,6 +13,8 @@ from deviate.collect.observed.templates import LIST, NUMBER
 MANY = 4
 #: Rows under one name whose length varies are data from this length on.
 FEW = 3
+#: So many numbers in a row that nothing names may be metrics; more are a table of data.
+MOST_UNNAMED = 10
 
 ROW = "one of many numbers in a row under one name"
 MATRIX = "part of a matrix or vector"
@@ -97,7 +99,9 @@ def _is_row(length: int, lengths: set[int], label: str) -> bool:
     """
     if length > MOST_ITEMS:
         return True
-    if not re.search(r"[^\W\d_]", label) or is_counting(label) or is_bookkeeping(label):
+    if not re.search(r"[^\W\d_]", label):
+        return length > MOST_UNNAMED
+    if is_counting(label) or is_bookkeeping(label):
         return False
     return length >= MANY or (len(lengths - {0}) > 1 and max(lengths) >= FEW and length > 1)
 

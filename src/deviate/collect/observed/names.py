@@ -206,7 +206,7 @@ def words_of_clause(text: str) -> str:
     if len(named) > 1 and named[-1] in UNITS:
         named.pop()
     words = _without_links(named[-1].split()[-MAX_WORDS:])
-    name = " ".join(words)
+    name = " ".join(words).strip("'\"")  # a quote that stood before a linking word: ``'compile' took``
     split = next((clause for clause in reversed(named[:-1]) if split_of(clause) and len(clause.split()) <= 2), "")
     return f"{_split_word(split)} {name}" if split and name and not split_of(name) else name
 

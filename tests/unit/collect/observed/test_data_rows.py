@@ -67,3 +67,10 @@ def test_matrices_in_json_are_data_and_lists_of_a_metric_are_not():
     text = '{{"coefs": [[{0}, 0.2], [0.3, {0}]], "history": {{"loss": [{0}, 0.1]}}}}'
     found = kinds(text.format(0.5), text.format(0.6), source="fit.json")
     assert found == {"coefs": "data", "history/loss": "metric"}
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(10, "metric"), (11, "data"), (20, "data")])
+def test_rows_of_a_file_that_nothing_names_are_metrics_up_to_ten_numbers(columns, kind):
+    draw = random.Random(1)
+    files = ["\n".join(",".join(f"{draw.random():.4f}" for _ in range(columns)) for _ in range(30)) for _ in range(2)]
+    assert set(kinds(*files, source="predict.csv").values()) == {kind}

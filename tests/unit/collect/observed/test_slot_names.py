@@ -25,6 +25,7 @@ def names(text: str) -> list[str]:
         ("epoch 3 val acc 92.96%  (0.4s)", ["epoch", "val acc [%]", "time [s]"]),
         ("Test: acc 0.93 [12.5 it/s]", ["Test acc", "Test speed [it/s]"]),
         ("Took 3.2s, loss 0.5 (0.4s)", ["time [s]", "loss", "time in brackets [s]"]),
+        ("'compile' took 1.0 s", ["compile time [s]"]),
         ("Average batch time: 12.5 ms, 8.1 it/s", ["Average batch time [ms]", "speed [it/s]"]),
         ("Accuracy of the network on the 10000 test images: 53 %",
          ["test images", "test Accuracy of the network [%]"]),
