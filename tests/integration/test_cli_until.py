@@ -57,7 +57,7 @@ def test_it_goes_on_until_there_are_enough_runs_and_says_so(enough):
 
 def test_what_is_seen_meanwhile(enough):
     said = enough[1].err
-    assert re.search(r"✓ algo\+impl-6 .*\(7 of 7\)\n", said)
+    assert re.search(r"✓ algo\+impl-[56] .*\(7 of 7\)\n", said)  # side by side: either may end last
     assert "after 5 runs, narrow enough; 7 runs keep the level" in said
     assert "after 7 runs: enough" in said
 
