@@ -13,7 +13,7 @@ from deviate.analyse.entry import find_entry
 from deviate.analyse.findings import Findings, Rejected
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluation import Flow
-from deviate.analyse.flow.plugins import unchosen_modules
+from deviate.analyse.flow.plugins import library_copies, unchosen_modules
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.reach import reached_units
 from deviate.analyse.frameworks.reported import framework_metrics
@@ -160,7 +160,8 @@ def _read(program: Program, flow: Flow, graph: CallGraph) -> Results:
     trained = loops.find()
     main_loop = trained or loops.find_reporting(finder.reporting(), finder.counted())
     training, phases = _weights(program, graph, loops, main_loop)
-    finder.weigh(training, phases, unchosen_modules(program, main_loop.file if main_loop is not None else ""))
+    loop_file = main_loop.file if main_loop is not None else ""
+    finder.weigh(training, phases, unchosen_modules(program, loop_file) | library_copies(program, loop_file))
     rejected = [*finder.rejections(), *unreached(flow, reports)]
     metrics = finder.metrics(framework_metrics(flow, loops.fitting))
     return (

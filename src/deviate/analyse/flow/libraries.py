@@ -29,8 +29,7 @@ _LIVE_ATTRIBUTES = _LISTS["live attributes"]
 _LIVE_METHODS = _LISTS["live methods"]
 _MAPPING_METHODS = _LISTS["mapping methods"]
 _SELF_METHODS = _LISTS["methods that give the object"]
-#: Functions that read arrays and tables from files.
-_READERS = {"loadtxt", "genfromtxt", "fromfile", "read_csv", "read_table", "read_json", "read_excel"}
+_READERS = _LISTS["functions that read files"]
 #: Function of a library that wraps or transforms a function: calling the result calls the function.
 FUNCTION_WRAPPERS = _LISTS["function wrappers"]
 _LOSS = re.compile(r"loss|cross_?entropy|accuracy|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)")

@@ -13,15 +13,14 @@ from deviate.analyse.source.syntax import IMPORTERS, called_name
 
 
 def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
-    """Find the modules that only a computed name leads to, of which nothing says that it is the one, and libraries.
+    """Find the modules that only a computed name leads to, where nothing says that one of them is the right one.
 
     A plug-in is chosen by a name that settings decide, by the default of an option or parameter that is called like its
     file, and by the main loop that stands in it. What the entry or a chosen plug-in imports by statements is certain.
     """
     plugins = program.imports.plugins
-    brought = _brought_along(program, loop_file)
     if len(plugins) < 2 or program.entry is None:
-        return brought
+        return set()
     certain = _imported_from(program, [program.entry])
     names = {_plain(name) for module in certain for name in _defaults(module)}
     named = set(_named(program))
@@ -33,10 +32,10 @@ def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
     ]
     certain |= _imported_from(program, chosen)
     others = _imported_from(program, plugins) - certain
-    return brought | (others if len(others & set(plugins)) > 1 else set())
+    return others if len(others & set(plugins)) > 1 else set()
 
 
-def _brought_along(program: Program, loop_file: str) -> set[ModuleIndex]:
+def library_copies(program: Program, loop_file: str) -> set[ModuleIndex]:
     """Find the modules of copies of libraries that lie in the project, unless the training stands in them."""
     packages = {
         module.file.removesuffix("__init__.py")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.source.index import Binding, ClassScope, Nesting, Scope, bindings_of, only_binding
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name, dotted_text, leading_text
+from deviate.analyse.source.syntax import called_name, dotted_text, leading_text, written_items
 
 #: Functions and methods that take nothing out of a table.
 _HARMLESS_CALLS = {"len", "list", "sorted", "print", "str", "tuple", "set", "join", "iter"}
@@ -189,9 +189,8 @@ def _entries_of(bindings: list[Binding]) -> _Entries:
         if binding.kind == "key" and binding.value is not None:
             entries.setdefault(binding.key, []).append(binding.value)
         elif binding.kind == "assign" and isinstance(binding.value, ast.Dict):
-            for key, value in zip(binding.value.keys, binding.value.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    entries.setdefault(key.value, []).append(value)
+            for key, value in written_items(binding.value):
+                entries.setdefault(key, []).append(value)
         elif binding.kind != "assign":
             return {}
     named = sum(any(_is_defined(value, bindings[0].scope) for value in values) for values in entries.values())

@@ -24,7 +24,7 @@ from deviate.analyse.source.index import (
     enclosing_branches,
     only_binding,
 )
-from deviate.analyse.source.syntax import called_name, dotted_text, text_of
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of, written_items
 from deviate.experiment import Capture, Direction, Kind, Metric
 
 #: What a Hugging Face Trainer logs in every training, and what it logs when it evaluates.
@@ -97,10 +97,10 @@ def _is_silent(flow: Evaluator, site: CallSite) -> bool:
     keywords = {key.arg: key.value for key in site.node.keywords}
     is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
     is_kept = "callbacks" in keywords and not _are_silent(flow, keywords["callbacks"], site.scope)
-    return is_quiet(keywords.get("verbose")) and is_dropped and not is_kept and None not in keywords
+    return _is_quiet(keywords.get("verbose")) and is_dropped and not is_kept and None not in keywords
 
 
-def is_quiet(verbose: ast.expr | None) -> bool:
+def _is_quiet(verbose: ast.expr | None) -> bool:
     """Whether ``verbose`` asks for no output."""
     return isinstance(verbose, ast.Constant) and verbose.value in (0, False)
 
@@ -119,7 +119,7 @@ def _is_silent_callback(flow: Evaluator, item: ast.expr, scope: Scope) -> bool:
     made = binding.value if binding is not None else item
     given = {key.arg: key.value for key in made.keywords} if isinstance(made, ast.Call) else None
     # What is kept of the best model is said where ``verbose`` asks for it.
-    is_told = given is None or not is_quiet(given.get("verbose", ast.Constant(0)))
+    is_told = given is None or not _is_quiet(given.get("verbose", ast.Constant(0)))
     return bool(names) and names <= (_SILENT if is_told else {*_SILENT, "ModelCheckpoint"})
 
 
@@ -172,10 +172,9 @@ def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
     if isinstance(metrics, (ast.Attribute, ast.Call)):
         metrics = next(_listed_by_methods(flow, metrics), None)
     if isinstance(metrics, ast.Dict):
-        for output, value in zip(metrics.keys, metrics.values, strict=True):
+        for output, value in written_items(metrics):
             own = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-            if isinstance(output, ast.Constant) and isinstance(output.value, str):
-                yield from (f"{output.value}_{name}" for name in filter(None, map(metric_name, own)))
+            yield from (f"{output}_{name}" for name in filter(None, map(metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
         called = [name for each in metrics.elts if (name := _own_name(flow, each) or metric_name(each))]
         yield from called if len(outputs) < 2 else (f"{output}_{name}" for output in outputs for name in called)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from deviate.analyse.flow.callgraph import CallGraph
+from deviate.analyse.flow.computed import taken_from
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_compiled_loop, is_fitting_call
 from deviate.analyse.loops.candidate import (
@@ -278,12 +279,11 @@ class LoopFinder:
 
     def _is_aside(self, name: str) -> bool:
         """Whether a function or file of this name does something beside the training."""
-        is_beside = not self._purpose.issuperset(_ASIDE.findall(name.lower()))
-        return is_beside or bool(_EVALUATES.search(name) and not _TRAINS.search(name))
+        return self._is_beside(name) or bool(_EVALUATES.search(name) and not _TRAINS.search(name))
 
-    def _fits_aside(self, node: ast.AST) -> bool:
-        """Whether what a library trains is called like something beside the training: ``teacher.fit(x, y)``."""
-        return isinstance(node, ast.Call) and not self._purpose.issuperset(_ASIDE.findall(text_of(node.func).lower()))
+    def _is_beside(self, name: str) -> bool:
+        """Whether a name is of what stands beside a training, unless the entry is there for it: ``teacher.fit``."""
+        return not self._purpose.issuperset(_ASIDE.findall(name.lower()))
 
     def _counts_aside(self, candidate: Candidate) -> bool:
         """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
@@ -340,7 +340,8 @@ class LoopFinder:
         score += 1.0 * self._counts_given(candidate) - 1.0 * self._counts_aside(candidate)
         score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
-        score -= 1.5 * isinstance(node, ast.Call) + 2.5 * self._fits_aside(node)
+        if isinstance(node, ast.Call):
+            score -= 1.5 + 2.5 * self._is_beside(text_of(node.func))
         is_sure = candidate.reports or isinstance(node, ast.Call)
         score += 2.0 * (is_sure or self._changes_weights(candidate, by_arithmetic=True))
         score -= 3.0 * (not is_sure and self._replays(candidate))
@@ -381,10 +382,11 @@ def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
 
 def _is_optimiser(call: ast.Call) -> bool:
     """Whether a call makes an optimiser, also of a class taken by its name: ``getattr(optim, kind)(weights)``."""
-    func = call.func
-    is_taken = isinstance(func, ast.Call) and called_name(func) == "getattr" and bool(func.args)
-    made = dotted_text(func.args[0]) if is_taken and isinstance(func, ast.Call) else called_name(call)
-    return _OPTIMISER.search(made) is not None or (is_taken and made.rpartition(".")[2] in {"optim", "optimizers"})
+    holder, _ = taken_from(call.func) if isinstance(call.func, ast.Call) else (None, None)
+    if holder is None:
+        return _OPTIMISER.search(called_name(call)) is not None
+    made = dotted_text(holder)
+    return _OPTIMISER.search(made) is not None or made.rpartition(".")[2] in {"optim", "optimizers"}
 
 
 def _is_made_to_fit(site: CallSite) -> bool:

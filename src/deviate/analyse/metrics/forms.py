@@ -57,12 +57,7 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     value = flow.resolved(reported.expr, reported.scope)
     if value.plain() >= {From.TEXT, From.DURATION} and not value.has(From.LIVE) and _is_written_by(flow, reported):
         return True
-    if (
-        _is_meter(value)
-        or is_best(reported)
-        or replaces_best(reported)
-        or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported))
-    ):
+    if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
         return True
     if value.has(From.LIVE) and words_of(dotted_text(reported.expr).rpartition(".")[2])[:1] in _MEANS:
         return True
@@ -76,6 +71,11 @@ def _is_written_by(flow: Evaluator, reported: ReportedValue) -> bool:
 
 
 def is_best(reported: ReportedValue) -> bool:
+    """Whether a value is the best one so far, or becomes it where it is better."""
+    return _is_best_kept(reported) or _replaces_best(reported)
+
+
+def _is_best_kept(reported: ReportedValue) -> bool:
     """Whether a value named so is kept where it compares with the one before: ``if x < self.best: self.best = x``."""
     text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
     words = words_of(text.rpartition(".")[2])
@@ -111,7 +111,7 @@ def is_mean_of_collected(reported: ReportedValue) -> bool:
     return any(each.kind == "element" and any(enclosing_loops(each.nesting)) for each in filled)
 
 
-def replaces_best(reported: ReportedValue) -> bool:
+def _replaces_best(reported: ReportedValue) -> bool:
     """Whether a value becomes the best one where it is better: ``if mu > best_acc: best_acc = mu``."""
     name = reported.expr.id if isinstance(reported.expr, ast.Name) else ""
     unit = reported.scope.unit

@@ -19,7 +19,7 @@ TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", 
 BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
 
 #: Calls by which a program says that it was given nothing it knows.
-COMPLAINTS = {"print", "format", "exit", "quit", "error", "warn", "warning", "info", "print_help", "str", "repr"}
+_COMPLAINTS = {"print", "format", "exit", "quit", "error", "warn", "warning", "info", "print_help", "str", "repr"}
 
 
 class Alternatives:
@@ -46,7 +46,7 @@ class Alternatives:
         """
         if isinstance(node, ast.If) and node.orelse and bound_by_imports(node.body) & bound_by_imports(node.orelse):
             return True
-        if isinstance(node, ast.If) and gives_either(node) and self._is_set(without_not(node.test), scope.unit):
+        if isinstance(node, ast.If) and _gives_either(node) and self._is_set(_without_not(node.test), scope.unit):
             return True
         if not is_choice(node.test):
             return False
@@ -65,7 +65,7 @@ class Alternatives:
         """Whether a branch is left out: a setting that is not known chooses between it and another, which is read."""
         if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
             return True
-        if is_switched_off(node.test) and not self.passed_over:
+        if _is_switched_off(node.test) and not self.passed_over:
             self.has_chosen = True
             return (branch == "body") is not isinstance(node.test, ast.UnaryOp)
         is_left_to_else = self._is_left_to_else(node)
@@ -178,10 +178,10 @@ def _final_else(node: ast.stmt) -> list[ast.stmt]:
 def _calls(statement: ast.stmt) -> bool:
     """Whether a statement does more than to say that something is wrong."""
     calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return not isinstance(statement, ast.Raise) and any(called_name(call) not in COMPLAINTS for call in calls)
+    return not isinstance(statement, ast.Raise) and any(called_name(call) not in _COMPLAINTS for call in calls)
 
 
-def gives_either(node: ast.If) -> bool:
+def _gives_either(node: ast.If) -> bool:
     """Whether the two branches of an ``if`` call two functions, each for the same result."""
     results = [_called_for(block) for block in (node.body, node.orelse)]
     return any(results[1].get(name, called) != called for name, called in results[0].items())
@@ -196,13 +196,13 @@ def _called_for(block: list[ast.stmt]) -> dict[str, str]:
     }
 
 
-def is_switched_off(test: ast.expr) -> bool:
+def _is_switched_off(test: ast.expr) -> bool:
     """Whether a test asks for a switch that takes something away, which is off unless somebody sets it."""
-    keys = setting_keys(without_not(test))
+    keys = setting_keys(_without_not(test))
     return bool(keys) and re.match(r"(disable|without|no)_", keys[-1]) is not None
 
 
-def without_not(test: ast.expr) -> ast.expr:
+def _without_not(test: ast.expr) -> ast.expr:
     """Return what is negated, anything else as it is."""
     return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
 

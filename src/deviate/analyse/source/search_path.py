@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from deviate.analyse.source.documents import exported_folders
@@ -11,7 +12,9 @@ from deviate.analyse.source.documents import exported_folders
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 #: So far above the project, packages are looked for that it, or its repository, may be a part of.
 MAX_ABOVE = 2
-_TOP_MARKS = (".git", "setup.py", "pyproject.toml")
+#: Files by which a folder is one that is installed, and what a whole repository or distribution has.
+_INSTALLED_MARKS = ("setup.py", "pyproject.toml")
+_TOP_MARKS = (".git", *_INSTALLED_MARKS)
 #: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
 #: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
 LIBRARIES = frozenset(
@@ -119,10 +122,15 @@ class SearchPath:
     def _installed_from_above(self, dotted: str) -> Path | None:
         """Find a module of the package that the repository around the project is installed as."""
         package = dotted.partition(".")[0]
-        tops = [each for each in self.root.parents[: MAX_ABOVE + 1] if any(map(self._is_file, _marks(each)))]
-        homes = [home for top in tops[:1] for home in (top, top / "src")]
-        held = [home for home in homes if not _is_top(self.root) and self._is_file(home / package / "__init__.py")]
+        held = [home for home in self._homes_above if self._is_file(home / package / "__init__.py")]
         return next((path for home in held if (path := self._module_file(home, dotted))), None)
+
+    @cached_property
+    def _homes_above(self) -> list[Path]:
+        """Folders that hold the packages of a repository which is installed, and of which the project is a folder."""
+        tops = self.root.parents[: MAX_ABOVE + 1] if not _is_top(self.root) else ()
+        top = next((each for each in tops if any((each / mark).is_file() for mark in _INSTALLED_MARKS)), None)
+        return [top, top / "src"] if top is not None else []
 
     def _beside(self, name: str) -> Path | None:
         """Find the one file of a name in the folders beside the entry's, which a script may put on the search path."""
@@ -164,11 +172,6 @@ class SearchPath:
         if dots or any((folder / parts[0]).is_dir() for folder in self.folders):
             return True
         return parts[0] not in LIBRARIES and (self.is_wide or parts[0] in self._called)
-
-
-def _marks(folder: Path) -> list[Path]:
-    """Return the files by which a folder is one that is installed."""
-    return [folder / "setup.py", folder / "pyproject.toml"]
 
 
 def _package(folder: Path) -> str:

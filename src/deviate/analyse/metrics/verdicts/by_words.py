@@ -15,7 +15,6 @@ from deviate.analyse.metrics.forms import (
     is_named_item,
     is_number,
     is_share,
-    replaces_best,
 )
 from deviate.analyse.metrics.names import words_before
 from deviate.analyse.metrics.shown import DECIMALS
@@ -132,7 +131,7 @@ def _has_form_of_metric(case: Case) -> bool:
     if names_quality(last) and is_share(case.flow, reported.expr, reported.scope):
         return True
     is_kept = _has_decimals(case) and is_kept_with_best(reported)
-    return is_kept or is_best(reported) or replaces_best(reported) or _repeats(reported, last)
+    return is_kept or is_best(reported) or _repeats(reported, last)
 
 
 def _has_decimals(case: Case) -> bool:
