@@ -67,12 +67,13 @@ _URL = r"\b[a-z]{2,8}://[^\s'\",;)\]}>]++"
 _LOCATION = r"(?<![\w.)\]}])(?:[A-Za-z]:\\|~/|\.{1,2}/|/(?=[\w.\-]*[A-Za-z_]))[^\s'\",;:)\]}>]++(?::\d++)?+"
 _HEX = (r"(?<![\w.])(?:0x[0-9a-fA-F]++|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|"
         r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])(?![0-9]++e[0-9]++\b)[0-9a-f]{7,})(?![\w.]|[+-]\d)")  # fmt: skip
-_VARYING = re.compile(rf"(?P<place>File \"[^\"\n]+\", line \d+|{_URL}|{_LOCATION})|{_HEX}".encode())
+#: All begin behind a character that is part of no word, by which they are found sooner than by their own first ones.
+_VARYING = re.compile(rf"([^\w.])(?:(?P<place>File \"[^\"\n]+\", line \d+|{_URL}|{_LOCATION})|{_HEX})".encode())
 
 
 def without_varying(line: bytes) -> bytes:
     """Replace what differs from line to line by more than digits: paths, addresses, hashes."""
-    return _VARYING.sub(lambda found: _STANDING_FOR[found["place"] is not None], line)
+    return _VARYING.sub(lambda found: found[1] + _STANDING_FOR[found["place"] is not None], b"\n" + line)[1:]
 
 
 _STANDING_FOR = {True: PATH.encode(), False: IDENTIFIER.encode()}
