@@ -17,7 +17,7 @@ from deviate.replicate.snapshot.git import tracked_files
 from deviate.replicate.snapshot.named_files import unnamed_files
 from deviate.replicate.snapshot.own_files import read_written, stamp
 from deviate.replicate.snapshot.rules import SnapshotRules, matches
-from deviate.replicate.snapshot.surroundings import Outside, outside_reach, pinned_files
+from deviate.replicate.snapshot.surroundings import Outside, levels_above, named_outside, outside_reach, pinned_files
 from deviate.replicate.snapshot.survey import OWN, UNREADABLE, Item, survey
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder
@@ -47,6 +47,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     beside: list[str] = []
     #: Files in which the project's absolute path stands, so that runs leave their copy.
     pinned: list[str] = []
+    #: How many folders above itself a run's copy has as the project has them; of an older snapshot, what it reaches.
+    levels: int = 1
 
     @property
     def left_out(self) -> list[Item]:
@@ -108,15 +110,18 @@ def describe(
     digests = {path: digest for path, digest in digests.items() if path not in own}
     roots = None if sources is None else [*sources, *words]
     unnamed = [] if roots is None else _unnamed(project, items, rules, tracked, roots)
+    named = named_outside(project, sorted(digests), folder=folder, words=words, rules=rules)
+    outside = outside_reach(project, named, rules)
     return Snapshot(
         project=str(project),
         source=_source(items, digests, {*written, *unnamed}),
         items=items,
         digests=digests,
         written=written,
-        outside=outside_reach(project, sorted(digests), folder=folder, words=words, rules=rules),
+        outside=outside,
         unnamed=unnamed,
         pinned=pinned_files(project, sorted(digests)),
+        levels=levels_above(project, named, outside),
     )
 
 

@@ -46,10 +46,10 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-def outside_reach(
+def named_outside(
     project: Path, files: Iterable[str], *, folder: str, words: Iterable[str], rules: SnapshotRules
-) -> list[Outside]:
-    """Return what lies outside `project` and is named relative to it.
+) -> set[Path]:
+    """Return the paths that are named relative to `project`, wherever they lie.
 
     `files` are the project's, relative to it, and so is `folder`, in which the command `words` is started. A pattern of
     ``include`` in the rules that begins with ``../`` adds what it names.
@@ -63,12 +63,27 @@ def outside_reach(
         if name.endswith(".py"):
             computed = computed_paths(text, project / name, start)
             named |= {Path(os.path.normpath(base / path)) for path in computed for base in bases}
+    return named
+
+
+def outside_reach(project: Path, named: Iterable[Path], rules: SnapshotRules) -> list[Outside]:
+    """Return what has to exist beside a copy of `project` so that the `named` paths do."""
     direct = {link for path in named for link in _links(project, path)}
     beside = {link for path in named for link in _siblings(project, path)} - direct
     return [
         *(_outside(project, path, rules) for path in sorted(direct)),
         *(msgspec.structs.replace(_outside(project, path, rules), named=False) for path in sorted(beside)),
     ]
+
+
+def levels_above(project: Path, named: Iterable[Path], outside: Iterable[Outside]) -> int:
+    """Return how many folders above itself a copy of `project` has as the project has them; at least one.
+
+    A program that puts a folder above the project on its search path imports the project by the names of the folders
+    in between, whether anything else lies in them or not.
+    """
+    above = [len(project.relative_to(path).parts) for path in named if project.is_relative_to(path)]
+    return max([1, *above, *(Path(one.path).parts.count("..") for one in outside)])
 
 
 def pinned_files(project: Path, files: Iterable[str]) -> list[str]:

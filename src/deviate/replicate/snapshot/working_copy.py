@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.snapshot.surroundings import levels_above
 from deviate.replicate.workspace.folders import RunFolder
 
 #: In a run's folder: instrumented text of files outside the project.
@@ -27,8 +28,8 @@ def overlay_path(run: RunFolder, snapshot: Snapshot) -> Path:
 def _mirrored(snapshot: Snapshot) -> Path:
     """Return the folder that the run's work folder stands for: the lowest one above all that the project reaches."""
     project = Path(snapshot.project)
-    ups = [len([part for part in Path(outside.path).parts if part == ".."]) for outside in snapshot.outside]
-    return project.parents[min(max([1, *ups]), len(project.parents)) - 1]
+    levels = max(snapshot.levels, levels_above(project, [], snapshot.outside))
+    return project.parents[min(levels, len(project.parents)) - 1]
 
 
 def make_copy(snapshot: Snapshot, source: Path, run: RunFolder, overlay: Mapping[str, bytes]) -> Path:

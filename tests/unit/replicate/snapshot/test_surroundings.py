@@ -114,6 +114,15 @@ def test_each_folder_up_to_one_that_is_named_brings_its_other_members(project, t
     assert os.listdir(copy.parent / "project") == os.listdir(copy)
 
 
+def test_a_folder_that_is_named_is_above_the_copy_though_nothing_else_lies_in_it(project, tmp_path):
+    (tmp_path / "home" / "shared").rmdir()
+    (project.parent / "beside.py").write_text("x = 1")
+    (project / "train.py").write_text("sys.path.append('../../'); import group.project.model")
+    _, copy = copied(project)
+    assert (copy / "../../group/project").resolve() == copy.resolve()
+    assert (copy / "../../group/beside.py").read_text() == "x = 1"
+
+
 def test_a_copy_has_the_same_surroundings(project, tmp_path):
     (tmp_path / "home" / "group" / "data" / "x").write_text("7")
     (project / "train.py").write_text("open('../data/x'); save('../results/y')")
