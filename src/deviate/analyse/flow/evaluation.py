@@ -98,9 +98,12 @@ class Flow:
         return Value(value.origins, declared, value.items, value.keys, value.element) if declared else value
 
     def _is_given_logs(self, param: Param) -> bool:
-        """Whether Keras gives a parameter what it logs: ``def on_epoch_end(self, epoch, logs=None)`` of a callback."""
+        """Whether a framework gives a parameter what it logs, or what a step returned.
+
+        ``def on_epoch_end(self, epoch, logs=None)`` of a callback of Keras, and ``outputs`` of one of Lightning.
+        """
         owner = param.unit.owner
-        is_hook = param.name == "logs" and param.unit.name.startswith("on_") and owner is not None
+        is_hook = param.name in {"logs", "outputs"} and param.unit.name.startswith("on_") and owner is not None
         return is_hook and owner is not None and bool(self.program.external_bases(self, owner))
 
     def _annotated(self, param: Param) -> tuple[Ref, ...]:

@@ -15,8 +15,8 @@ from deviate.analyse.source.syntax import IMPORTERS, called_name
 def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
     """Find the modules that only a computed name leads to, where nothing says that one of them is the right one.
 
-    A plug-in is chosen by a name that settings decide, by the default of an option or parameter that is called like its
-    file, and by the main loop that stands in it. What the entry or a chosen plug-in imports by statements is certain.
+    A plug-in is chosen by a name that settings decide, and by the default of an option or parameter that is called like
+    its file. What the entry, a chosen plug-in or the module of the main loop imports by statements is certain.
     """
     plugins = program.imports.plugins
     if len(plugins) < 2 or program.entry is None:
@@ -27,10 +27,10 @@ def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
     chosen = [
         plugin
         for plugin in plugins
-        if plugin not in certain
-        and (plugin in named or plugin.file == loop_file or _plain(plugin.dotted.rpartition(".")[2]) in names)
+        if plugin not in certain and (plugin in named or _plain(plugin.dotted.rpartition(".")[2]) in names)
     ]
-    certain |= _imported_from(program, chosen)
+    training = [module for module in program.modules if module.file == loop_file]
+    certain |= _imported_from(program, [*chosen, *training])
     others = _imported_from(program, plugins) - certain
     return others if len(others & set(plugins)) > 1 else set()
 

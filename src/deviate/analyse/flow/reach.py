@@ -49,6 +49,8 @@ class _Reach:
         self.is_base = False
         #: Whether it stands in a test of an object's class.
         self.is_tested = False
+        #: What is asked of the name that is followed, itself: ``epsilon`` in ``Agent.epsilon(step)``.
+        self.asked = ""
         #: Modules of which everything may run.
         self.whole: set[ModuleIndex] = set()
 
@@ -105,15 +107,17 @@ class _Reach:
         for declared in annotations_of(unit).values():
             if isinstance(declared, ast.Name):
                 self._name(declared.id, unit.parent or unit)
+        asked = {id(node.value): node.attr for node, _, _ in unit.loads if isinstance(node, ast.Attribute)}
         for node, scope, nesting in unit.loads:
             if id(node) in self.unused or not self.program.may_run(unit, nesting):
                 continue
             self.is_base, self.is_tested = id(node) in self.bases, id(node) in self.tests
+            self.asked = asked.get(id(node), "")
             if isinstance(node, ast.Name):
                 self._name(node.id, scope)
             else:
                 self._attribute(node, scope)
-            self.is_base = self.is_tested = False
+            self.is_base, self.is_tested, self.asked = False, False, ""
         for site in unit.calls:
             if self.program.may_run(unit, site.nesting):
                 for name in started_by_name(site):
@@ -315,7 +319,10 @@ class _Reach:
                 self._all_of(starred)
 
     def _use(self, cls: ClassScope) -> None:
-        if self.is_tested:
+        asked = cls.methods.get(self.asked)
+        if asked is not None and asked.has_decorator("staticmethod"):
+            self._reach(asked)  # a static method needs no object
+        elif self.is_tested:
             self.objects.tested.append(cls)
         elif not self.is_base:
             self._reach_all(self.objects.make(cls))

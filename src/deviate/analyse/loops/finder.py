@@ -25,6 +25,7 @@ from deviate.analyse.loops.candidate import (
 )
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import words_of
+from deviate.analyse.settings.known import Known
 from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import MainLoop
@@ -91,7 +92,15 @@ class LoopFinder:
 
     def _loops(self) -> Iterator[tuple[Unit, Loop]]:
         for unit in self.program.running_units():
-            yield from ((unit, loop) for loop in unit.loops if self.program.may_run(unit, loop.nesting))
+            for loop in unit.loops:
+                if self.program.may_run(unit, loop.nesting) and not self._is_left_out(unit, loop):
+                    yield unit, loop
+
+    def _is_left_out(self, unit: Unit, loop: Loop) -> bool:
+        """Whether settings say that a loop does not go round: ``range(args.pretrain_epochs)`` of 0."""
+        ends = end_counted(loop.node) if self.program.is_decided else []
+        known = [self.program.choices.value(end, unit) for end in ends]
+        return any(each is not None and each == Known(0) and each.value is not False for each in known)
 
     def find(self) -> MainLoop | None:
         """Return the main loop."""

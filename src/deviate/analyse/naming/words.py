@@ -90,7 +90,7 @@ _LOSS_OF = re.compile(r"(?<![a-z0-9])loss_(?!acc|coef|ratio|std|time|var|weight)
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
 #: Counts of right and wrong predictions, each way: ``true_positives``, ``num_fp``.
-_RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn)$")
+_RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn|wins)$")
 _WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
 #: How many steps were taken along the gradient.
 _GRADIENT_STEPS = re.compile(r"(^|[^a-z])grad(ient)?s?[ _-]?(step|update|iter(ation)?)s?$")
@@ -234,7 +234,7 @@ def is_settings_name(name: str) -> bool:
 
 
 def outcome_of(name: str) -> Meaning | None:
-    """Find which way a count of right or wrong predictions is better: ``true_positives``, ``num_fp``."""
+    """Find which way a count of right or wrong predictions, or of games won, is better: ``num_fp``, ``wins``."""
     if _RIGHT.search(name.lower()):
         return Meaning("quality", "higher")
     return Meaning("quality", "lower") if _WRONG.search(name.lower()) else None

@@ -18,6 +18,7 @@ TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", 
 #: Alternatives that train nothing.
 BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
 
+_EXITS = {"exit", "quit", "_exit"}
 #: Calls by which a program says that it was given nothing it knows.
 _COMPLAINTS = {"print", "format", "exit", "quit", "error", "warn", "warning", "info", "print_help", "str", "repr"}
 
@@ -41,12 +42,13 @@ class Alternatives:
     def is_alternative(self, node: ast.If | ast.While, scope: Scope) -> bool:
         """Whether a test chooses one of several things, and does not merely add one.
 
-        An ``if`` without an ``else`` adds something, unless it ends the function or the next ``if`` asks for another
-        value of the same.
+        An ``if`` without an ``else`` adds something, unless it ends the function (``if args.find_rate: search();
+        return``) or the next ``if`` asks for another value of the same.
         """
         if isinstance(node, ast.If) and node.orelse and bound_by_imports(node.body) & bound_by_imports(node.orelse):
             return True
-        if isinstance(node, ast.If) and _gives_either(node) and self._is_set(_without_not(node.test), scope.unit):
+        is_either = isinstance(node, ast.If) and (_gives_either(node) or ends(node))
+        if is_either and self._is_set(_without_not(node.test), scope.unit):
             return True
         if not is_choice(node.test):
             return False
@@ -217,6 +219,13 @@ def bound_by_imports(block: list[ast.stmt]) -> set[str]:
 def leaves(node: ast.If | ast.While) -> bool:
     """Whether the body of an ``if`` ends its function."""
     return isinstance(node.body[-1], (ast.Return, ast.Raise))
+
+
+def ends(node: ast.If) -> bool:
+    """Whether the body of an ``if`` does something and then ends its function, or the program."""
+    last = node.body[-1]
+    is_exit = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and called_name(last.value) in _EXITS
+    return len(node.body) > 1 and not node.orelse and (isinstance(last, ast.Return) or is_exit)
 
 
 def is_choice(test: ast.expr) -> bool:

@@ -10,11 +10,12 @@ from pathlib import Path, PurePath
 
 from deviate.analyse.naming.words import is_settings_name, words_of
 from deviate.analyse.settings.arguments import Arguments
+from deviate.analyse.settings.composed import composed_settings
 from deviate.analyse.settings.derived import derived_options
 from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
 from deviate.analyse.settings.options import Option, declared_options
-from deviate.analyse.source.configurations import config_files
+from deviate.analyse.source.configurations import config_files, root_configuration, root_file
 from deviate.analyse.source.index import ModuleIndex, Store, bindings_of, under_main_guard
 from deviate.analyse.source.syntax import called_name, dotted_text
 
@@ -179,9 +180,9 @@ class Settings:
             for store in unit.stores:
                 target = store.target
                 holder = target.value.attr if isinstance(target.value, ast.Attribute) else dotted_text(target.value)
-                if holds_settings(holder) and not _is_own_copy(store):
-                    key = target.attr if isinstance(target, ast.Attribute) else literal(target.slice)
-                    name = key if isinstance(key, str) else str(key.value) if key is not None else ""
+                key = target.attr if isinstance(target, ast.Attribute) else literal(target.slice)
+                name = key if isinstance(key, str) else str(key.value) if key is not None else ""
+                if holds_settings(holder) and not (_is_own_copy(store) or _is_handed_on(store, name)):
                     changed.setdefault(name, []).append(store)
             for site in unit.calls:
                 if called_name(site.node) == "set_defaults":
@@ -229,14 +230,20 @@ class Settings:
 
     @cached_property
     def _usual(self) -> Listed:
-        """What the files list that the source names; what they differ in is left out."""
+        """What the files list that the source names, and those that Hydra composes; what they differ in is left out."""
         listed: Listed = {}
         differing: set[tuple[str, ...]] = set()
-        for path in dict.fromkeys(self._files_in_source()):
-            for keys, value in read_settings(path).items():
+        for settings in (self._composed, *map(read_settings, dict.fromkeys(self._files_in_source()))):
+            for keys, value in settings.items():
                 if listed.setdefault(keys, value) != value:
                     differing.add(keys)
         return {keys: value for keys, value in listed.items() if keys not in differing}
+
+    @cached_property
+    def _composed(self) -> Listed:
+        name = root_configuration(self.entry, self.arguments.options | self.arguments.first)
+        file = root_file(self.root, name)
+        return composed_settings(file, self.arguments.assigned) if file is not None else {}
 
     def _files_in_source(self) -> Iterable[Path]:
         for name in self._names_in_source():
@@ -273,6 +280,15 @@ def _is_own_copy(store: Store) -> bool:
         or (isinstance(value, ast.Dict) and dotted_text(holder) == "kwargs")
         for value in made
     )
+
+
+def _is_handed_on(store: Store, name: str) -> bool:
+    """Whether a setting gets the value that it has in other settings: ``saved["mode"] = args.mode``."""
+    value = store.value
+    if isinstance(value, ast.Attribute):
+        return value.attr == name and holds_settings(dotted_text(value.value).rpartition(".")[2])
+    is_item = isinstance(value, ast.Subscript) and literal(value.slice) == Known(name)
+    return is_item and isinstance(value, ast.Subscript) and holds_settings(dotted_text(value.value).rpartition(".")[2])
 
 
 def holds_settings(name: str) -> bool:

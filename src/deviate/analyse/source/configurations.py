@@ -45,6 +45,7 @@ def root_configuration(entry: ModuleIndex | None, options: Mapping[str, Sequence
     decorators = [each for unit in (entry.units if entry is not None else ()) for each in unit.decorators]
     started = [each for each in decorators if isinstance(each, ast.Call) and called_name(each) == "main"]
     given = [key.value for call in started for key in call.keywords if key.arg == "config_name"]
+    given += [call.args[1] for call in started if len(call.args) > 1]
     names = [value.value for value in given if isinstance(value, ast.Constant) and isinstance(value.value, str)]
     return names[0] if len(names) == 1 else ""
 
@@ -73,6 +74,13 @@ def unchosen_targets(texts: Mapping[Path, str], assigned: Mapping[str, str], roo
     unchosen = left | {path for path in offered - chosen if path.parent in settled}
     asked = config_targets(text for path, text in texts.items() if path not in unchosen) if unchosen else []
     return set(config_targets(texts[path] for path in unchosen)).difference(asked)
+
+
+def root_file(root: Path, name: str) -> Path | None:
+    """Return the file of a project that a configuration's name fits: of several, the one that lies above all others."""
+    files = sorted((path for path in config_files(root) if _is_called(path, name)), key=lambda path: len(path.parts))
+    is_alone = len(files) == 1 or (len(files) > 1 and len(files[0].parts) < len(files[1].parts))
+    return files[0] if is_alone else None
 
 
 def _composed(path: Path, item: object, texts: Mapping[Path, str]) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,8 @@ MAX_PLUGIN_FILES = 60
 #: Functions that load a file by its path.
 _LOADERS = {"spec_from_file_location", "load_source", "run_path", "SourceFileLoader"}
 _PATH_METHODS = {"append", "insert", "extend"}
+#: A text that is the path of a Python file.
+_FILE_TEXT = re.compile(r"""["']([\w./-]+\.py)["']""")
 
 
 class Imports:
@@ -55,6 +58,9 @@ class Imports:
         #: Whether modules are imported by names that are computed, and where such names were looked for.
         self._is_named = is_wide
         self._looked_at: set[ModuleIndex] = set()
+        #: Whether files are loaded by their paths, and how many modules were searched for such paths.
+        self._loads_files = False
+        self._searched = 0
         #: Texts of the configuration files, where they were looked at for dotted names; the names that they call.
         self.configurations: dict[Path, str] = {}
         self.targets: list[str] = []
@@ -77,6 +83,8 @@ class Imports:
                     self._follow(module, path)
             if self._is_named:
                 self._load_named()
+            if self._loads_files:
+                self._load_files_named()
             if len(self.search.folders) > searched:
                 done.clear()  # what was not found before may be found now
         return first
@@ -192,6 +200,7 @@ class Imports:
                 if name == "exec" and site.node.args:
                     self._load_executed(site.node.args[0], site.scope, module)
                 if name in _LOADERS:
+                    self._loads_files = True
                     self._load_plugins([self.root / word for word in sorted(self._words) if self._is_script(word)])
                 if name in IMPORTERS and site.node.args:
                     for text in _assigned(site.node.args[0], site.scope):
@@ -226,6 +235,15 @@ class Imports:
                     self.targets.append(dotted)
                 elif (named := self.find(dotted, module)) is not None and named not in self.plugins:
                     self.plugins.append(named)
+
+    def _load_files_named(self) -> None:
+        """Load the files whose paths stand in texts of a program that loads files: ``"./cores/plain.py"``."""
+        modules = list(self.loaded())
+        texts = (
+            text for module in modules[self._searched :] for line in module.lines for text in _FILE_TEXT.findall(line)
+        )
+        self._searched = len(modules)
+        self._load_plugins([self.root / text for text in dict.fromkeys(texts) if self._is_script(text)])
 
     def _load_executed(self, text: ast.expr, scope: Scope, module: ModuleIndex) -> None:
         """Load what a text imports that the program executes: ``exec(f"from models.{name} import {name}")``."""

@@ -106,6 +106,9 @@ class _Indexer:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is None:
             return True
+        named = _named_function(node)
+        if named is not None:
+            return self._function(named, scope, nesting, statement)
         home = scope
         while isinstance(node, ast.NamedExpr) and home.kind == "comprehension" and home.parent is not None:
             home = home.parent
@@ -239,6 +242,20 @@ _VISITS: dict[str, tuple[type, ...]] = {
     "lambda": (ast.Lambda,), "class": (ast.ClassDef,), "comprehension": get_args(_Comprehension),
     "result": get_args(_Result), "declare": (ast.Global, ast.Nonlocal),
 }  # fmt: skip
+
+
+def _named_function(node: _Assign) -> ast.FunctionDef | None:
+    """Return the function that a lambda is which hands on to another one: ``log = lambda text: show(text, path)``."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    made = node.value
+    if not isinstance(target, ast.Name) or not isinstance(made, ast.Lambda):
+        return None
+    if not isinstance(made.body, ast.Call) or not isinstance(made.body.func, ast.Name):
+        return None
+    body = ast.copy_location(ast.Return(value=made.body), made.body)
+    return ast.copy_location(
+        ast.FunctionDef(name=target.id, args=made.args, body=[body], decorator_list=[], returns=None), node
+    )
 
 
 def _is_accessor(node: _Function) -> bool:

@@ -387,3 +387,23 @@ def test_a_switch_that_takes_something_away_is_off_where_nothing_says_otherwise(
     text = training("small") + training("large") + parser
     text += "if {}:\n    made = {}()\nelse:\n    made = {}()\n".format(test, *branches)
     assert reported(tmp_path, text) == {"large loss"}
+
+
+@pytest.mark.parametrize("last", ["return", "sys.exit(0)"])
+def test_a_switch_that_ends_the_program_early_is_another_mode(tmp_path, last):
+    text = (
+        "import argparse, sys\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--find-rate', action='store_true')\nargs = parser.parse_args()\n"
+        + training("search") + training("plain")
+        + f"def main():\n    if args.find_rate:\n        search()\n        {last}\n    plain()\nmain()\n"
+    )  # fmt: skip
+    assert reported(tmp_path, text) == {"plain loss"}
+
+
+def test_a_setting_that_is_handed_on_under_its_own_name_is_not_changed(tmp_path):
+    saved = "saved_args = {}\nsaved_args['kind'] = args.kind\nother_args = vars(args)\n"
+    text = CHAIN.replace(
+        "if args.kind == 'small'", f"{saved}other_args['kind'] = saved_args['kind']\nif args.kind == 'small'"
+    )
+    findings = analyse_project(write(tmp_path, train=HEAD + text), Path("train.py"), arguments=["--kind", "large"])
+    assert {metric.name for metric in findings.metrics if metric.selected} == {"large loss"}

@@ -238,3 +238,15 @@ def test_what_functions_put_into_a_container_that_another_makes_of_zeros_is_in_i
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"near"}
     still = report.replace("float(loss)", "2.0")
     assert set(names(analyse(tmp_path / "still", train=looped(still, before)))) == set()
+
+
+def test_a_lambda_that_hands_a_text_to_a_function_of_the_program_reports_it(tmp_path):
+    before = """
+    def show(text, path):
+        print(text)
+        with open(path, 'a') as file:
+            file.write(text)
+    say = lambda text: show(text, 'log.txt')
+    """
+    report = "text = 'epoch {} '.format(epoch)\ntext += 'gap={:.3f}'.format(loss.item())\nsay(text)"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss"}

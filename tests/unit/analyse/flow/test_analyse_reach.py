@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from analysed_projects import analyse, looped, names
+from analysed_projects import HEAD, analyse, looped, names
 
 STEPS = """
             loss = ((model(x) - y) ** 2).mean()
@@ -154,3 +154,34 @@ def test_values_that_depend_on_each_other_in_circles_keep_their_origin(tmp_path)
     print('%11.3g%11.3g' % (p.mean(), r.mean()))
     """
     assert set(names(analyse(tmp_path, train=looped(report, curves)))) == {"p", "r"}
+
+
+def test_a_static_method_of_a_class_makes_no_object_of_it(tmp_path):
+    """The base class is asked for a number, and an object is made of the class below it alone."""
+    text = HEAD + dedent("""
+    class Agent:
+        def run(self):
+            for epoch in range(2):
+                self.learn(epoch)
+                print('plain loss', self.last.item())
+        def learn(self, epoch):
+            for x, y in loader:
+                self.last = loss = ((model(x) - y) ** 2).mean() * Agent.scale(epoch)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+        @staticmethod
+        def scale(epoch):
+            print('weight loss', (model.weight ** 2).mean().item())
+            return 1 / (epoch + 1)
+    class Quick(Agent):
+        def run(self):
+            for epoch in range(2):
+                self.learn(epoch)
+                print('quick loss', self.last.item() * Agent.scale(epoch))
+    def main(made):
+        made().run()
+    main(Quick)
+    """)
+    findings = analyse(tmp_path, train=text)
+    assert {metric.name for metric in findings.metrics if metric.selected} == {"quick loss", "weight loss"}

@@ -715,3 +715,32 @@ def test_what_a_trainer_gives_of_an_evaluation_that_is_printed_is_a_mapping_of_m
     print(trainer.evaluate(b))
     """
     assert names(analyse(tmp_path, train=train))["trainer.evaluate()"] == "mapping"
+
+
+@pytest.mark.parametrize("nothing", ["validation_data=None", "validation_split=0.0"])
+def test_keras_fit_that_is_given_nothing_to_validate_with_reports_no_validation(tmp_path, nothing):
+    train = f"""
+    import keras
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer='adam', loss='mse')
+    model.fit(x, y, epochs=3, {nothing})
+    """
+    assert set(names(analyse(tmp_path, train=train))) == {"fit:loss"}
+
+
+def test_a_callback_of_lightning_logs_by_the_module_that_it_is_given(tmp_path):
+    train = """
+    import lightning as L
+    class Net(L.LightningModule):
+        def training_step(self, batch, index):
+            loss = self.layer(batch).mean()
+            return {'loss': loss, 'noise': loss * 2}
+    class Note(L.Callback):
+        def on_train_batch_end(self, trainer, pl_module, outputs, batch, index):
+            pl_module.log('train/noise', outputs['noise'])
+        def on_train_epoch_end(self, trainer, net: L.LightningModule):
+            net.log('gap', (net.weight - net.before).norm())
+    trainer = L.Trainer(callbacks=[Note()])
+    trainer.fit(Net(), loader)
+    """
+    assert {metric.name for metric in analyse(tmp_path, train=train).metrics} == {"train/noise", "gap"}

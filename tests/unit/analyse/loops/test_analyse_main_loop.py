@@ -159,3 +159,14 @@ def test_an_object_that_a_constructor_is_given_trains_by_a_method_of_a_common_na
     """
     found = analyse(tmp_path, train=train, learners=_LEARNERS, school=_SCHOOL).main_loop
     assert (found.file, found.variable) == ("school.py", "turn")
+
+
+@pytest.mark.parametrize(("count", "line"), [("0", "second"), ("2", "first")])
+def test_a_loop_that_goes_round_no_time_by_default_is_not_the_main_loop(tmp_path, count, line):
+    text = HEAD + (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        f"parser.add_argument('--first', type=int, default={count})\nargs = parser.parse_args()\n"
+        "def one_pass():\n    for x, y in loader:\n" + textwrap.indent(STEP.strip(), " " * 8) + "\n"
+        "for first in range(args.first):\n    one_pass()\nfor second in range(9):\n    one_pass()\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.variable == line

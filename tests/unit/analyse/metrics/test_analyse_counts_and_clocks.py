@@ -92,3 +92,17 @@ def test_what_is_counted_where_the_model_decides_is_computed_from_its_output(tmp
         "p = confusion[1, 1] / confusion[1].sum()\nprint('Label {}: {:.3f}'.format(i, p))"
     )
     assert "p" in names(analyse(tmp_path, train=looped(report, HITS)))
+
+
+def test_games_that_are_won_are_counted_and_are_a_metric(tmp_path):
+    before = "from arena import play\ndef evaluate(model):\n    wins = 0\n    for game in range(9):\n" \
+        "        if play(model) > 0:\n            wins += 1\n    return wins\n"  # fmt: skip
+    report = "wins = evaluate(model)\nprint('loss', loss.item())\nprint(f'{wins} wins, day {epoch}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss", "wins"}
+
+
+def test_a_date_is_no_metric_though_it_is_called_like_a_part_of_the_data(tmp_path):
+    report = (
+        "print('loss', loss.item())\njson.dump({'validation_date': feed.day().strftime('%d')}, open('a.json', 'w'))"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, "import json\nfrom feeds import feed\n")))) == {"loss"}

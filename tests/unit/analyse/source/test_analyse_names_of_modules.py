@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
-from analysed_projects import HEAD, STEP, analyse
+from analysed_projects import HEAD, STEP, analyse, write
+
+from deviate.analyse.project import analyse_project
 
 TRAINS = (
     HEAD + "class {name}:\n    def train_model(self):\n"
@@ -260,3 +263,53 @@ def test_a_configuration_on_the_search_path_is_composed(tmp_path):
     for name in ("one", "two"):
         (tmp_path / "shared" / "agent" / f"{name}.yaml").write_text(f"_target_: work.{name.title()}\n")
     assert reported(tmp_path, {}, train=COMPOSED, work=trains("One") + trains("Two")) == {"One loss"}
+
+
+def test_a_file_whose_path_stands_in_the_program_is_read_where_it_loads_files(tmp_path):
+    """The training stands in what the loaded files have in common."""
+    text = (
+        "import importlib.util\ndef load(path):\n    spec = importlib.util.spec_from_file_location('core', path)\n"
+        "    core = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(core)\n    return core\n"
+        "plan = {}\nif input():\n    plan['core'] = './cores/plain.py'\nelse:\n    plan['core'] = 'cores/deep.py'\n"
+        "load(plan['core']).get_core().train_model()\n"
+    )
+    cores = {f"cores__{name}": "from cores.base import Base\ndef get_core():\n    return Base()\n"
+             for name in ("plain", "deep")}  # fmt: skip
+    assert reported(tmp_path, {}, train=text, cores__base=trains("Base"), **cores) == {"Base loss"}
+
+
+CHOSEN = """
+import hydra
+@hydra.main('conf', 'config.yaml')
+def main(cfg):
+    made(cfg).train_model()
+def made(cfg):
+    if cfg.kind == "two" and cfg.agent.size > 2:
+        return Two()
+    else:
+        return One()
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "command", "losses"),
+    [
+        ("3", "", {"Two loss"}),
+        ("3", "kind=one", {"One loss"}),
+        ("3", "agent=slow", {"One loss"}),
+        ("${sizes.large}", "", {"Two loss"}),
+    ],
+)
+def test_settings_that_hydra_composes_choose(tmp_path, size, command, losses):
+    (tmp_path / "conf" / "agent").mkdir(parents=True)
+    (tmp_path / "conf" / "two").mkdir()
+    defaults = "defaults:\n  - agent: quick\n  - ${kind}/config\n  - override hydra/launcher: x\n  - _self_\n"
+    (tmp_path / "conf" / "config.yaml").write_text(f"{defaults}kind: two\nsize: 3\n")
+    (tmp_path / "conf" / "two" / "config.yaml").write_text("# @package _global_\nsizes:\n  large: 9\n")
+    (tmp_path / "conf" / "agent" / "quick.yaml").write_text(f"size: {size}\nrate: ???\n")
+    (tmp_path / "conf" / "agent" / "slow.yaml").write_text("size: 1\n")
+    write(tmp_path, train=CHOSEN.replace("import hydra", "import hydra\nfrom work import One, Two"))
+    write(tmp_path, work=trains("One") + trains("Two"))
+    findings = analyse_project(tmp_path, Path("train.py"), arguments=command.split())
+    assert {metric.name for metric in findings.metrics if metric.selected} == losses

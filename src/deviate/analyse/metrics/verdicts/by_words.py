@@ -46,6 +46,8 @@ from deviate.analyse.texts.reported import ReportedValue
 _SCALARS = {"tensorboard", "tf1-summary"}
 #: How far numbers lie apart.
 _SPREADS = {"std", "stddev"}
+#: What a day is called.
+_DATES = {"date", "dates", "day", "datetime"}
 #: What data are called that are normalised.
 _NORMALISED = {"data", "df", "feature", "features", "input", "inputs", "norm", "target", "targets", "train", "x", "y"}
 
@@ -90,6 +92,8 @@ def _setting_or_data(case: Case) -> Reason | None:
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
     is_settings = is_settings or (last_word(case.variable) in SETTINGS and not is_metric_word(reported.tag))
     if case.sink in FILES and last_word(case.variable) in _SPREADS and _NORMALISED.issuperset(words_of(last)[:-1]):
+        return "identifier"
+    if words_of(last)[-1:] and words_of(last)[-1] in _DATES:
         return "identifier"
     is_scheduled = is_schedule(case.variable) or is_schedule(case.description)
     return "setting" if is_scheduled or is_settings or weighs_loss(last) or _is_coefficient(case) else None
