@@ -9,8 +9,8 @@ from functools import cached_property
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import COMMON_METHODS, MAX_SAME_NAMED
-from deviate.analyse.flow.values import External
-from deviate.analyse.source.index import ModuleIndex, Nesting, Scope, Unit, bindings_of, is_within
+from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.source.index import CallSite, ModuleIndex, Nesting, Scope, Unit, bindings_of, is_within
 from deviate.analyse.source.syntax import called_name
 
 
@@ -47,9 +47,16 @@ class CallGraph:
         for site in unit.calls:
             if self.program.may_run(unit, site.nesting):
                 targets = self.program.targets(self.flow, site) or self._by_method_name(site.node, unit)
+                targets = targets or self._forwards(site)
                 deferred = site.scope.lambda_around is not None
                 edges.extend(Edge(site.nesting, each, site.node.lineno, deferred=deferred) for each in targets)
         return edges
+
+    def _forwards(self, site: CallSite) -> list[Unit]:
+        """Find what a call of a module of PyTorch's runs: its ``forward``, which may train, as meta-learners do."""
+        refs = self.flow.value(site.node.func, site.scope).refs
+        made = [ref.cls for ref in refs if isinstance(ref, Instance)]
+        return [unit for cls in made for unit in self.program.method(self.flow, cls, "forward")]
 
     def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:
         func = call.func

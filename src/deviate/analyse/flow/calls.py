@@ -23,8 +23,9 @@ from deviate.analyse.flow.values import (
     of,
     with_structure,
 )
+from deviate.analyse.naming.words import words_of
 from deviate.analyse.source.index import ClassScope, Scope, Unit
-from deviate.analyse.source.syntax import IMPORTERS, called_name, passed_for
+from deviate.analyse.source.syntax import IMPORTERS, called_name, dotted_text, passed_for
 
 #: A result that is nothing but this does not depend on what was passed.
 _FIXED_ORIGINS = frozenset(
@@ -202,6 +203,8 @@ def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, 
             return item  # ``record.pop("epoch")``
     if func.attr in {"run", "eval"} and _is_session(func.value):
         return _session_run(node)
+    if func.attr == "step" and _is_environment(func.value) and not _is_own(flow, receiver):
+        return _OF_A_STEP
     settled = flow.resolve(receiver)
     if not settled.refs and not settled.has(*METRIC_ORIGINS, From.DATA, From.SETTING, From.TEXT):
         units = flow.program.methods.get(func.attr, [])
@@ -209,6 +212,24 @@ def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, 
             return with_params(join([_own_function(flow, unit, node, scope) for unit in units]), [receiver])
     base = settled if receiver.element is None else receiver
     return with_params(method_call(base, func.attr, [flow.resolve(arg) for arg in args]), [receiver, *args])
+
+
+#: What a step in an environment gives: observation, reward, whether the episode ended or was cut, what else it says.
+_OF_A_STEP = Value(
+    frozenset({From.UNKNOWN}),
+    items=(of(From.DATA), of(From.LIVE), of(From.UNKNOWN), of(From.LIVE), of(From.LIVE)),
+)
+
+
+def _is_environment(receiver: ast.expr) -> bool:
+    """Whether an object is called an environment: ``self.env``, ``eval_envs``."""
+    words = words_of(dotted_text(receiver).rpartition(".")[2])
+    return not {"env", "envs", "environment"}.isdisjoint(words)
+
+
+def _is_own(flow: Evaluator, receiver: Value) -> bool:
+    """Whether an object is of a class of the project, whose own steps say what they give."""
+    return any(isinstance(ref, Instance) for ref in flow.resolve(receiver).refs)
 
 
 def _is_callable(element: Value) -> bool:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from deviate.analyse.naming.words import word_lists, words_of
 from deviate.analyse.source.index import Loop, Unit, is_within, only_binding
-from deviate.analyse.source.syntax import called_name, span_of, text_of
+from deviate.analyse.source.syntax import called_name, dotted_text, span_of, text_of
 from deviate.experiment import MainLoop
 
 _LISTS = word_lists(__file__)
@@ -82,6 +82,14 @@ class Candidate:
         return words | {_NUMBER_OF.sub("", word) for word in words}
 
     @property
+    def indexed(self) -> set[str]:
+        """Words of what a loop counts the things of: ``range(len(models))``."""
+        sizes = [end for end in end_counted(self.node) if isinstance(end, ast.Call) and called_name(end) == "len"]
+        return {
+            word for size in sizes for arg in size.args[:1] for word in words_of(dotted_text(arg).rpartition(".")[2])
+        }
+
+    @property
     def goes_over(self) -> set[str]:
         """Words of what a ``for`` loop runs over."""
         over = text_of(self.node.iter) if isinstance(self.node, (ast.For, ast.AsyncFor)) else ""
@@ -115,6 +123,8 @@ class Candidate:
         if _counts_machines(self.node.iter) or _starts_workers(self.node):
             return True
         if self.counted & _TIMES and not self.counted & PASSES:
+            return True
+        if self.indexed & _REPEATS and not self.own & PASSES:
             return True
         if not self.words & _REPEATS or _is_resolutions(self.own) or self.goes_over & _LOADERS:
             return False

@@ -60,11 +60,23 @@ class Phases:
         return self._closure(edge.target for edge in self.graph.edges(unit) if is_within(edge.nesting, loop.node))
 
     def _hooks(self) -> list[Unit]:
-        """List methods that nothing of the project calls by a name the analysis can follow: a library may."""
+        """List methods that nothing of the project calls by a name the analysis can follow: a library may.
+
+        So does what runs in a process or thread of its own, which goes on beside the training: ``Worker.run``.
+        """
         called = {edge.target for _, edge in self._edges if edge.called}
         return [
-            unit for unit in self._reached if (unit.owner is not None or _is_registered(unit)) and unit not in called
+            unit
+            for unit in self._reached
+            if ((unit.owner is not None or _is_registered(unit)) and unit not in called) or self._runs_beside(unit)
         ]
+
+    def _runs_beside(self, unit: Unit) -> bool:
+        """Whether a method is what a process or thread of the project's runs."""
+        if unit.owner is None or unit.name != "run":
+            return False
+        bases = self.graph.program.external_bases(self.graph.flow, unit.owner)
+        return any(base.rpartition(".")[2] in {"Process", "Thread"} for base in bases)
 
     def _find_ways(self) -> None:
         """Follow the calls that lead to the loop outwards."""

@@ -26,7 +26,7 @@ from deviate.analyse.source.index import (
     lookup,
     under_main_guard,
 )
-from deviate.analyse.source.syntax import called_name, passed_for
+from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
 
 #: Calls of a function that are looked at for what they pass.
 MAX_CALLS = 20
@@ -256,12 +256,24 @@ class Constants:
         if any(map(_changes_call, unit.decorators)) or name in (unit.vararg, unit.kwarg) or name == "self":
             return None
         called = name_called(unit)
-        calls = self._calls_of(called) if called else []
+        calls = [*(self._calls_of(called) if called else []), *self._calls_from_below(unit)]
         others = [] if unit.enclosing_class else [site for site in calls if _is_of_an_object(site)]
         if not len(others) < len(calls) <= MAX_CALLS or self._mentions[called] > len(calls):
             return None
         calls = [site for site in calls if site not in others]
         return agreed([self._given(site, unit, name, depth) for site in calls])
+
+    def _calls_from_below(self, unit: Unit) -> list[CallSite]:
+        """Return the calls of a constructor by classes below its own: ``super().__init__(mode=mode)``."""
+        owner = unit.owner if unit.name == "__init__" else None
+        if owner is None:
+            return []
+        below = ((site, site.scope.unit.enclosing_class) for site in self._calls_of("__init__"))
+        return [
+            site
+            for site, cls in below
+            if cls is not None and any(dotted_text(base).rpartition(".")[2] == owner.name for base in cls.bases)
+        ]
 
     def _given(self, site: CallSite, unit: Unit, name: str, depth: int) -> Known | None:
         call = site.node

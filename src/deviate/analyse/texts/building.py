@@ -15,7 +15,7 @@ MAX_TEXT_DEPTH = 60
 MAX_TEXT = 10_000
 #: Methods of a text that make a text.
 TEXT_METHODS = {"strip", "rstrip", "lstrip", "ljust", "rjust", "center", "upper", "lower", "title", "replace", "zfill",
-                "capitalize", "encode"}  # fmt: skip
+                "capitalize", "encode", "expandtabs"}  # fmt: skip
 
 
 def is_converted(value: ast.expr | None) -> bool:

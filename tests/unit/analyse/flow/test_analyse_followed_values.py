@@ -250,3 +250,8 @@ def test_a_lambda_that_hands_a_text_to_a_function_of_the_program_reports_it(tmp_
     """
     report = "text = 'epoch {} '.format(epoch)\ntext += 'gap={:.3f}'.format(loss.item())\nsay(text)"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss"}
+
+
+def test_a_text_with_its_tabs_expanded_is_read_in_parts(tmp_path):
+    report = "print(f'\\tgap: {loss.item():.4f} of {epoch}'.expandtabs(4))"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 from analysed_projects import HEAD, analyse, looped, names
 
 
@@ -255,3 +257,30 @@ class Trainer:
 Trainer().run('all')
 """
     assert "sampled['q']" in names(analyse(tmp_path, train=HEAD + text))
+
+
+def test_a_step_in_an_environment_gives_a_reward(tmp_path):
+    """It is summed in a process of its own, which runs beside the training."""
+    text = (
+        HEAD
+        + dedent("""
+    import multiprocessing
+    from worlds import world
+    class Worker(multiprocessing.Process):
+        def __init__(self, env):
+            super().__init__()
+            self.env, self.rall, self.steps = env, 0, 0
+        def run(self):
+            while True:
+                seen, gain, done, info = self.env.step(3)
+                self.rall += gain
+                self.steps += 1
+                if done:
+                    print('Steps: {} Reward: {}'.format(self.steps, self.rall))
+    worker = Worker(world())
+    worker.start()
+    other = Worker.run
+    """)
+        + looped("print('loss', loss.item())").removeprefix(HEAD)
+    )
+    assert set(names(analyse(tmp_path, train=text))) == {"loss", "self.rall"}

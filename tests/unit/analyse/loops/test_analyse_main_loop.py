@@ -170,3 +170,54 @@ def test_a_loop_that_goes_round_no_time_by_default_is_not_the_main_loop(tmp_path
         "for first in range(args.first):\n    one_pass()\nfor second in range(9):\n    one_pass()\n"
     )
     assert analyse(tmp_path, train=text).main_loop.variable == line
+
+
+def test_a_loop_by_the_numbers_of_several_models_repeats_trainings(tmp_path):
+    text = HEAD + (
+        "def fit(model):\n    for turn in range(9):\n        for x, y in loader:\n"
+        + textwrap.indent(STEP.strip(), " " * 12)
+        + "\n        print('loss', loss.item())\nmodels = [model, model]\n"
+        "for i in range(len(models)):\n    fit(models[i])\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.variable == "turn"
+
+
+def test_a_module_that_trains_in_its_forward_trains_where_it_is_called(tmp_path):
+    """Meta-learners step their optimizer in `forward`, over the tasks of a batch."""
+    text = HEAD + (
+        "class Learner(torch.nn.Module):\n    def forward(self, tasks):\n        for x, y in tasks:\n"
+        + textwrap.indent(STEP.strip(), " " * 12)
+        + "\n        return loss\n"
+        "learner = Learner().to('cpu')\nfor step in range(9):\n    print('loss', learner(loader).item())\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.variable == "step"
+
+
+def test_what_a_constructor_is_given_from_below_chooses(tmp_path):
+    text = HEAD + textwrap.dedent("""
+    class Base:
+        def __init__(self, mode):
+            self.mode = mode
+        def train(self):
+            if self.mode == 'plain':
+                self.plain()
+            else:
+                self.quick()
+        def plain(self):
+            for turn in range(9):
+                self.one()
+    class Own(Base):
+        def __init__(self, mode='quick'):
+            super().__init__(mode=mode)
+        def quick(self):
+            for hurry in range(9):
+                self.one()
+        def one(self):
+            for x, y in loader:
+                loss = ((model(x) - y) ** 2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+    Own(mode='plain').train()
+    """)
+    assert analyse(tmp_path, train=text).main_loop.variable == "turn"
