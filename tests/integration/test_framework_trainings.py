@@ -114,6 +114,20 @@ def test_the_hugging_face_trainer(train):
     assert "fit:learning_rate" not in set(trained.records["metric"])
 
 
+def test_an_algorithm_of_stable_baselines3(train):
+    trained = train("sb3_learn.py", "stable_baselines3", "gymnasium")
+    for run in RUNS:
+        logged = trained.saved(run, "logged.json")
+        assert len(logged) == 3
+        for name in ("rollout/ep_rew_mean", "train/value_loss", "train/approx_kl"):
+            values = [line[name] for line in logged if name in line]
+            assert values, name
+            assert trained.values(run, name) == values
+        assert trained.iterations(run, "rollout/ep_rew_mean") == [0, 1, 2]
+    recorded = set(trained.records["metric"])
+    assert recorded.isdisjoint({"fit:train/n_updates", "fit:time/total_timesteps", "fit:train/learning_rate"})
+
+
 @pytest.mark.nightly
 def test_an_accelerate_loop(train):
     trained = train("accelerate_loop.py", "accelerate")

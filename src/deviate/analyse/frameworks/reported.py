@@ -10,6 +10,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.frameworks.accuracy import as_logged
+from deviate.analyse.frameworks.baselines import learned
 from deviate.analyse.frameworks.boosted import boosted
 from deviate.analyse.frameworks.stepping import metric_name, shown_names, steps_of
 from deviate.analyse.frameworks.versions import stated_version
@@ -56,7 +57,8 @@ def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
     metrics: dict[tuple[str, Unit], Metric] = {}
     for site in fitting:
         trees = (_metric(site, name, library, 0.9) for library, name in boosted(flow, site))
-        for metric in (*_keras(flow, site), *_hugging_face(flow, site), *trees):
+        agents = (_metric(site, name, "stable-baselines3", 0.9) for name in learned(flow, site))
+        for metric in (*_keras(flow, site), *_hugging_face(flow, site), *trees, *agents):
             metrics.setdefault((metric.variable, site.scope.unit), metric)
     return list(metrics.values())
 

@@ -208,11 +208,13 @@ def _is_among(values: Floats, ordered: Floats, halves: Floats) -> NDArray[np.boo
 def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
     """Whether a slot has the very words of a metric for its name, and shows each of its values.
 
+    Of a metric that is logged within a group (``rollout/ep_rew_mean``), the words may be those behind the group alone.
     Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others, or
     all NaN.
     """
     names = (series.slot.name, series.slot.words)
-    same = any(set(words_of(name)) == set(words_of(metric)) for name in names) or _is_time(series.slot, metric)
+    said = [set(words_of(metric)), _words_within(metric)]
+    same = any(set(words_of(name)) in said for name in names) or _is_time(series.slot, metric)
     return (
         same
         and len(series.values) == len(recorded) > 0
@@ -224,6 +226,11 @@ def _is_time(slot: Slot, metric: str) -> bool:
     """Whether nothing but its unit names a slot, which is that of a duration, and the metric is a time."""
     meaning = meaning_of(metric)
     return slot.unit in DURATIONS and slot.name in UNNAMED_TIMES and meaning is not None and meaning.kind == "speed"
+
+
+def _words_within(metric: str) -> set[str]:
+    """Return the words of a metric behind the group that it is logged within: ``rollout/ep_rew_mean``."""
+    return set(words_of(metric.rpartition("/")[2]))
 
 
 def says_the_same(name: str, other: str) -> bool:
@@ -245,5 +252,5 @@ def says_the_same(name: str, other: str) -> bool:
     shared = {word for word in words & others if meaning_of(word) is not None}
     related = bool(shared) and (words <= others or others <= words)
     own, other_own = ({word for word in each if not split_of(word)} for each in (words, others))
-    same = bool(words) and (words == others or (bool(own) and own == other_own))
+    same = bool(words) and (words in (others, _words_within(other)) or (bool(own) and own == other_own))
     return len(splits) < 2 and (related or same)

@@ -744,3 +744,31 @@ def test_a_callback_of_lightning_logs_by_the_module_that_it_is_given(tmp_path):
     trainer.fit(Net(), loader)
     """
     assert {metric.name for metric in analyse(tmp_path, train=train).metrics} == {"train/noise", "gap"}
+
+
+@pytest.mark.parametrize(
+    ("made", "logged"),
+    [
+        ("SAC('MlpPolicy', env, verbose=1)", {"actor_loss", "critic_loss", "ent_coef", "ent_coef_loss"}),
+        ("DQN('MlpPolicy', env, tensorboard_log='runs')", {"loss"}),
+        ("Own('MlpPolicy', env, verbose=2)", {"actor_loss", "critic_loss"}),
+        ("SAC('MlpPolicy', env, verbose=0)", None),
+        ("DQN('MlpPolicy', env)", None),
+    ],
+)
+def test_an_algorithm_of_stable_baselines_reports_what_it_logs(tmp_path, made, logged):
+    train = f"""
+    from stable_baselines3 import DQN, SAC, TD3
+    from stable_baselines3.common.callbacks import EvalCallback
+    from worlds import env
+    class Own(TD3):
+        pass
+    model = {made}
+    model.learn(total_timesteps=900, callback=EvalCallback(env))
+    """
+    each = {"rollout/ep_rew_mean", "rollout/ep_len_mean", "time/fps", "time/time_elapsed"}
+    evaluated = {"eval/mean_reward", "eval/mean_ep_length"}
+    expected = each | evaluated | {f"train/{name}" for name in logged} if logged is not None else set()
+    findings = analyse(tmp_path, train=train)
+    assert set(names(findings)) == {f"fit:{name}" for name in expected}
+    assert (findings.main_loop.kind, findings.main_loop.variable) == ("call", "model.learn")

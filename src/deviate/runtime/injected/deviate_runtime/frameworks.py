@@ -303,6 +303,16 @@ FRAMEWORKS = (
         ),
         packages=("lightning", "pytorch_lightning"),
     ),
+    Framework(
+        "stable-baselines3",
+        hooks=(("stable_baselines3.common.logger", "trainers.baselines:observe_logger"),),
+        # An iteration is a rollout: the steps between two updates.
+        epochs=(
+            ("stable_baselines3.common.on_policy_algorithm", "OnPolicyAlgorithm.collect_rollouts", EPOCH),
+            ("stable_baselines3.common.off_policy_algorithm", "OffPolicyAlgorithm.collect_rollouts", EPOCH),
+        ),
+        packages=("stable_baselines3", "gymnasium"),
+    ),
     Framework("ignite", hooks=(("ignite.engine.engine", "trainers.torch:observe_ignite"),)),
     Framework(
         "gymnasium",
