@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
+from deviate.analyse.settings.derived import is_member
 from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.source.index import CallSite, ClassScope, Scope, Unit, lookup
 from deviate.analyse.source.parents import Parents
@@ -43,12 +44,12 @@ class Alternatives:
         """Whether a test chooses one of several things, and does not merely add one.
 
         An ``if`` without an ``else`` adds something, unless it ends the function (``if args.find_rate: search();
-        return``) or the next ``if`` asks for another value of the same.
+        return``) or the next ``if`` asks for another value of the same. A switch with an ``else`` chooses, too.
         """
         if isinstance(node, ast.If) and node.orelse and bound_by_imports(node.body) & bound_by_imports(node.orelse):
             return True
-        is_either = isinstance(node, ast.If) and (_gives_either(node) or ends(node))
-        if is_either and self._is_set(_without_not(node.test), scope.unit):
+        is_exclusive = isinstance(node, ast.If) and (bool(node.orelse) or ends(node))
+        if is_exclusive and self._is_set(_without_not(node.test), scope.unit):
             return True
         if not is_choice(node.test):
             return False
@@ -183,21 +184,6 @@ def _calls(statement: ast.stmt) -> bool:
     return not isinstance(statement, ast.Raise) and any(called_name(call) not in _COMPLAINTS for call in calls)
 
 
-def _gives_either(node: ast.If) -> bool:
-    """Whether the two branches of an ``if`` call two functions, each for the same result."""
-    results = [_called_for(block) for block in (node.body, node.orelse)]
-    return any(results[1].get(name, called) != called for name, called in results[0].items())
-
-
-def _called_for(block: list[ast.stmt]) -> dict[str, str]:
-    """Return the functions that a block calls, by the text of what it assigns their results to."""
-    return {
-        text_of(statement.targets[0]): text_of(statement.value.func)
-        for statement in block
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
-    }
-
-
 def _is_switched_off(test: ast.expr) -> bool:
     """Whether a test asks for a switch that takes something away, which is off unless somebody sets it."""
     keys = setting_keys(_without_not(test))
@@ -239,7 +225,7 @@ def is_choice(test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
         return False
     sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
-    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+    return any((isinstance(side, ast.Constant) and isinstance(side.value, str)) or is_member(side) for side in sides)
 
 
 def name_called(unit: Unit) -> str:

@@ -232,13 +232,21 @@ class Constants:
         return None
 
     def _attribute(self, node: ast.Attribute, scope: Scope, depth: int) -> Known | None:
-        """Return what ``self.name`` is where only one statement assigns it."""
+        """Return what ``self.name`` is where only one statement assigns it; a member of an enumeration is its name."""
+        if isinstance(node.value, ast.Name) and node.value.id in self._enumerations:
+            return Known(dotted_text(node))
         owner = scope.unit.enclosing_class
         if not isinstance(node.value, ast.Name) or node.value.id != "self" or owner is None:
             return None
         if self._holders[node.attr] != 1:
             return None
         return self._bound(owner.attributes.get(node.attr, []), depth + 1)
+
+    @cached_property
+    def _enumerations(self) -> set[str]:
+        """Names of the project's enumerations."""
+        classes = [cls for module in self.modules for cls in module.classes]
+        return {cls.name for cls in classes if any(dotted_text(base).endswith("Enum") for base in cls.bases)}
 
     @cached_property
     def _holders(self) -> Counter[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
+from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.settings.known import Known, literal
 from deviate.analyse.settings.options import Option
 from deviate.analyse.source.index import CallSite, ClassScope, Unit
@@ -15,6 +17,8 @@ from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 _DERIVING = {"HfArgumentParser", "cli", "CLI", "parse", "add_arguments", "Fire"}
 #: Decorators that do so with the function below them.
 _WRAPPING = {"wrap", "command", "callback", "main"}
+#: A member of an enumeration, as a program names it.
+_MEMBER = re.compile(r"[A-Z]\w*[a-z]\w*\.[A-Z][A-Z0-9_]*")
 _SIMPLE_TYPES = {"str", "int", "float", "bool"}
 
 
@@ -30,6 +34,29 @@ def derived_options(
     for cls in classes:
         if cls.name in given and _is_dataclass(cls):
             yield from _of_fields(cls)
+
+
+def listed_by_classes(classes: Iterable[ClassScope]) -> Iterator[tuple[str, Known]]:
+    """Yield the settings that classes list which are called so: ``class Args: mode = "plain"``, or in ``__init__``."""
+    for cls in classes:
+        if not is_settings_name(cls.name) or any(text_of(base) != "object" for base in cls.bases):
+            continue
+        own = ((name, binding) for held in (cls.bindings, cls.attributes) for name, bindings in held.items()
+               for binding in bindings)  # fmt: skip
+        for name, binding in own:
+            value = constant_of(binding.value) if binding.kind == "assign" and not binding.path else None
+            if value is not None:
+                yield name, value
+
+
+def constant_of(node: ast.expr | None) -> Known | None:
+    """Return a constant, or the name of a member of an enumeration: ``Mode.PLAIN``."""
+    return Known(dotted_text(node)) if node is not None and is_member(node) else literal(node)
+
+
+def is_member(node: ast.expr) -> bool:
+    """Whether an expression is written like a member of an enumeration."""
+    return isinstance(node, ast.Attribute) and _MEMBER.fullmatch(dotted_text(node)) is not None
 
 
 def _derives(call: ast.Call) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from deviate.analyse.naming.words import is_settings_name, words_of
 from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.composed import composed_settings
-from deviate.analyse.settings.derived import derived_options
+from deviate.analyse.settings.derived import derived_options, listed_by_classes
 from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
 from deviate.analyse.settings.options import Option, declared_options
@@ -76,7 +76,16 @@ class Settings:
         """Return what options are by default, or what the files list that the source names."""
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
-        return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+        defaults = [*(option.default for option in options), *([usual] if usual is not None else [])]
+        return agreed(defaults or (self._of_classes.get(keys[0], []) if len(keys) == 1 else []))
+
+    @cached_property
+    def _of_classes(self) -> dict[str, list[Known | None]]:
+        """What classes of settings list, by name."""
+        listed: dict[str, list[Known | None]] = {}
+        for name, value in listed_by_classes(cls for module in self.modules for cls in module.classes):
+            listed.setdefault(name, []).append(value)
+        return listed
 
     def _is_default_documented(self, name: str) -> bool:
         """Whether commands differ in an option, the first gives it its default, and no other word is commoner."""

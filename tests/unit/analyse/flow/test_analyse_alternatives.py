@@ -407,3 +407,25 @@ def test_a_setting_that_is_handed_on_under_its_own_name_is_not_changed(tmp_path)
     )
     findings = analyse_project(write(tmp_path, train=HEAD + text), Path("train.py"), arguments=["--kind", "large"])
     assert {metric.name for metric in findings.metrics if metric.selected} == {"large loss"}
+
+
+@pytest.mark.parametrize(("parallel", "losses"), [("Mode.NONE", {"plain loss"}), ("Mode.LATE", {"split loss"})])
+@pytest.mark.parametrize(
+    "place", ["class Args:\n    mode = {}\n", "class Args:\n    def __init__(self):\n        self.mode = {}\n"]
+)
+def test_a_class_of_settings_lists_what_chooses(tmp_path, place, parallel, losses):
+    text = (
+        "from enum import Enum\nclass Mode(Enum):\n    NONE = 0\n    LATE = 1\n"
+        + place.format(parallel) + training("split") + training("plain")
+        + "args = Args()\nif args.mode != Mode.NONE:\n    split()\nelse:\n    plain()\n"
+    )  # fmt: skip
+    assert reported(tmp_path, text) == losses
+
+
+def test_a_switch_with_an_else_chooses(tmp_path):
+    text = (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--check', action='store_true')\n"
+        "args = parser.parse_args()\n" + training("plain") + training("other")
+        + "if not args.check:\n    plain()\nelse:\n    other()\n    print('done')\n"
+    )  # fmt: skip
+    assert reported(tmp_path, text) == {"plain loss"}
