@@ -355,3 +355,11 @@ def test_counts_of_right_and_wrong_predictions_are_metrics(tmp_path):
     print('FP: {} TP: {} {} {}'.format(found['false_positives'], tp, rounds, load_fn))
     """
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"found['false_positives']", "tp"}
+
+
+def test_what_the_program_calls_a_metric_is_one_where_more_than_settings_make_it(tmp_path):
+    before = "import argparse\nfrom ranks import Ranks\nargs = argparse.ArgumentParser().parse_args()\n"
+    report = (
+        "metric = dict(Ranks(args.k).over(loader, args.k))\nprint(metric)\nprint('metric', args.metric, loss.item())"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"metric", "loss"}

@@ -93,7 +93,7 @@ def _setting_or_data(case: Case) -> Reason | None:
     is_settings = is_settings or (last_word(case.variable) in SETTINGS and not is_metric_word(reported.tag))
     if case.sink in FILES and last_word(case.variable) in _SPREADS and _NORMALISED.issuperset(words_of(last)[:-1]):
         return "identifier"
-    if words_of(last)[-1:] and words_of(last)[-1] in _DATES:
+    if not _DATES.isdisjoint(word for called in (last, reported.tag) for word in words_of(called)[-1:]):
         return "identifier"
     is_scheduled = is_schedule(case.variable) or is_schedule(case.description)
     return "setting" if is_scheduled or is_settings or weighs_loss(last) or _is_coefficient(case) else None

@@ -33,7 +33,14 @@ from deviate.analyse.metrics.verdicts.variables import (
     looks_up,
 )
 from deviate.analyse.metrics.verdicts.verdict import Case, Verdict
-from deviate.analyse.naming.words import counts_parameters, is_bookkeeping, is_metric_word, is_progress
+from deviate.analyse.naming.words import (
+    counts_parameters,
+    is_bookkeeping,
+    is_counting,
+    is_metric_word,
+    is_progress,
+    words_of,
+)
 from deviate.analyse.sinks.rows import TRACKERS
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
@@ -68,8 +75,19 @@ def verdict_of(
     if verdict is not None:
         return verdict
     if _is_open(case.value):
-        return by_words(case)
-    return of_counts(case, earlier) or Verdict(reason=_reason_by_origin(case.value))
+        verdict = by_words(case)
+    else:
+        verdict = of_counts(case, earlier) or Verdict(reason=_reason_by_origin(case.value))
+    if verdict.reason is not None and _is_called_metric(case):
+        return Verdict(0.4, "called a metric", case.meaning)
+    return verdict
+
+
+def _is_called_metric(case: Case) -> bool:
+    """Whether text or variable say that a value is a metric, of whatever kind, and more than settings make it."""
+    words = {*words_of(case.name), *words_of(case.description)}
+    is_computed = case.value.has(From.UNKNOWN, From.DATA) and not is_counting(case.name)
+    return is_computed and not words.isdisjoint({"metric", "metrics"})
 
 
 def _evaluated(flow: Evaluator, reported: ReportedValue) -> Value:
