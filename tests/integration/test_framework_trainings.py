@@ -86,6 +86,9 @@ def test_keras_fit_on_jax(train):
         assert history.keys() == {"loss", "accuracy", "val_loss", "val_accuracy"}
         assert {name: trained.values(run, name) for name in history} == history
         assert trained.iterations(run, "val_loss") == [0, 1, 2]
+        (shown,) = re.findall(rf"accuracy: {NUMBER} - loss: {NUMBER}\n$", trained.stdout(run))
+        evaluated = [trained.values(run, f"evaluate {name}") for name in ("accuracy", "loss")]
+        assert [[round(value, 4) for value in values] for values in evaluated] == [[float(text)] for text in shown]
     assert trained.values(0, "loss") != trained.values(1, "loss")
 
 
@@ -126,6 +129,16 @@ def test_an_algorithm_of_stable_baselines3(train):
         assert trained.iterations(run, "rollout/ep_rew_mean") == [0, 1, 2]
     recorded = set(trained.records["metric"])
     assert recorded.isdisjoint({"fit:train/n_updates", "fit:time/total_timesteps", "fit:train/learning_rate"})
+
+
+@pytest.mark.nightly
+def test_a_net_of_skorch(train):
+    trained = train("skorch_net.py", "skorch", "sklearn")
+    for run in RUNS:
+        history = trained.saved(run, "history.json")
+        for name in ("train_loss", "valid_loss", "valid_acc", "auc"):
+            assert trained.values(run, name) == [row[name] for row in history]
+            assert trained.iterations(run, name) == [0, 1, 2]
 
 
 @pytest.mark.nightly

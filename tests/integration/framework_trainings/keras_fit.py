@@ -22,3 +22,6 @@ history = model.fit(points, labels, batch_size=32, epochs=3, validation_split=0.
 
 with open("history.json", "w") as file:
     json.dump(history.history, file)
+
+# Nothing is done with what it returns; Keras shows it.
+model.evaluate(points, labels, verbose=2)

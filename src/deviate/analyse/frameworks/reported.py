@@ -12,6 +12,8 @@ from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.frameworks.accuracy import as_logged
 from deviate.analyse.frameworks.baselines import learned
 from deviate.analyse.frameworks.boosted import boosted
+from deviate.analyse.frameworks.logged import PREFIX
+from deviate.analyse.frameworks.skorch import shown_epochs
 from deviate.analyse.frameworks.stepping import metric_name, shown_names, steps_of
 from deviate.analyse.frameworks.versions import stated_version
 from deviate.analyse.naming.words import aggregate_of, meaning_of
@@ -38,6 +40,8 @@ _HF_SINCE = {
     "train_runtime": (4, 2), "train_samples_per_second": (4, 2), "eval_runtime": (4, 2),
     "eval_samples_per_second": (4, 2),
 }  # fmt: skip
+#: Trainers of TRL that log how many tokens are right.
+_TOKEN_TRAINERS = {"SFTTrainer"}
 #: Arguments of a Hugging Face training that say when it evaluates.
 _HF_WHEN = ("eval_strategy", "evaluation_strategy", "evaluate_during_training")
 #: Options of a command that ask for an evaluation, and what leaves it out.
@@ -46,6 +50,9 @@ _HF_NEVER = (None, False, "no")
 #: Most certain; the rest is bookkeeping of the same run.
 _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
+#: Before the names of what ``evaluate`` of Keras shows.
+EVALUATED = "evaluate:"
+_OF_KERAS = {"keras", "tensorflow", "tf_keras"}
 #: Libraries whose models are fitted as well, and report nothing as Keras does.
 _OTHERS = {"catboost", "lightgbm", "lightning", "pytorch_lightning", "sklearn", "xgboost"}
 #: Callbacks of Keras that show no loss and no metric.
@@ -58,7 +65,11 @@ def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
     for site in fitting:
         trees = (_metric(site, name, library, 0.9) for library, name in boosted(flow, site))
         agents = (_metric(site, name, "stable-baselines3", 0.9) for name in learned(flow, site))
-        for metric in (*_keras(flow, site), *_hugging_face(flow, site), *trees, *agents):
+        epochs = (_metric(site, name, "skorch", 0.9) for name in shown_epochs(flow, site))
+        for metric in (*_keras(flow, site), *_hugging_face(flow, site), *trees, *agents, *epochs):
+            metrics.setdefault((metric.variable, site.scope.unit), metric)
+    for site in flow.program.calls.get("evaluate", []):
+        for metric in _keras_evaluation(flow, site):
             metrics.setdefault((metric.variable, site.scope.unit), metric)
     return list(metrics.values())
 
@@ -84,6 +95,22 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         names = [*names, *(f"val_{name}" for name in validated)]
     for name in names:
         yield _metric(site, name, "keras", 0.95)
+
+
+def _keras_evaluation(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
+    """Yield what ``model.evaluate(x, y)`` shows, where the program does nothing with what it returns."""
+    is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
+    verbose = next((key.value for key in site.node.keywords if key.arg == "verbose"), None)
+    if not is_dropped or _is_quiet(verbose) or not isinstance(site.node.func, ast.Attribute) or not site.node.args:
+        return
+    compiled = _compiled_with(flow, site, _compile_calls(flow.program))
+    if not compiled or not (
+        _libraries(flow, site) & _OF_KERAS or any(_receiver(site) == _receiver(each) for each in compiled)
+    ):
+        return
+    own = dict.fromkeys(name for call in compiled for name in _compiled_names(flow, call))
+    for name in ("loss", *as_logged(flow.program, own)):
+        yield _metric(site, name, "keras", 0.8, EVALUATED)
 
 
 def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
@@ -278,6 +305,8 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         names.extend(
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)
         )
+    if called_name(made) in _TOKEN_TRAINERS:
+        names += ["mean_token_accuracy", *["eval_mean_token_accuracy"] * ("eval_loss" in names)]
     version = stated_version(flow.program.imports.root, "transformers")
     for name in names if version is None else [each for each in names if version >= _HF_SINCE.get(each, ())]:
         is_bookkeeping = name in _HF_TRAINING + _HF_EVALUATION and name not in _HF_MAIN
@@ -338,14 +367,15 @@ def _computed_keys(flow: Evaluator, compute: ast.expr | None, site: CallSite) ->
     return list(dict.fromkeys(key for unit in units for key in flow.returned(unit).keys))
 
 
-def _metric(site: CallSite, name: str, sink: str, confidence: float) -> Metric:
+def _metric(site: CallSite, name: str, sink: str, confidence: float, prefix: str = PREFIX) -> Metric:
     meaning = meaning_of(name)
     kind: Kind = meaning.kind if meaning else "quality"
     direction: Direction | None = meaning.direction if meaning else None
     if re.search(r"per_second", name):
         kind, direction = "speed", "higher"
     return Metric(
-        name=name, variable=f"fit:{name}", expression=f"fit:{name}", file=site.scope.module.file, line=site.node.lineno,
+        name=name if prefix == PREFIX else f"evaluate {name}", variable=f"{prefix}{name}", expression=f"{prefix}{name}",
+        file=site.scope.module.file, line=site.node.lineno,
         end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.display_name, sink=sink, kind=kind,
         direction=direction,
         aggregate=aggregate_of(kind),

@@ -772,3 +772,59 @@ def test_an_algorithm_of_stable_baselines_reports_what_it_logs(tmp_path, made, l
     findings = analyse(tmp_path, train=train)
     assert set(names(findings)) == {f"fit:{name}" for name in expected}
     assert (findings.main_loop.kind, findings.main_loop.variable) == ("call", "model.learn")
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        ("model.evaluate(x, y)", {"loss", "accuracy"}),
+        ("model.evaluate(x, y, verbose=0)", set()),
+        ("score = model.evaluate(x, y)", set()),
+        ("judge.evaluate(x, y)", set()),
+    ],
+)
+def test_what_an_evaluation_of_keras_shows_is_a_metric_where_nothing_is_done_with_it(tmp_path, call, shown):
+    train = f"""
+    import keras
+    from judges import judge
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer='adam', loss='mse', metrics=['accuracy'])
+    model.fit(x, y, epochs=3)
+    {call}
+    """
+    found = names(analyse(tmp_path, train=train))
+    assert set(found) == {"fit:loss", "fit:accuracy", *(f"evaluate:{name}" for name in shown)}
+
+
+@pytest.mark.parametrize(
+    ("made", "shown"),
+    [
+        ("NeuralNetClassifier(Net)", {"train_loss", "valid_loss", "valid_acc", "dur"}),
+        ("NeuralNetRegressor(Net, train_split=None)", {"train_loss", "dur"}),
+        ("Own(Net)", {"train_loss", "valid_loss", "dur"}),
+        ("NeuralNet(Net, callbacks=[EpochScoring('f1')])", {"train_loss", "valid_loss", "f1", "dur"}),
+        ("NeuralNetClassifier(Net, verbose=0)", set()),
+    ],
+)
+def test_a_net_of_skorch_shows_a_table(tmp_path, made, shown):
+    train = f"""
+    import torch
+    from skorch import NeuralNet, NeuralNetClassifier, NeuralNetRegressor
+    from skorch.callbacks import EpochScoring
+    class Net(torch.nn.Module):
+        pass
+    class Own(NeuralNetRegressor):
+        pass
+    net = {made}
+    net.fit(x, y)
+    """
+    assert set(names(analyse(tmp_path, train=train))) == {f"fit:{name}" for name in shown}
+
+
+def test_a_trainer_for_instructions_logs_how_many_tokens_are_right(tmp_path):
+    train = """
+    from trl import SFTTrainer
+    trainer = SFTTrainer(model=model, train_dataset=pages)
+    trainer.train()
+    """
+    assert "fit:mean_token_accuracy" in names(analyse(tmp_path, train=train))

@@ -313,6 +313,12 @@ FRAMEWORKS = (
         ),
         packages=("stable_baselines3", "gymnasium"),
     ),
+    Framework(
+        "skorch",
+        hooks=(("skorch.callbacks.logging", "trainers.torch:observe_skorch"),),
+        epochs=(("skorch.net", "NeuralNet.on_epoch_begin", EPOCH),),
+        packages=("skorch",),
+    ),
     Framework("ignite", hooks=(("ignite.engine.engine", "trainers.torch:observe_ignite"),)),
     Framework(
         "gymnasium",

@@ -1,4 +1,4 @@
-"""Trainers on PyTorch: that of Lightning, and the Engine of Ignite.
+"""Trainers on PyTorch: that of Lightning, the Engine of Ignite, and nets of skorch.
 
 What modules of Lightning log is read as its Trainer collects it in ``callback_metrics``: a value logged for the epoch
 is the Trainer's mean over the batches, or what a metric object computes, and is read when the Trainer reports it. A
@@ -83,3 +83,14 @@ def observe_ignite(module, process):
             observer.tick()
 
     observer.before(getattr(module, "Engine", None), "_fire_event", count)
+
+
+def observe_skorch(module, process):
+    """Observe the rows of the table that skorch shows, as far as the analysis foresaw their heads."""
+    observer = Observer(process)
+
+    def report(self, net, *args, **kwargs):
+        row, foreseen = net.history[-1], process.recorder.names.statics
+        observer.report({key: row[key] for key in row if PREFIX + key in foreseen})
+
+    observer.after(getattr(module, "PrintLog", None), "on_epoch_end", report)
