@@ -43,6 +43,8 @@ Condition = Callable[[Evaluator, ast.Call, Scope], bool]
 #: All others take numbers.
 TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
+#: Trackers that take numbers alone.
+SCALARS = {"tensorboard", "tf1-summary"}
 #: What is given to these under a tag is a number that somebody wants to follow.
 TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger", "lightning", "accelerate"}
 

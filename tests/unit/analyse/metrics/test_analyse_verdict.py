@@ -375,3 +375,19 @@ def test_what_the_program_calls_a_metric_is_one_where_more_than_settings_make_it
     print('metric', args.metric, loss.item())
     """
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"metric", "loss"}
+
+
+def test_what_takes_numbers_alone_is_given_no_samples(tmp_path):
+    before = """
+    from torch.utils.tensorboard import SummaryWriter
+    writer = SummaryWriter()
+    def learn(x, y):
+        loss = ((model(x) - y) ** 2).mean()
+        return {'gap': loss.item(), 'width': (model(x) - y).abs().max().item()}
+    """
+    report = """
+    output = learn(x, y)
+    for key in output.keys():
+        writer.add_scalar(key, output[key], i)
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"output[key]"}

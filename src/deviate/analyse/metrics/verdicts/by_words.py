@@ -39,11 +39,9 @@ from deviate.analyse.naming.words import (
     split_of,
     words_of,
 )
-from deviate.analyse.sinks.rows import TEXT_SINKS, TRACKERS
+from deviate.analyse.sinks.rows import SCALARS, TEXT_SINKS, TRACKERS
 from deviate.analyse.texts.reported import ReportedValue
 
-#: These take numbers alone.
-_SCALARS = {"tensorboard", "tf1-summary"}
 #: How far numbers lie apart.
 _SPREADS = {"std", "stddev"}
 #: What a day is called.
@@ -161,7 +159,7 @@ def _is_tracked(case: Case) -> bool:
     value, reported = case.value, case.reported
     is_under_tag = case.sink in TRACKERS and (bool(reported.tag) or reported.label is not None)
     # A tensor under its own name: ``scalar(part.op.name, part)``.
-    is_itself = case.sink in _SCALARS and f"{{{case.variable}." in reported.tag
+    is_itself = case.sink in SCALARS and f"{{{case.variable}." in reported.tag
     is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
     is_number = is_itself or is_metric_word(reported.tag) or not value.has(From.TEXT)
     return (is_under_tag or is_itself) and not is_setting and is_number

@@ -26,7 +26,7 @@ from deviate.analyse.naming.words import (
     meaning_of,
     words_of,
 )
-from deviate.analyse.sinks.rows import TEXT_SINKS
+from deviate.analyse.sinks.rows import SCALARS, TEXT_SINKS
 from deviate.analyse.source.index import bindings_of
 from deviate.analyse.source.syntax import dotted_text
 from deviate.analyse.texts.reported import NUMERIC_SPEC, ReportedValue
@@ -95,7 +95,7 @@ def _sample(case: Case, is_named: bool) -> Reason | None:
         is_measured = value.has(From.DURATION, From.MEMORY)
         if not is_number(flow, reported, case.sink) and (value.has(From.TEXT) or not is_measured):
             return "identifier"
-        if _shows_samples(variable, reported) and not is_measured:
+        if case.sink not in SCALARS and _shows_samples(variable, reported) and not is_measured:
             return "identifier"
     # The object that reports is called after what it measures, which is not what it is given: ``fid.show(images)``.
     is_unnamed = case.sink in TEXT_SINKS and not (is_named or _is_measured(case) or reported.mapping)
