@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from deviate.analyse.source.console import console_scripts
 from deviate.analyse.source.programs import (
     LAUNCHERS,
     MAKES,
@@ -239,6 +240,9 @@ def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list
         if word.endswith((".sh", ".bash")) or re.search(rb"\b(ba|z|da|k)?sh\b", first):
             return _from_shell_script(word, folder, depth)
         raise NoScript(f"{word}: expected a Python or shell script, found something else", hint=NAME_ENTRY)
+    installed = next((each.file for each in console_scripts(folder) if each.name == word), None)
+    if installed is not None:
+        return [Start(installed, words)]
     if shutil.which(word) is None:
         hint = f"nothing is at {path}; paths start in the folder you stand in" if "/" in word else missing_hint(word)
         raise CommandNotFound(f"command not found: {word}", hint=hint)

@@ -36,7 +36,12 @@ MAX_PASSED_OVER = 3
 
 
 def analyse_project(
-    root: Path, entry: Path, folders: Sequence[Path] = (), arguments: Sequence[str] | None = None
+    root: Path,
+    entry: Path,
+    folders: Sequence[Path] = (),
+    arguments: Sequence[str] | None = None,
+    *,
+    function: str = "",
 ) -> Findings:
     """Find main loop and metrics of the training that an entry script runs.
 
@@ -53,6 +58,9 @@ def analyse_project(
         Words of the command after the script. Options, and the configuration files they name, decide which branches
         and which of several classes run. Without them, any option may be given.
 
+    function : str, optional
+        The function of the entry that is started, as a program that the project installs starts one.
+
     Raises
     ------
     EntryNotFound, EntryNotPython, EntrySyntax
@@ -61,12 +69,12 @@ def analyse_project(
     root = root.resolve()
     entry = find_entry((), root, str(entry))
     with _without_collection():
-        program = Program(root, entry, folders, arguments)
+        program = Program(root, entry, folders, arguments, function=function)
         if program.entry is None:
             _refuse(program, relative(entry, root))
         results = with_deep_stack(lambda: read_program(program))
         if results[2] is None:
-            wide = Program(root, entry, folders, arguments, is_wide=True)
+            wide = Program(root, entry, folders, arguments, function=function, is_wide=True)
             results = with_deep_stack(lambda: _read_widely(wide, program)) or results
             program = wide if results[2] is not None else program
     metrics, rejected, main_loop, draws, trains = results

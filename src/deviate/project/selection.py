@@ -14,6 +14,7 @@ from deviate.analyse.findings import Findings
 from deviate.analyse.joined import join_findings
 from deviate.analyse.project import analyse_project
 from deviate.analyse.settings.arguments import words_after
+from deviate.analyse.source.console import console_scripts
 from deviate.errors import BadConfig
 from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
@@ -54,8 +55,15 @@ def analyse_start(project: Path, start: Started, cwd: Path) -> Findings:
     folders = import_folders(start.command, cwd, os.environ)
     # What a shell script leaves to a variable is not known.
     is_known = bool(start.command) and not any("$" in word or "`" in word for word in start.command)
-    arguments = words_after(start.command, start.entry) if is_known else None
-    return analyse_project(project, project / start.entry, folders, arguments)
+    words = list(start.command) if is_known else []
+    entry = project / start.entry
+    installed = next(
+        (each for each in console_scripts(project) if each.name in words and each.file == entry.resolve()), None
+    )
+    if installed is not None:
+        arguments = words[words.index(installed.name) + 1 :]
+        return analyse_project(project, entry, folders, arguments, function=installed.function)
+    return analyse_project(project, entry, folders, words_after(words, start.entry) if is_known else None)
 
 
 def apply_config(findings: Findings, config: Config, project: Path) -> Findings:

@@ -44,7 +44,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: Names of scripts that say nothing of the experiment, or that read like a split of the data beside a metric's name.
-PLAIN_STEMS = frozenset({"train", "training", "trainer", "main", "run", "fit", "test", "eval", "evaluate"})
+PLAIN_STEMS = frozenset({"cli", "train", "training", "trainer", "main", "run", "fit", "test", "eval", "evaluate"})
 
 
 def open_experiment(

@@ -146,3 +146,31 @@ def test_a_shell_script_that_starts_python_in_a_way_that_cannot_be_read_says_so(
     with pytest.raises(NoScript) as caught:
         find_starts(["bash", "none.sh"], folder)
     assert caught.value.starts_python
+
+
+INSTALLED = {
+    "pyproject.toml": '[project.scripts]\nkit-train = "kit.cli:train"\n',
+    "poetry": '[tool.poetry.scripts]\nkit-train = "kit.cli:train"\n',
+    "setup.cfg": "[options.entry_points]\nconsole_scripts =\n  kit-train = kit.cli:train\n  other = gone:main\n",
+    "setup.py": "setup(entry_points={'console_scripts': ['kit-train = kit.cli:train']})\n",
+}
+
+
+@pytest.mark.parametrize("command", ["kit-train --lr 1", "uv run kit-train --lr 1", "poetry run kit-train"])
+@pytest.mark.parametrize("declared", INSTALLED)
+def test_a_program_that_the_project_installs_is_the_file_of_its_function(folder, command, declared):
+    (folder / ("pyproject.toml" if declared == "poetry" else declared)).write_text(INSTALLED[declared])
+    (folder / "src" / "kit").mkdir(parents=True)
+    (folder / "src" / "kit" / "cli.py").write_text("def train(): ...")
+    (start,) = find_starts(command.split(), folder)
+    assert start.script == folder / "src" / "kit" / "cli.py"
+    assert start.command == command.split()[command.split().index("kit-train") :]
+
+
+@pytest.mark.parametrize(
+    "text", ["not = [toml", '[project]\nscripts = "x"\n', '[project.scripts]\nkit-train = "gone:main"\n']
+)
+def test_a_program_that_no_file_declares_is_only_a_program(folder, text):
+    (folder / "pyproject.toml").write_text(text)
+    with pytest.raises(CommandNotFound):
+        find_starts(["kit-train"], folder)

@@ -14,6 +14,7 @@ from deviate.analyse.settings.constants import Constants
 from deviate.analyse.settings.documented import documented_arguments
 from deviate.analyse.settings.lookup import Settings
 from deviate.analyse.source.configurations import root_configuration, unchosen_targets
+from deviate.analyse.source.console import console_scripts
 from deviate.analyse.source.imports import Imports
 from deviate.analyse.source.index import (
     CallSite,
@@ -70,6 +71,21 @@ class CallsByName:
         self._waiting = later
 
 
+def _installed(root: Path, entry: Path, module: ModuleIndex | None) -> list[str]:
+    """Return the functions of an entry that the project installs as programs: of several, those called a training.
+
+    An entry that calls its functions itself is started as a script.
+    """
+    if module is None:
+        return []
+    called = {site.node.func.id for site in module.unit.calls if isinstance(site.node.func, ast.Name)}
+    if any(binding.kind == "def" for name in called for binding in module.unit.bindings.get(name, ())):
+        return []
+    scripts = [each for each in console_scripts(root) if each.file == entry.resolve()]
+    training = [each.function for each in scripts if "train" in each.name or "train" in each.function]
+    return training or [each.function for each in scripts]
+
+
 class Program:
     """All modules that the entry reaches.
 
@@ -84,12 +100,17 @@ class Program:
         folders: Sequence[Path] = (),
         arguments: Sequence[str] | None = None,
         *,
+        function: str = "",
         is_wide: bool = False,
     ) -> None:
         known = documented_arguments(root, entry) if arguments is None else Arguments(arguments)
         self.imports = Imports(root, entry, folders, frozenset(known.values), is_wide=is_wide)
         self.entry = self.imports.load_all(entry)
         self.modules: list[ModuleIndex] = list(self.imports.loaded())
+        #: Whether the entry is imported for a function of its own, and not run as a script.
+        self.is_imported = bool(function)
+        #: Functions of the entry that are started, where its own code starts none.
+        self.started = [function] if function else _installed(root, entry, self.entry)
         settings = Settings(self.modules, self.entry, root, known, is_usual=arguments is None)
         #: What of several things is chosen: an option that is not known to be given has its default.
         self.choices = Constants(self.modules, settings, self.resolve_dotted)
@@ -147,7 +168,7 @@ class Program:
 
     def may_run(self, unit: Unit, nesting: Nesting | None) -> bool:
         """Whether code of a running function may run: under no ``__main__`` test, and in no branch settings exclude."""
-        if unit.module is not self.entry and under_main_guard(nesting):
+        if (unit.module is not self.entry or self.is_imported) and under_main_guard(nesting):
             return False
         return not self.is_decided or not self.constants.is_dead(nesting, unit)
 

@@ -61,6 +61,8 @@ class _Reach:
             for unit in module.units:
                 if unit.owner is None and unit not in left_out and self._registered(unit):
                     self._reach(unit)
+        for name in self.program.started if self.program.entry is not None else ():
+            self._reach_target((self.program.entry, name), 0)
         for module in self.program.assumed:
             self._assume(module)
         for cls in registered_classes(self.program):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,25 @@ def test_a_command_of_an_experiment_runs_where_it_is_named(tmp_path, words, repo
     folder = write(tmp_path, train=HEAD + text.format(second=second) + TRAIN.replace("'loss'", "'fitted loss'"))
     metrics = analyse_project(folder, Path("train.py"), (), words).metrics
     assert {metric.name.split()[0] for metric in metrics if metric.selected} == reports
+
+
+def test_of_the_functions_that_are_installed_as_programs_one_is_started(tmp_path):
+    """Without a command it is that of the training; a program that is imported runs nothing under its main guard."""
+    (tmp_path / "pyproject.toml").write_text(
+        '[project.scripts]\nkit-train = "cli:train_main"\nkit-rank = "cli:rank_main"\n'
+    )
+    body = "    for epoch in range(3):\n        for x, y in loader:\n" + textwrap.indent(STEP.strip(), " " * 12)
+    text = HEAD + "".join(
+        f"def {name}_main():\n{body}\n        print('{name} loss', loss.item())\n" for name in ("rank", "train")
+    )
+    write(tmp_path, cli=text)
+
+    def losses(**started):
+        findings = analyse_project(tmp_path, Path("cli.py"), **started)
+        return {metric.name for metric in findings.metrics if metric.selected}
+
+    assert losses() == {"train loss"}
+    assert losses(function="rank_main") == {"rank loss"}
+    write(tmp_path, cli=text + "if __name__ == '__main__':\n    rank_main()\n")
+    assert losses() == {"rank loss"}
+    assert losses(function="train_main") == {"train loss"}
