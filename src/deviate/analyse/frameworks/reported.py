@@ -13,6 +13,7 @@ from deviate.analyse.frameworks.accuracy import as_logged
 from deviate.analyse.frameworks.baselines import learned
 from deviate.analyse.frameworks.boosted import boosted
 from deviate.analyse.frameworks.logged import PREFIX
+from deviate.analyse.frameworks.made import is_nothing
 from deviate.analyse.frameworks.skorch import shown_epochs
 from deviate.analyse.frameworks.stepping import metric_name, shown_names, steps_of
 from deviate.analyse.frameworks.versions import stated_version
@@ -89,7 +90,7 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     standard = ["loss", *dict.fromkeys([*as_logged(flow.program, own), *added])]
     names = shown_names(flow, steps["train_step"], standard) if "train_step" in steps else standard
     if any(
-        key.arg in {"validation_data", "validation_split"} and not _is_nothing(key.value) for key in site.node.keywords
+        key.arg in {"validation_data", "validation_split"} and not is_nothing(key.value) for key in site.node.keywords
     ):
         validated = shown_names(flow, steps["test_step"], standard) if "test_step" in steps else standard
         names = [*names, *(f"val_{name}" for name in validated)]
@@ -128,11 +129,6 @@ def _is_silent(flow: Evaluator, site: CallSite) -> bool:
     is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
     is_kept = "callbacks" in keywords and not _are_silent(flow, keywords["callbacks"], site.scope)
     return _is_quiet(keywords.get("verbose")) and is_dropped and not is_kept and None not in keywords
-
-
-def _is_nothing(given: ast.expr) -> bool:
-    """Whether what is given is written as nothing: ``validation_data=None``, ``validation_split=0.0``."""
-    return isinstance(given, ast.Constant) and not given.value
 
 
 def _is_quiet(verbose: ast.expr | None) -> bool:
