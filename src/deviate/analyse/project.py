@@ -57,7 +57,6 @@ def analyse_project(
     arguments : sequence of str, optional
         Words of the command after the script. Options, and the configuration files they name, decide which branches
         and which of several classes run. Without them, any option may be given.
-
     function : str, optional
         The function of the entry that is started, as a program that the project installs starts one.
 

@@ -1,4 +1,4 @@
-"""Objects of libraries: of which class they are, and with what they were made."""
+"""Objects that a library's class makes: their types, and the arguments of the calls that make them."""
 
 from __future__ import annotations
 

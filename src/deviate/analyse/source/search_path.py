@@ -127,7 +127,7 @@ class SearchPath:
 
     @cached_property
     def _homes_above(self) -> list[Path]:
-        """Folders that hold the packages of a repository which is installed, and of which the project is a folder."""
+        """Folders with the packages of the installed repository that holds the project."""
         tops = self.root.parents[: MAX_ABOVE + 1] if not _is_top(self.root) else ()
         top = next((each for each in tops if any((each / mark).is_file() for mark in _INSTALLED_MARKS)), None)
         return [top, top / "src"] if top is not None else []
