@@ -61,13 +61,13 @@ class _Reach:
             for unit in module.units:
                 if unit.owner is None and unit not in left_out and self._registered(unit):
                     self._reach(unit)
-        for name in self.program.started if self.program.entry is not None else ():
-            self._reach_target((self.program.entry, name), 0)
         for module in self.program.assumed:
             self._assume(module)
         for cls in registered_classes(self.program):
             self._use(cls)
         if self.program.entry is not None:
+            for name in self.program.started:
+                self._reach_target((self.program.entry, name), 0)
             unchosen = self.program.unchosen if self.program.is_decided else set[str]()
             for dotted in (each for each in self.program.imports.targets if each not in unchosen):
                 self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
