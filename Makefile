@@ -15,12 +15,14 @@ $(BIN)/python:
 
 # The demo needs a part of what the tests need, and is there sooner for it.
 $(VENV)/.examples: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples]"
-	touch $@
+	@echo "Installing Deviate and what the example needs (PyTorch among it) into $(VENV): some minutes, once"
+	@$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples]"
+	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples,frameworks,test,docs]"
-	touch $@
+	@echo "Installing Deviate and what its tests and docs need into $(VENV): some minutes, once"
+	@$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples,frameworks,test,docs]"
+	@touch $@
 
 demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py

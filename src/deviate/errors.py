@@ -37,6 +37,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+#: What to type where something was made by a newer Deviate.
+UPDATE = "update Deviate: in its folder, type git pull && pip install '.[all]'"
+
 
 class DeviateError(Exception):
     """Anything Deviate tells a user about instead of a traceback.

@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 from factor_runs import zygote
+from tracked import tracked_files
 
 from deviate.project.cells import read_cells
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-FOLDERS = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
+FOLDERS = sorted({path.relative_to(EXAMPLES).parts[0] for path in tracked_files("examples/*/*")})
 NUMBER = r"(-?\d+(?:\.\d+)?|nan)"
 RUN_LIMIT_S = 240
 
@@ -350,6 +351,6 @@ def test_the_readme_of_an_example_gives_a_command_whose_script_exists(folder):
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_example_knows_of_deviate(folder):
     # `study.py` and `matrix.py` are no trainings: they run some through Deviate.
-    sources = (EXAMPLES / folder).rglob("*.py")
+    sources = tracked_files(f"examples/{folder}/*.py")
     for source in (path for path in sources if path.name not in ("study.py", "matrix.py")):
         assert "deviate" not in source.read_text(encoding="utf-8").lower(), source

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tracked import tracked_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,8 +43,7 @@ SHOWN = {"docs/contributing/voice.md"}
 
 PAGES = [
     path.relative_to(ROOT).as_posix()
-    for pattern in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/*/*.md")
-    for path in sorted(ROOT.glob(pattern))
+    for path in tracked_files("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md")
 ]
 
 

@@ -14,6 +14,7 @@ from typing import get_args
 
 import click
 import pytest
+from tracked import tracked_files
 
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords
 from deviate.cli.commands import COMMANDS
@@ -26,7 +27,7 @@ from deviate.project.config import Config, DrawEntry, EvaluateEntry, LoopEntry, 
 
 ROOT = Path(__file__).parents[2]
 BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-PAGES = [*BESIDE, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+PAGES = [*BESIDE, *tracked_files("docs/*.md", "examples/*.md")]
 
 
 #: Above the texts of `--help`.

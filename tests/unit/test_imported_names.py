@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tracked import tracked_files
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = sorted(path for folder in ("benchmarks", "docs", "examples") for path in (ROOT / folder).rglob("*.py"))
+SCRIPTS = tracked_files("benchmarks/*.py", "docs/*.py", "examples/*.py")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -41,6 +42,9 @@ def main() -> None:
     from deviate.cli.streams import drop_output, guard_streams
 
     guard_streams()
+    # Where numbers are larger than can be computed with, the answer says so; `-W` shows the lines of the source.
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", RuntimeWarning)
     # Importing makes many objects and no garbage: looking for some takes a tenth of the time of a short command.
     gc.set_threshold(GARBAGE)
     try:

@@ -42,7 +42,9 @@ def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> E
     first, second = finite_sample(a), finite_sample(b)
     if min(first.size, second.size) < 2:
         return unknown_effect("it needs two runs or more of each", level, METHOD)
-    value = float((1 + np.sign(np.subtract.outer(first, second)).mean()) / 2)
+    # Compared, not subtracted: the difference of two numbers of 64 bits may be larger than any.
+    above, below = np.greater.outer(first, second).mean(), np.less.outer(first, second).mean()
+    value = float((1 + above - below) / 2)
     low, high = newcombe_ends(value, first.size, second.size, level)
     return Effect(value=value, interval=Interval(low=low, high=high, level=level, method=METHOD))
 

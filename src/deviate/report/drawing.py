@@ -26,5 +26,5 @@ def drawing_module(name: str) -> Any:
             raise
         raise NotInstalled(
             f"charts and figures need the package {DISTRIBUTIONS[name]!r}, which is not installed",
-            hint="type: pip install 'deviate-dl[all]'",
+            hint=f"type: pip install {' '.join(DISTRIBUTIONS.values())}",
         ) from missing

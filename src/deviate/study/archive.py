@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from deviate.errors import BadInput, BadOption, NameTaken
+from deviate.errors import UPDATE, BadInput, BadOption, NameTaken
 from deviate.experiment import SCHEMA
 from deviate.project.cells import AT
 from deviate.replicate.workspace.files import sync_file
@@ -193,7 +193,7 @@ def _read_head(path: Path) -> Head:
     except (*_DAMAGE, KeyError, msgspec.DecodeError) as problem:
         raise _damaged(path, problem) from problem
     if head.schema > SCHEMA:
-        raise BadInput(f"{path} was made by a newer Deviate", hint="pip install --upgrade deviate-dl")
+        raise BadInput(f"{path} was made by a newer Deviate", hint=UPDATE)
     return head
 
 

@@ -101,3 +101,15 @@ def test_garbage_is_looked_for_seldom(monkeypatch):
         assert gc.get_threshold()[0] == GARBAGE > 700
     finally:
         gc.set_threshold(*before)
+
+
+def test_numbers_too_large_to_compute_with_print_no_line_of_the_source(tmp_path, capsys, monkeypatch):
+    for name, sign in (("up", 1), ("down", -1)):
+        write_experiment(tmp_path, name, {"loss": [sign * value * 1e308 for value in (1.7, 1.6, 1.75, 1.7, 1.65)]})
+    monkeypatch.setattr(sys, "argv", ["deviate", "compare", "up", "down"])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert (ended.value.code or 0, said.err) == (0, "")
+    assert "larger than a 64-bit float can hold" in said.out

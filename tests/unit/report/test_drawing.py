@@ -55,5 +55,5 @@ def test_pages_and_figures_say_what_to_type(tmp_path):
     for ask in asked.values():
         with pytest.raises(NotInstalled, match="which is not installed") as caught:
             ask()
-        assert caught.value.hint == "type: pip install 'deviate-dl[all]'"
+        assert caught.value.hint == "type: pip install altair vl-convert-python"
     assert not (tmp_path / "figures").exists()

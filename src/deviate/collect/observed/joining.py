@@ -25,6 +25,9 @@ FACTORS = (1.0, 100.0, 0.01)
 
 Floats = NDArray[np.float64]
 
+#: Of numbers at the ends of the range, and of what is not finite, infinity and NaN are the answers that are wanted.
+_any_size = np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
+
 
 def explains(series: SlotSeries, recorded: Floats) -> bool:
     """Whether a slot shows the recorded values of a metric, in order, and not by chance.
@@ -34,6 +37,7 @@ def explains(series: SlotSeries, recorded: Floats) -> bool:
     return chance(series, recorded) <= MOST_CHANCE
 
 
+@_any_size
 def chance(series: SlotSeries, recorded: Floats) -> float:
     """Bound how likely values like these are to agree with those of a slot by chance; 1 where they do not agree.
 
@@ -74,8 +78,7 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     _, once = np.unique(values, return_index=True)
     spread = _typical_step(recorded)
     scales = np.full(len(once), spread) if spread is not None else _scale(values[once])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        likely = np.where(scales > 0, units[once] / scales, 1.0)
+    likely = np.where(scales > 0, units[once] / scales, 1.0)
     ways = _log_choose(len(recorded), len(series.values)) if len(recorded) > len(series.values) else 0.0
     return float(min(1.0, math.exp(min(0.0, float(np.log(np.clip(likely, 1e-300, 1.0)).sum()) + ways))))
 
@@ -83,14 +86,12 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
 def _typical_step(recorded: Floats) -> float | None:
     """Return the median difference of neighbours; None for less than two values."""
     finite = recorded[np.isfinite(recorded)]
-    with np.errstate(over="ignore"):  # between numbers at both ends of the range
-        return float(np.median(np.abs(np.diff(finite)))) if len(finite) > 1 else None
+    return float(np.median(np.abs(np.diff(finite)))) if len(finite) > 1 else None
 
 
 def _scale(values: Floats) -> Floats:
     """Return the powers of ten above the values; 0 for 0."""
-    with np.errstate(divide="ignore"):
-        return np.where(values == 0, 0.0, 10.0 ** np.ceil(np.log10(np.abs(values))))
+    return np.where(values == 0, 0.0, 10.0 ** np.ceil(np.log10(np.abs(values))))
 
 
 def _log_choose(total: int, chosen: int) -> float:
@@ -131,8 +132,7 @@ def _is_every_nth(printed: Floats, halves: Floats, recorded: Floats) -> bool:
 
 def _agree(printed: Floats | float, recorded: Floats, halves: Floats | float) -> NDArray[np.bool_]:
     """Compare element by element; what is not finite must be the same."""
-    with np.errstate(invalid="ignore"):
-        near = np.abs(recorded - printed) <= halves
+    near = np.abs(recorded - printed) <= halves
     same: NDArray[np.bool_] = near | (recorded == printed) | (np.isnan(recorded) & np.isnan(printed))
     return same
 
@@ -168,6 +168,7 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
     return joined
 
 
+@_any_size
 def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapping[str, Floats]) -> str:
     """Return the metric that most of the `checked` values of a slot are of, where each of them is of some metric.
 
@@ -195,8 +196,7 @@ def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapp
     shown = {metric: _is_among(values, np.sort(each), halves) for metric, each in recorded.items() if len(each)}
     if not shown or not len(values) or not np.any(list(shown.values()), axis=0).all():
         return ""
-    with np.errstate(divide="ignore"):
-        likely = np.minimum(1.0, sum(map(len, recorded.values())) * 2 * halves / _scale(values))
+    likely = np.minimum(1.0, sum(map(len, recorded.values())) * 2 * halves / _scale(values))
     return max(shown, key=lambda metric: int(shown[metric].sum())) if likely.prod() <= MOST_CHANCE else ""
 
 
@@ -205,6 +205,7 @@ def _is_among(values: Floats, ordered: Floats, halves: Floats) -> NDArray[np.boo
     return np.searchsorted(ordered, values - halves) < np.searchsorted(ordered, values + halves, side="right")
 
 
+@_any_size
 def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
     """Whether a slot has the very words of a metric for its name, and shows each of its values.
 

@@ -70,12 +70,12 @@ class Ray:
     def check(self) -> None:
         """Refuse to work where Ray is not."""
         if importlib.util.find_spec("ray") is None:
-            raise NoCluster("the package ray is not installed", hint="pip install 'deviate-dl[ray]'")
+            raise NoCluster("the package ray is not installed", hint="type: pip install ray")
         said = self._ask("check")
         if "error" in said:
             raise NoCluster(
                 f"no Ray at {self.address}: {said['error']}",
-                hint="`ray status` shows what this machine is part of; name another cluster with --address",
+                hint="start Ray on this machine: ray start --head; or name another cluster: --address HOST:6379",
             )
 
     def script(self, submission: Submission) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from deviate.errors import WorkspaceUnusable
+from deviate.errors import UPDATE, WorkspaceUnusable
 from deviate.experiment import SCHEMA
 
 #: The last key of a JSON file: the checksum of what stands before it.
@@ -113,7 +113,7 @@ def read_json(path: Path, kind: Any) -> Any:
         if msgspec.json.decode(data, type=_Versioned).schema > SCHEMA:
             raise WorkspaceUnusable(
                 f"{path} was made by a newer Deviate",
-                hint="update Deviate: pip install --upgrade deviate-dl",
+                hint=UPDATE,
             )
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

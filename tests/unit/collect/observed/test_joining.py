@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.collect.observed.joining import chance, explains, join
+from deviate.collect.observed.joining import chance, explains, join, shows_several
 from deviate.collect.observed.slots import mine_text
 
 
@@ -143,3 +143,16 @@ def test_a_time_that_only_its_unit_names_shows_a_time_of_the_source(metric, join
     assert join([acc, time], {metric: seconds}) == ({time.slot: metric} if joined else {})
     # One value that is not printed like this, and it is another time.
     assert join([acc, time], {metric: seconds + np.array([0, 0, 0.2, 0, 0])}) == {}
+
+
+ANY = st.lists(st.floats(width=64) | st.sampled_from([5e-324, 1.7e308, -1.7e308, 0.0, 1e-310]), min_size=1, max_size=6)
+
+
+@given(ANY, ANY, st.sampled_from(["{!r}", "{:.3e}", "{:.300f}", "{:.0f}"]))
+def test_numbers_of_any_size_are_joined_without_a_warning(shown, recorded, form):
+    """Warnings are errors here: subnormal numbers and those near the largest take every step out of range."""
+    values = np.array(recorded)
+    for series in mine_text("\n".join(f"loss: {form.format(value)}" for value in shown).encode(), "stdout"):
+        assert 0 <= chance(series, values) <= 1
+        assert join([series], {"loss": values, "other": values}).keys() <= {series.slot}
+        assert shows_several(series, np.ones(len(series.values), bool), {"loss": values}) in ("", "loss")

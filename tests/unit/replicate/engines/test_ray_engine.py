@@ -283,15 +283,16 @@ def test_states_are_asked_of_a_process_that_may_end(tmp_path, monkeypatch, submi
     assert engine.states() == states
     with pytest.raises(ClusterRefused, match="cloudpickle"):
         engine.submit(submission)
-    with pytest.raises(NoCluster, match=r"no such place$"):
+    with pytest.raises(NoCluster, match=r"no such place$") as refused:
         Ray(RayEntry(address="there"), None).check()
+    assert "ray start --head" in refused.value.hint
 
 
 def test_without_the_package_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(NoCluster) as raised:
         Ray(RayEntry(), None).check()
-    assert "deviate-dl[ray]" in raised.value.hint
+    assert "pip install ray" in raised.value.hint
 
 
 def test_what_was_handed_to_a_cluster_is_followed_there(submission, tmp_path, monkeypatch):
