@@ -14,7 +14,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -153,9 +152,7 @@ class Listed:
 
     def __init__(self, path: Any, said: dict[tuple[str, str, int], ReportedNumber], texts: dict[str, bytes]) -> None:
         self.at: dict[str, dict[int, list[tuple[float, ReportedNumber]]]] = {}
-        with tempfile.TemporaryDirectory() as spare:
-            mined = mined_run(path, Path(spare)).series
-        for each in mined:
+        for each in mined_run(path).series:
             slot = each.series.slot
             lines = self.at.setdefault(slot.source, defaultdict(list))
             text = texts.get(slot.source, b"")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from deviate.analyse.naming.words import meaning_of
 from deviate.collect.columns import TICK_NAME, run_table
+from deviate.collect.derived import DerivedTable
 from deviate.collect.identity import Identity, RunValues, Series, compare_runs, metric_indices, numbers, table_series
 from deviate.collect.measured import measured_metrics
 from deviate.collect.observation import Observation
@@ -22,20 +21,17 @@ from deviate.replicate.workspace.folders import RunFolder
 MACHINES = ("speed", "resource")
 
 
-def record_tables(experiment: Experiment, runs: Iterable[RunFiles], spare: Path) -> list[Path]:
-    """Make sure that the records of runs lie in Parquet files, and return these.
-
-    `spare` is the folder to write to where a run's folder cannot be written.
-    """
+def record_tables(experiment: Experiment, runs: Iterable[RunFiles]) -> list[DerivedTable]:
+    """Return the records of runs."""
     names = [metric.name for metric in experiment.metrics]
-    return [run_parquet(run.folder, names, spare) for run in runs]
+    return [run_parquet(run.folder, names) for run in runs]
 
 
-def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
+def recorded_names(files: Iterable[DerivedTable]) -> list[tuple[str, int]]:
     """Return the names of metrics that have records, each with its index in the experiment (-1: unforeseen)."""
     pairs: set[tuple[str, int]] = set()
     for file in files:
-        table = pq.ParquetFile(file).read(columns=["metric", "source"])
+        table = file.read(["metric", "source"])
         if len(table):
             words, indices = metric_indices(table)
             sources = numbers(table.column("source")).astype(np.int64) + 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
+from deviate.collect.derived import DerivedTable
 from deviate.collect.measured import MeasuredMetric
 from deviate.collect.observation import Observation, ObservedSeries, observe
 from deviate.collect.parquet import run_parquet
@@ -29,7 +29,7 @@ class Pass:
     #: Of the run among all.
     place: int
     #: Its records.
-    file: Path
+    file: DerivedTable
 
     @property
     def key(self) -> str:
@@ -89,31 +89,29 @@ class Evaluated:
         }
 
 
-def read_evaluated(experiment: Experiment, runs: Sequence[RunFiles], spare: Path) -> list[Evaluated]:
-    """Read the evaluations of `runs`; `spare` is the folder to write to where a run's folder cannot be written."""
+def read_evaluated(experiment: Experiment, runs: Sequence[RunFiles]) -> list[Evaluated]:
+    """Read the evaluations of `runs`."""
     evaluated, offset = [], len(experiment.metrics)
     for step in experiment.evaluations:
-        evaluated.append(_evaluated(step, runs, offset, spare))
+        evaluated.append(_evaluated(step, runs, offset))
         offset += len(step.metrics)
     return evaluated
 
 
-def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int, spare: Path) -> Evaluated:
+def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int) -> Evaluated:
     every = [[read_run(run.folder.step(step.name, repeat)) for run in runs] for repeat in range(step.repeat)]
     harmed = {place for each in every for place, run in enumerate(each) if run.damage}
-    passes = [one for repeat, each in enumerate(every) for one in _passes(step, repeat, each, harmed, spare)]
+    passes = [one for repeat, each in enumerate(every) for one in _passes(step, repeat, each, harmed)]
     observation = observe(
-        [each.run for each in passes], [each.file for each in passes], spare, keys=[each.key for each in passes]
+        [each.run for each in passes], [each.file for each in passes], keys=[each.key for each in passes]
     )
     return Evaluated(step, every, passes, offset, observation)
 
 
-def _passes(step: Step, repeat: int, runs: list[RunFiles], harmed: Collection[int], spare: Path) -> list[Pass]:
-    aside = spare / f"{step.name}-{repeat}"
-    aside.mkdir()
+def _passes(step: Step, repeat: int, runs: list[RunFiles], harmed: Collection[int]) -> list[Pass]:
     names = [metric.name for metric in step.metrics]
     return [
-        Pass(repeat, run, place, run_parquet(run.folder, names, aside))
+        Pass(repeat, run, place, run_parquet(run.folder, names))
         for place, run in enumerate(runs)
         if run.completed and place not in harmed
     ]

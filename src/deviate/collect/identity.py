@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from deviate.collect.columns import TICK_NAME
+from deviate.collect.derived import DerivedTable
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,10 +123,9 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(column.combine_chunks())
 
 
-def read_series(path: Path) -> dict[str, Series]:
+def read_series(table: DerivedTable) -> dict[str, Series]:
     """Return the values of a run's table by metric."""
-    # pq.read_table would import pandas.
-    return table_series(pq.ParquetFile(path).read(columns=["metric", "iteration", "value"]))
+    return table_series(table.read(["metric", "iteration", "value"]))
 
 
 def table_series(table: pa.Table) -> dict[str, Series]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
@@ -26,7 +25,7 @@ from deviate.replicate.written_files import SUFFIXES
 from deviate.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "5"
+VERSION = "6"
 
 #: Keys of the file's metadata: the slots, the number of lines that were left out, and the files.
 SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
@@ -52,19 +51,11 @@ class MinedRun(NamedTuple):
     damaged: list[str]
 
 
-def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
-    """Return what a run that has ended reported.
-
-    `spare` is the folder to write to where this reader may not write into the run's.
-    """
+def mined_run(folder: RunFolder) -> MinedRun:
+    """Return what a run that has ended reported."""
     files = [*folder.text_files(), *folder.record_files(), *folder.event_files()]
-    path = derived_table(
-        folder.reported_file,
-        stamp_of(files, VERSION),
-        lambda: _as_table(_mined(folder)),
-        spare / f"{folder.run.folder}.reported.parquet",
-    )
-    return _read(path)
+    table = derived_table(folder.reported_file, stamp_of(files, VERSION), lambda: _as_table(_mined(folder)))
+    return _read(table.read())
 
 
 def _mined(folder: RunFolder) -> MinedRun:
@@ -121,18 +112,29 @@ def _as_table(run: MinedRun) -> pa.Table:
         "iteration": _joined([each.iterations for each in mined], np.int64),
         "seconds": _joined([each.seconds for each in mined], np.float64),
     }
-    slots, damaged = msgspec.json.encode([each.series.slot for each in mined]), msgspec.json.encode(run.damaged)
+    slots, damaged = _encoded([each.series.slot for each in mined]), msgspec.json.encode(run.damaged)
     return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out), DAMAGED: damaged})
+
+
+def _encoded(slots: list[Slot]) -> bytes:
+    """Write slots with each template once: a line has hundreds of numbers, and its text is that of each."""
+    templates = {template: str(number) for number, template in enumerate(dict.fromkeys(s.template for s in slots))}
+    short = [msgspec.structs.replace(slot, template=templates[slot.template]) for slot in slots]
+    return msgspec.json.encode((list(templates), short))
+
+
+def _decoded(data: bytes) -> list[Slot]:
+    templates, slots = msgspec.json.decode(data, type=tuple[list[str], list[Slot]])
+    return [msgspec.structs.replace(slot, template=templates[int(slot.template)]) for slot in slots]
 
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
 
 
-def _read(path: Path) -> MinedRun:
-    table = pq.ParquetFile(path).read()
+def _read(table: pa.Table) -> MinedRun:
     metadata = table.schema.metadata
-    slots = msgspec.json.decode(metadata[SLOTS], type=list[Slot])
+    slots = _decoded(metadata[SLOTS])
     columns = {name: numbers(table.column(name)) for name in table.column_names}
     ends = np.searchsorted(columns["slot"], np.arange(len(slots) + 1))
     parts = [{name: column[start:end] for name, column in columns.items()} for start, end in pairwise(ends)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from deviate.collect.derived import DerivedTable
 from deviate.collect.identity import RunValues, Series, read_series
 from deviate.collect.marks import STREAMS
 from deviate.collect.measured import OBSERVED, MeasuredMetric
@@ -89,7 +88,7 @@ class Observation:
 
 
 def observe(
-    runs: Sequence[RunFiles], files: Sequence[Path], spare: Path, wishes: Sequence[ObservedWish] = (),
+    runs: Sequence[RunFiles], files: Sequence[DerivedTable], wishes: Sequence[ObservedWish] = (),
     keys: Sequence[str] = (),
 ) -> Observation:  # fmt: skip
     """Read what runs reported.
@@ -97,9 +96,7 @@ def observe(
     Parameters
     ----------
     runs, files
-        Runs in their order, and the file with the records of each; runs that did not complete are passed over.
-    spare : Path
-        Folder to write to where a run's folder cannot be written.
+        Runs in their order, and the records of each; runs that did not complete are passed over.
     wishes : sequence of ObservedWish
         What the user says of numbers in text.
     keys : sequence of str
@@ -110,7 +107,7 @@ def observe(
     recorded: dict[str, RunValues] = {}
     for key, (run, file) in named.items():
         if run.completed:
-            by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder, spare)
+            by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder)
             recorded[key] = read_series(file)
     numbers = {
         variant: reported_numbers(
@@ -133,8 +130,7 @@ def observe(
 
 def reports_metric(folder: RunFolder) -> bool:
     """Tell whether a run that has ended reported a number that looks like a metric."""
-    with TemporaryDirectory() as spare:
-        mined = {folder.run.folder: mined_run(folder, Path(spare)).series}
+    mined = {folder.run.folder: mined_run(folder).series}
     return any(each.metric for each in reported_numbers(mined, {}))
 
 

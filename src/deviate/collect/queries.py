@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+#: The records of files, and those of runs whose files cannot be written.
+STORED = "SELECT * FROM read_parquet({files}, filename = true, file_row_number = true)"
+HELD = "SELECT * FROM held"
+
 # One row a record, in the order each run wrote them.
 RECORDS = """
 SELECT files.variant, files.run, files.place, files.part, files.prefix || metric::VARCHAR AS metric,
        source + CASE WHEN source < 0 THEN 0 ELSE files.first END AS source, iteration, elapsed_s, value,
        process::VARCHAR AS process, file_row_number AS position, files.repeat
-FROM read_parquet({files}, filename = true, file_row_number = true) AS stored
+FROM ({stored}) AS stored
 JOIN files ON stored.filename = files.filename
 WHERE files.prefix = '' OR metric <> '{tick}'
 UNION ALL SELECT * FROM observed

@@ -9,16 +9,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from deviate.collect.aggregates import pick
 from deviate.collect.agreement import identities, record_tables, recorded_names
-from deviate.collect.columns import TICK_NAME
+from deviate.collect.columns import SCHEMA, TICK_NAME
+from deviate.collect.derived import DerivedTable
 from deviate.collect.evaluated import Evaluated, read_evaluated
 from deviate.collect.identity import Identity
 from deviate.collect.measured import OBSERVED, TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
@@ -27,9 +27,11 @@ from deviate.collect.queries import (
     AGGREGATES,
     AREA,
     AT,
+    HELD,
     ITERATION_TIMES,
     NO_RECORDS,
     RECORDS,
+    STORED,
     VALUES_AT,
     listed,
 )
@@ -60,7 +62,7 @@ class Tables:
     observation: Observation
     #: What their evaluations recorded.
     evaluated: list[Evaluated]
-    _files: list[Path]
+    _files: list[DerivedTable]
     #: The files that the view of records reads, with the run of each.
     _listed: pd.DataFrame
     _database: duckdb.DuckDBPyConnection
@@ -80,7 +82,7 @@ class Tables:
     def parts(self) -> Iterator[pd.DataFrame]:
         """Yield what `records` returns run by run, so that no more than the records of one are in memory."""
         for place in range(len(self.runs)):
-            files = self._listed["filename"][self._listed["place"] == place]
+            files = self._listed[self._listed["place"] == place]
             yield self._records(f"({_select(files)})", "metric <> $tick AND place = $place", place=place)
 
     def _records(self, source: str, chosen: str, **parameters: object) -> pd.DataFrame:
@@ -192,20 +194,37 @@ def open_tables(
     experiment = folder.read_experiment() if experiment is None else experiment
     ended = read_ended_runs(folder) if runs is None else runs
     taken = in_order((run for run in ended if run.completed or include_failed), experiment)
-    with TemporaryDirectory() as spare, duckdb.connect() as database:
-        files = record_tables(experiment, taken, Path(spare))
-        observation = observe(taken, files, Path(spare), experiment.observed)
-        evaluated = read_evaluated(experiment, taken, Path(spare))
+    with duckdb.connect() as database:
+        files = record_tables(experiment, taken)
+        observation = observe(taken, files, experiment.observed)
+        evaluated = read_evaluated(experiment, taken)
         table = _file_table(taken, files, evaluated)
         database.register("files", table)
         series = [*observation.series, *(one for each in evaluated for one in each.series)]
         database.register("observed", _observed_rows(series))
-        database.execute(f"CREATE VIEW record AS {_select(table['filename']) if files else NO_RECORDS}")
+        if table["held"].any():
+            database.register("held", _held_rows([*files, *(one.file for each in evaluated for one in each.passes)]))
+        database.execute(f"CREATE VIEW record AS {_select(table) if files else NO_RECORDS}")
         yield Tables(experiment, taken, observation, evaluated, files, table, database)
 
 
-def _select(files: pd.Series[str]) -> str:
-    return RECORDS.format(files=listed(files), tick=TICK_NAME)
+def _select(files: pd.DataFrame) -> str:
+    stored = files["filename"][~files["held"]]
+    parts = [STORED.format(files=listed(stored))] if len(stored) else []
+    parts += [HELD] if files["held"].any() else []
+    return RECORDS.format(stored=" UNION ALL BY NAME ".join(parts), tick=TICK_NAME)
+
+
+def _held_rows(files: Sequence[DerivedTable]) -> pa.Table:
+    """Return the records that are in memory with the columns that DuckDB gives those of files."""
+    words = pa.schema([(each.name, pa.string()) if pa.types.is_dictionary(each.type) else each for each in SCHEMA])
+    return pa.concat_tables(
+        table.cast(words)
+        .append_column("filename", pa.array([str(each.path)] * len(table), pa.string()))
+        .append_column("file_row_number", pa.array(np.arange(len(table))))
+        for each in files
+        if (table := each.held) is not None
+    )
 
 
 def _mean(values: pd.Series) -> float:
@@ -268,15 +287,15 @@ _NOTHING_OBSERVED = pd.DataFrame(
 )  # fmt: skip
 
 
-def _file_table(runs: Sequence[RunFiles], files: Sequence[Path], evaluated: Iterable[Evaluated]) -> pd.DataFrame:
-    rows = [
-        (str(file), run.variant, run.index, place, "", 0, 0)
-        for place, (run, file) in enumerate(zip(runs, files, strict=True))
-    ]
+def _file_table(
+    runs: Sequence[RunFiles], files: Sequence[DerivedTable], evaluated: Iterable[Evaluated]
+) -> pd.DataFrame:
+    rows = [(file, run, place, "", 0, 0) for place, (run, file) in enumerate(zip(runs, files, strict=True))]
     rows += [
-        (str(one.file), one.run.variant, one.run.index, one.place, each.step.prefix, each.offset, one.repeat)
+        (one.file, one.run, one.place, each.step.prefix, each.offset, one.repeat)
         for each in evaluated
         for one in each.passes
     ]
-    table = pd.DataFrame(rows, columns=["filename", "variant", "run", "place", "prefix", "first", "repeat"])
-    return table.assign(part=np.arange(len(table)))
+    named = [(str(file.path), file.held is not None, run.variant, run.index, *rest) for file, run, *rest in rows]
+    columns = ["filename", "held", "variant", "run", "place", "prefix", "first", "repeat"]
+    return pd.DataFrame(named, columns=columns).assign(part=np.arange(len(named)))

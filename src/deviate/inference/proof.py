@@ -6,8 +6,6 @@ It needs no statistics, so that `deviate show` can say it at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -70,10 +68,8 @@ def read_proofs(folder: ExperimentFolder, runs: Sequence[RunFiles]) -> list[Vari
     experiment = folder.read_experiment()
     files = [run for run in runs if run.outcome is not None]
     completed = in_order((run for run in files if run.completed), experiment)
-    with TemporaryDirectory() as spare:
-        tables = record_tables(experiment, completed, Path(spare))
-        observation = observe(completed, tables, Path(spare))
-        agreement = identities(experiment, completed, recorded_names(tables), observation)
+    tables = record_tables(experiment, completed)
+    agreement = identities(experiment, completed, recorded_names(tables), observe(completed, tables))
     results = [run_result(run) for run in files]
     return [
         variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -45,8 +43,7 @@ def printed_numbers(folders: Sequence[RunFolder], experiment: Experiment) -> lis
     A metric that is reported in several places is listed once. What the user says in ``deviate.toml`` has been obeyed.
     """
     names = [metric.name for metric in experiment.metrics]
-    with TemporaryDirectory() as spare:
-        mined = {folder.run.folder: mined_run(folder, Path(spare)).series for folder in folders}
+    mined = {folder.run.folder: mined_run(folder).series for folder in folders}
     recorded = {
         folder.run.folder: {name: each.values for name, each in table_series(run_table(folder, names)).items()}
         for folder in folders

@@ -157,13 +157,13 @@ def test_a_name_that_another_metric_has_is_told_apart(tmp_path):
 
 def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
     run = folder.run(Run(variant="control", index=0))
-    before = [each.series.slot.name for each in mined_run(run, tmp_path).series]
+    before = [each.series.slot.name for each in mined_run(run).series]
     stamp = run.reported_file.stat().st_mtime_ns
-    assert [each.series.slot.name for each in mined_run(run, tmp_path).series] == before
+    assert [each.series.slot.name for each in mined_run(run).series] == before
     assert run.reported_file.stat().st_mtime_ns == stamp
     with run.stdout_file.open("a") as file:
         file.write("perplexity 12.5\n")
-    assert "perplexity" in [each.series.slot.name for each in mined_run(run, tmp_path).series]
+    assert "perplexity" in [each.series.slot.name for each in mined_run(run).series]
 
 
 def test_nothing_printed_is_nothing_reported():

@@ -1,8 +1,11 @@
 """Records and samples of an experiment as tables."""
 
+import json
 import math
-import os
+import resource
+from contextlib import contextmanager
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,10 +16,13 @@ from profiles import examples
 from scipy.integrate import trapezoid
 
 from deviate.collect.aggregates import check_aggregate
+from deviate.collect.derived import Derived
 from deviate.collect.measured import TIMES, missing_metrics
 from deviate.collect.recorded import values_by_run
 from deviate.collect.tables import RECORD_COLUMNS, SAMPLE_COLUMNS, open_tables
 from deviate.errors import BadOption
+from deviate.experiment import Run
+from deviate.replicate.workspace.files import file_sum
 from deviate.replicate.workspace.run_files import Cancelled, Failed
 
 NAN = math.nan
@@ -263,12 +269,48 @@ def test_a_broken_table_is_remade(tmp_path):
     assert records(folder)["value"].tolist() == [1.0]
 
 
-def test_a_workspace_that_may_only_be_read_is_read(tmp_path, monkeypatch):
+@contextmanager
+def no_room():
+    """Let no file grow beyond a few bytes, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_tables_that_cannot_be_written_are_held_in_memory(tmp_path):
+    folder = make_experiment(tmp_path, [metric("acc")])
+    for index in (0, 1):
+        make_run(folder, index, series(0, [index, 1.5]))
+    with open_tables(folder) as tables:
+        expected = tables.records(), tables.samples(), list(tables.parts()), tables.names, tables.identities()
+    kept = folder.run(Run(variant="control", index=0)).parquet_file
+    for path in tmp_path.rglob("re*.parquet*"):
+        if path.parent != kept.parent:
+            path.unlink()
+    # One of them has its file still.
+    before = sorted(tmp_path.rglob("*"))
+    with no_room(), open_tables(folder) as tables:
+        found = tables.records(), tables.samples(), list(tables.parts()), tables.names, tables.identities()
+    assert sorted(tmp_path.rglob("*")) == before
+    for table, other in zip([*expected[:2], *expected[2]], [*found[:2], *found[2]], strict=True):
+        pd.testing.assert_frame_equal(table, other)
+    assert expected[3:] == found[3:]
+
+
+def test_a_table_that_was_written_and_cannot_be_read_is_made_again(tmp_path):
+    """As large heads were: whole by their checksum, and refused by every reader."""
     folder = make_experiment(tmp_path, [metric("acc")])
     run = make_run(folder, 0, series(0, [1.0]))
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    records(folder)
+    beside = run.parquet_file.with_name("records.parquet.json")
+    run.parquet_file.write_bytes(b"PAR1 not really")
+    stamp = json.loads(beside.read_bytes())["made_from"]
+    beside.write_bytes(msgspec.json.encode(Derived(made_from=stamp, content=file_sum(run.parquet_file))))
     assert records(folder)["value"].tolist() == [1.0]
-    assert not run.parquet_file.exists()
+    assert run.parquet_file.read_bytes() != b"PAR1 not really"
 
 
 def test_a_project_with_a_quote_in_its_path_is_read(tmp_path):

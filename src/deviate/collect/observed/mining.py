@@ -25,8 +25,9 @@ from deviate.collect.observed.templates import (
 WAITING = 50_000
 #: Ways to write a template (widths of numbers, identifiers) that are remembered at once.
 MOST_FORMS = 50_000
-#: Templates of one log. What lines of further ones report is not mined, and counted.
+#: Templates of one log, and numbers in all of them. What lines of further ones report is not mined, and counted.
 MOST_TEMPLATES = 20_000
+MOST_PLACES = 100_000
 
 _DIGITS = bytes(ord("0") if character in b"0123456789" else character for character in range(256))
 _WORDED_NUMBER = re.compile(rb"nan|inf", re.IGNORECASE)
@@ -116,8 +117,9 @@ class Miner:
         self._thousands = thousands
         self._forms: dict[bytes, _Form] = {}
         self._templates: dict[Template, Lines] = {}
+        self._places = 0
         self._waiting = 0
-        #: Lines with numbers whose template came after `MOST_TEMPLATES` others.
+        #: Lines with numbers whose template came after `MOST_TEMPLATES` others, or `MOST_PLACES` numbers.
         self.left_out = 0
 
     def read(self, lines: Iterator[tuple[int, bytes]]) -> list[Lines]:
@@ -157,11 +159,15 @@ class Miner:
     def _new_group(self, form: _Form, key: bytes, start: int, text: bytes, known: Parsed | None) -> _Group:
         parsed = known or take_apart(text, self._thousands)
         lines = self._templates.get(parsed.template) if parsed.fields else None
-        if parsed.fields and lines is None and len(self._templates) < MOST_TEMPLATES:
+        if parsed.fields and lines is None and self._has_room(parsed):
+            self._places += len(parsed.fields)
             first = (start, text[:MOST_CHARACTERS], parsed)
             lines = self._templates[parsed.template] = Lines(parsed.template, first)
         group = form.groups[key] = _Group(lines, parsed)
         return group
+
+    def _has_room(self, parsed: Parsed) -> bool:
+        return len(self._templates) < MOST_TEMPLATES and self._places + len(parsed.fields) <= MOST_PLACES
 
     def _read_waiting(self) -> None:
         for form in self._forms.values():
@@ -179,7 +185,7 @@ class Miner:
 def mine(data: bytes) -> tuple[list[Lines], int]:
     """Return the templates of a log with their numbers, and how many lines are left out.
 
-    Lines are left out whose template comes after `MOST_TEMPLATES` others.
+    Lines are left out whose template comes after `MOST_TEMPLATES` others, or the numbers of others are too many.
     """
     listed = _END_OF_LISTED.search(data) is not None and _LISTED.search(data) is not None
     miner = Miner(thousands=not listed)

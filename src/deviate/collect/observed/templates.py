@@ -19,6 +19,9 @@ TIME, PATH, IDENTIFIER = "⟨time⟩", "⟨path⟩", "⟨id⟩"
 #: Longer lines hold data, not reports; what is behind this is passed over.
 MOST_CHARACTERS = 20_000
 
+#: Numbers of one line that are read; what is behind the last of them is passed over. A report has some dozens at most.
+MOST_NUMBERS = 300
+
 Span = tuple[int, int]
 
 
@@ -165,8 +168,11 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
     text = line[:MOST_CHARACTERS].decode("latin-1")
     texts, lists, fields, kept = [""], [], [], list[Span]()
     scales: list[Scale] = []
-    at = 0
+    at = read = 0
     for token in _SCANNERS[thousands].finditer(text):
+        if read >= MOST_NUMBERS:
+            text = text[:at]
+            break
         kind, start, end = token.lastgroup or "", token.start(), token.end()
         if start < at:
             # The unit of the number before.
@@ -175,7 +181,8 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
         if kind == "days" or (kind == "clock" and is_duration(token[0], text[:start], text[end : end + _BEHIND])):
             kind = "duration"
         stand_in = _stand_in(kind, token[0])
-        spans = _numbers_in(kind, token[0], start)
+        spans = _numbers_in(kind, token[0], start)[: MOST_NUMBERS - read]
+        read += len(spans)
         if spans:
             texts[-1] += text[at : spans[0][0]] if kind == "word" else text[at:start]
             texts.append("")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,29 @@ def write_whole(path: Path, data: bytes, *, durable: bool = False) -> None:
 
 def write_parts(path: Path, parts: Iterable[bytes], *, durable: bool = False) -> None:
     """Write what may be too large for memory as `write_whole` writes."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with aside.open("wb") as file:
-        file.writelines(parts)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    aside.replace(path)
+
+    def write(aside: Path) -> None:
+        with aside.open("wb") as file:
+            file.writelines(parts)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+
+    write_aside(path, write)
     if durable:
         sync_folder(path.parent)
+
+
+def write_aside(path: Path, write: Callable[[Path], object]) -> None:
+    """Have a file written beside `path` and renamed onto it; of one that there is no room for nothing is left."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(aside)
+        aside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink()
+        raise
 
 
 def sync_folder(folder: Path) -> None:

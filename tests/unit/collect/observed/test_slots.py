@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
+from deviate.collect.mined import SLOTS, MinedRun, RunSeries, _as_table, _read
 from deviate.collect.observed import mining
 from deviate.collect.observed.slots import SlotSeries, mine_log, mine_text
+from deviate.collect.observed.templates import MOST_NUMBERS
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True, width=64)
 USUAL = st.floats(min_value=-1e6, max_value=1e6)
@@ -113,6 +115,31 @@ def test_lines_beyond_the_limit_of_templates_are_counted(monkeypatch):
     mined = mine_log(b"a 1\nb 2\nc 3\nd 4\na 5\ne 6\ne 7\n", "stdout")
     assert mined.left_out == 3
     assert {one.slot.name: one.values.tolist() for one in mined.series} == {"a": [1, 5], "b": [2], "c": [3]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "weights " + "1 " * 20_000,
+        "".join(f"step {step} lr 0.1; " for step in range(20_000)),
+        "[" + ", ".join(["0.5"] * 20_000) + "]",
+        ",".join(map(str, range(20_000))),
+    ],
+)
+def test_of_a_line_some_hundred_numbers_are_read_and_what_is_kept_of_it_is_small(line):
+    mined = mine_text(f"epoch 0 loss 0.5\n{line}\nepoch 1 loss 0.25\n".encode(), "stdout")
+    assert by_name(mined)["loss"].values.tolist() == [0.5, 0.25]
+    assert sum(len(each.values) for each in mined) <= MOST_NUMBERS + 4
+    run = MinedRun([RunSeries(each, each.offsets, each.values) for each in mined], 0, [])
+    table = _as_table(run)
+    assert len(table.schema.metadata[SLOTS]) < 200_000
+    assert [each.series.slot for each in _read(table).series] == [each.slot for each in mined]
+
+
+def test_templates_with_too_many_numbers_together_are_counted(monkeypatch):
+    monkeypatch.setattr(mining, "MOST_PLACES", 4)
+    mined = mine_log(b"a 1 2 3\nb 4 5\nc 6\nb 7 8\n", "stdout")
+    assert (mined.left_out, len(mined.series)) == (2, 4)
 
 
 @given(st.binary(max_size=400))
