@@ -26,6 +26,30 @@ def mix(*parts):
     return int.from_bytes(digest[: SEED_BITS // 8], "little")
 
 
+class Given(tuple):
+    """Identifies a generator by the seed that the program gives, and keeps that in its own form.
+
+    Parameters
+    ----------
+    seed : object
+        A number, some, text, or whatever else the library takes.
+    form : object, optional
+        What a generator in the author's own state is made from, where that is not `seed`.
+    """
+
+    def __new__(cls, seed, form=None):
+        """Make the key; the program may change its list or array later."""
+        key = super().__new__(cls, ("given", text_of(seed)))
+        plain = seed if form is None else form
+        key.seed = int(key[1]) if is_whole(key[1]) else plain.copy() if hasattr(plain, "copy") else plain
+        return key
+
+
+def is_whole(text):
+    """Tell whether a text is a whole number."""
+    return text.lstrip("-").isdigit()
+
+
 def text_of(seed):
     """Return a text that is equal for equal seeds: 0, 0.0, True and an array's 0 aside, each type its own."""
     if hasattr(seed, "tolist"):

@@ -4,7 +4,7 @@ import collections
 import weakref
 
 from ..factors import OTHER
-from .derive import mix
+from .derive import is_whole, mix
 
 #: States that were handed to the program and may be handed back.
 SNAPSHOTS = 1024
@@ -83,7 +83,7 @@ class Generator:
         A factor's own seed would carry that factor into whatever the program seeds with it.
         """
         text = self.key[1] if self.key[0] == "given" else ""
-        return int(text) if text.lstrip("-").isdigit() else mix("initial", *self.key)
+        return int(text) if is_whole(text) else mix("initial", *self.key)
 
     def restart_in_child(self, forked):
         """Begin a stream of its own in a child process that did not inherit the states, unless its modules seeded."""

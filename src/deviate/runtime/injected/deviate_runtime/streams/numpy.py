@@ -51,7 +51,9 @@ class Switched(Generator):
             self.cls.__init__(item, state)
 
     def fresh(self, seed):
-        bits = self.bits()
+        if isinstance(seed, self.bits):
+            return self.copy(seed)
+        bits = self.bits(0)
         if hasattr(bits, "_legacy_seeding"):
             # What `numpy.random.seed` does: other than the constructor with the same number.
             bits._legacy_seeding(seed)
@@ -59,7 +61,7 @@ class Switched(Generator):
         return self.bits(seed)
 
     def copy(self, state):
-        copied = type(state)()
+        copied = type(state)(0)
         copied.state = state.state
         return copied
 
@@ -151,7 +153,7 @@ def legacy_class(numpy_random, streams):
             plain.__init__(self, seed)
             if seed is None or is_plain_seed(seed):
                 frame = sys._getframe(1)
-                make(streams, self, plain, numpy_random.MT19937, "numpy.random.RandomState", seed, frame)
+                make(streams, self, plain, numpy_random.MT19937, "numpy.random.RandomState", seed, seed, frame)
 
         def seed(self, seed=None):
             generator = streams.made.get(id(self))
@@ -174,8 +176,10 @@ def generator_class(plain, streams):
         def __init__(self, bit_generator):
             plain.__init__(self, bit_generator)
             # Of a bit generator only the state shows what it was seeded with.
-            seed = ("state", mark(bit_generator))
-            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", seed, sys._getframe(1))
+            form = type(bit_generator)(0)
+            form.state = bit_generator.state
+            seed = ("state", mark(bit_generator)), form
+            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", *seed, sys._getframe(1))
 
     Generator.__module__, Generator.__qualname__ = "numpy.random", "Generator"
     return Generator
@@ -192,21 +196,24 @@ def wrap_default_rng(numpy_random, cls, streams):
             return generator
         item = made.__new__(made)
         cls.__init__(item, generator.bit_generator)
-        seed_value = (seed.entropy, seed.spawn_key) if hasattr(seed, "entropy") else seed
-        frame = sys._getframe(1)
-        make(streams, item, cls, type(generator.bit_generator), "numpy.random.default_rng", seed_value, frame)
+        given = ((seed.entropy, seed.spawn_key), seed) if hasattr(seed, "entropy") else (seed, seed)
+        bits = type(generator.bit_generator)
+        make(streams, item, cls, bits, "numpy.random.default_rng", *given, sys._getframe(1))
         return item
 
     return default_rng
 
 
-def make(streams, item, cls, bits, call, seed, frame):
-    """Begin to switch a generator the program made, or let it draw for the factor that makes it."""
+def make(streams, item, cls, bits, call, seed, form, frame):
+    """Begin to switch a generator the program made, or let it draw for the factor that makes it.
+
+    `form` is what the author's own state is made from: `seed`, or what it stands for.
+    """
     seeded = streams.locate_seed(call, seed, frame) if seed is not None else None
     if seeded is None and seed is not None:
         note_unseen(streams)
         return  # a library's own, by a seed of its own
-    key = streams.key(seed, call)
+    key = streams.key(seed, call, form)
     if is_switched(streams):
         generator = MadeSwitched(streams, item, cls, bits, key)
         generator.seeded = seeded

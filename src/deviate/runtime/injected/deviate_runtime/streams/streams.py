@@ -7,7 +7,7 @@ from threading import get_ident
 from ..factors import DATA, OTHER, SEED
 from ..words import command_words
 from .callers import Callers
-from .derive import is_clock, mix, text_of
+from .derive import Given, is_clock, mix, text_of
 from .examples import Examples
 from .fingerprints import Fingerprints
 from .threads import Threads, current_drawer
@@ -165,15 +165,15 @@ class Streams:
 
         Where the data are held fixed, what the author gives decides them, as it does without Deviate.
         """
-        if factor == DATA and DATA not in self.varying and key[0] == "given" and key[1].isdigit():
-            return int(key[1])
+        if factor == DATA and DATA not in self.varying and key[0] == "given":
+            return key.seed
         return mix(self.seeds[factor], *key)
 
-    def key(self, seed, unseeded="clock"):
-        """Return the key of a generator seeded with `seed`."""
+    def key(self, seed, unseeded="clock", form=None):
+        """Return the key of a generator seeded with `seed`, see `Given` for `form`."""
         if seed is None or is_clock(seed):
             return self.next_key(unseeded)
-        return ("given", text_of(seed))
+        return Given(seed, form)
 
     def next_key(self, source):
         """Return the next key for a generator that is seeded by `source`, which would differ from run to run."""

@@ -59,7 +59,7 @@ class Operations(Generator):
         self.now = state
 
     def fresh(self, seed):
-        return [seed % LIMIT, 0]
+        return [int(seed) % LIMIT, 0]
 
     def copy(self, state):
         return list(state)

@@ -29,7 +29,7 @@ class Switched(Generator):
 
     def fresh(self, seed):
         generator = self.cls() if self.device is None else self.cls(device=self.device)
-        self.cls.manual_seed(generator, seed)
+        self.cls.manual_seed(generator, int(seed))
         return self.cls.get_state(generator)
 
     def alone(self, state):

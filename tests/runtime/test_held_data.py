@@ -1,0 +1,64 @@
+"""Data that the program pins are held as the author pinned them, whatever form the seed has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from installed import require
+from programs import Run, clean_environment
+
+FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
+DATA = [{"factor": "data", "file": "program.py", "line": 1, "call": ""}]
+
+STANDARD = """
+import random
+def split():
+    for seed in (3, -5, 2**80, "part", b"part", 0.25):
+        random.seed(seed)
+        print(random.random(), random.gauss(0, 1), random.Random(seed).random())
+"""
+NUMPY = """
+import numpy as np
+def split():
+    spawned = np.random.SeedSequence(42).spawn(2)
+    listed = [7, 1]
+    rng = np.random.default_rng(listed)
+    listed[0] = 8
+    print(rng.random(), rng.integers(100))
+    for seed in ((3, 1), np.array([1, 2]), np.int64(3), np.random.SeedSequence([1, 2], spawn_key=(3,)), *spawned):
+        print(np.random.default_rng(seed).random())
+    for bits in (np.random.PCG64(9), np.random.MT19937([1, 2]), np.random.Philox(key=5), np.random.SFC64(spawned[0])):
+        print(np.random.Generator(bits).random())
+    for seed in ([42, 0], np.array([1, 2]), 7):
+        np.random.seed(seed)
+        print(np.random.rand(), np.random.RandomState(seed).rand())
+"""
+TORCH = """
+import torch
+def split():
+    for seed in (3, -5, 2**40):
+        torch.manual_seed(seed)
+        print(torch.rand(1).item(), torch.rand(1, generator=torch.Generator().manual_seed(seed + 1)).item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "source"), [("", STANDARD), ("numpy", NUMPY), pytest.param("torch", TORCH, marks=pytest.mark.slow)]
+)
+def test_held_data_are_those_of_the_program_alone(run: Run, library: str, source: str) -> None:
+    if library:
+        require(library)
+    source = textwrap.dedent(source)
+    words = [sys.executable, "-c", f"{source}\nsplit()"]
+    alone = subprocess.run(words, env=clean_environment(), capture_output=True, text=True, check=True)
+    wrapped = f"{source}\n__dv_draw__(0, split)()\n"
+    seeds = dict.fromkeys(FACTORS, 7)
+    held, varied = (
+        run(wrapped, "program.py", control="streams", seeds=seeds, varying=varying, draws=DATA).stdout.splitlines()
+        for varying in ([], ["data"])
+    )
+    assert held == alone.stdout.splitlines()
+    assert not set(held) & set(varied)
