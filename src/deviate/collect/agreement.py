@@ -10,15 +10,12 @@ from deviate.analyse.naming.words import meaning_of
 from deviate.collect.columns import TICK_NAME, run_table
 from deviate.collect.derived import DerivedTable
 from deviate.collect.identity import Identity, RunValues, Series, compare_runs, metric_indices, numbers, table_series
-from deviate.collect.measured import measured_metrics
+from deviate.collect.measured import MACHINES, measured_metrics
 from deviate.collect.observation import Observation
 from deviate.collect.parquet import run_parquet
 from deviate.collect.runs import RunFiles
 from deviate.experiment import Experiment, Metric
 from deviate.replicate.workspace.folders import RunFolder
-
-#: Kinds of metrics that differ between any two runs: they measure the machine.
-MACHINES = ("speed", "resource")
 
 
 def record_tables(experiment: Experiment, runs: Iterable[RunFiles]) -> list[DerivedTable]:

@@ -103,7 +103,10 @@ def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int) -> Evaluated:
     harmed = {place for each in every for place, run in enumerate(each) if run.damage}
     passes = [one for repeat, each in enumerate(every) for one in _passes(step, repeat, each, harmed)]
     observation = observe(
-        [each.run for each in passes], [each.file for each in passes], keys=[each.key for each in passes]
+        [each.run for each in passes],
+        [each.file for each in passes],
+        keys=[each.key for each in passes],
+        metrics=step.metrics,
     )
     return Evaluated(step, every, passes, offset, observation)
 

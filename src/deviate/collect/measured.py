@@ -16,6 +16,9 @@ TIME_PER_RUN = "time per run"
 #: of it costs together is what the time per run says.
 TIME_PER_ITERATION = "time per iteration"
 
+#: Kinds of metrics that differ between any two runs: they measure the machine.
+MACHINES = ("speed", "resource")
+
 #: A metric that nothing foresaw, and so nothing is known about: its last value is what the run ended with.
 UNFORESEEN = "last"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,11 +11,12 @@ import numpy as np
 from deviate.collect.derived import DerivedTable
 from deviate.collect.identity import RunValues, Series, read_series
 from deviate.collect.marks import STREAMS
-from deviate.collect.measured import OBSERVED, MeasuredMetric
+from deviate.collect.measured import MACHINES, OBSERVED, MeasuredMetric
 from deviate.collect.mined import MinedRun, RunSeries, mined_run
-from deviate.collect.reported import ReportedNumber, digits, observed_metric, reported_numbers
+from deviate.collect.observed.load import load_slots
+from deviate.collect.reported import Key, ReportedNumber, Values, digits, observed_metric, reported_numbers
 from deviate.collect.runs import RunFiles
-from deviate.experiment import ObservedWish
+from deviate.experiment import Metric, ObservedWish
 from deviate.replicate.workspace.folders import RunFolder
 
 
@@ -89,7 +90,7 @@ class Observation:
 
 def observe(
     runs: Sequence[RunFiles], files: Sequence[DerivedTable], wishes: Sequence[ObservedWish] = (),
-    keys: Sequence[str] = (),
+    keys: Sequence[str] = (), metrics: Sequence[Metric] = (),
 ) -> Observation:  # fmt: skip
     """Read what runs reported.
 
@@ -101,6 +102,8 @@ def observe(
         What the user says of numbers in text.
     keys : sequence of str
         What tells the runs apart; their names by default.
+    metrics : sequence of Metric
+        Those of the source.
     """
     named = dict(zip(keys or [run.name for run in runs], zip(runs, files, strict=True), strict=True))
     by_variant: dict[str, dict[str, MinedRun]] = {}
@@ -109,13 +112,17 @@ def observe(
         if run.completed:
             by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder)
             recorded[key] = read_series(file)
-    numbers = {
-        variant: reported_numbers(
+    reported = {
+        variant: (
             {key: each.series for key, each in mined.items()},
             {key: {name: series.values for name, series in recorded[key].items()} for key in mined},
-            wishes,
         )
         for variant, mined in by_variant.items()
+    }
+    machines = {metric.name for metric in metrics if metric.kind in MACHINES}
+    loads = {key for series, values in reported.values() for key in _loads(series, values, machines)}
+    numbers = {
+        variant: reported_numbers(series, values, wishes, loads) for variant, (series, values) in reported.items()
     }
     series = [
         ObservedSeries(run, place, metric, each)
@@ -126,6 +133,12 @@ def observe(
     left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
     damaged = {run: each.damaged for mined in by_variant.values() for run, each in mined.items() if each.damaged}
     return Observation(numbers, series, left_out, damaged, recorded)
+
+
+def _loads(
+    mined: Mapping[str, Sequence[RunSeries]], recorded: Mapping[str, Mapping[str, Values]], machines: Collection[str]
+) -> set[Key]:
+    return load_slots({run: [each.series for each in series] for run, series in mined.items()}, recorded, machines)
 
 
 def reports_metric(folder: RunFolder) -> bool:

@@ -15,6 +15,7 @@ from deviate.collect.measured import UNFORESEEN, MeasuredMetric
 from deviate.collect.mined import RunSeries
 from deviate.collect.observed.joining import join, shows_several
 from deviate.collect.observed.judge import Judged, judge
+from deviate.collect.observed.load import OF_LOAD
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.experiment import Direction, Kind, ObservedWish
 
@@ -75,6 +76,7 @@ def reported_numbers(
     mined: Mapping[str, Sequence[RunSeries]],
     recorded: Mapping[str, Mapping[str, Values]],
     wishes: Sequence[ObservedWish] = (),
+    loads: Collection[Key] = (),
 ) -> list[ReportedNumber]:
     """Return what became of each number, in the order in which the first run reported them.
 
@@ -86,9 +88,11 @@ def reported_numbers(
         By run and name, the values of the metrics that the source shows.
     wishes : sequence of ObservedWish
         What the user says of numbers by their names.
+    loads : collection of tuple
+        Keys of the numbers that depend on the clock, the process or the load.
     """
     by_run = {run: [each.series for each in series] for run, series in mined.items()}
-    judged = judge(by_run)
+    judged = [_without_load(each, loads) for each in judge(by_run)]
     sourced = _measured(by_run, recorded)
     said = {wish.name: wish for wish in wishes}
     wanted = {name for name, wish in said.items() if wish.metric}
@@ -105,6 +109,12 @@ def reported_numbers(
     return [
         _number(each, sourced.get(each.slot.key, ""), names.get(each.slot.key, ""), said, called) for each in judged
     ]
+
+
+def _without_load(judged: Judged, loads: Collection[Key]) -> Judged:
+    if judged.kind != "metric" or judged.slot.key not in loads:
+        return judged
+    return msgspec.structs.replace(judged, kind="load", reason=OF_LOAD, meaning=None)
 
 
 def observed_metric(number: ReportedNumber) -> MeasuredMetric:

@@ -196,7 +196,7 @@ def open_tables(
     taken = in_order((run for run in ended if run.completed or include_failed), experiment)
     with duckdb.connect() as database:
         files = record_tables(experiment, taken)
-        observation = observe(taken, files, experiment.observed)
+        observation = observe(taken, files, experiment.observed, metrics=experiment.metrics)
         evaluated = read_evaluated(experiment, taken)
         table = _file_table(taken, files, evaluated)
         database.register("files", table)

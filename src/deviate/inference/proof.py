@@ -69,7 +69,8 @@ def read_proofs(folder: ExperimentFolder, runs: Sequence[RunFiles]) -> list[Vari
     files = [run for run in runs if run.outcome is not None]
     completed = in_order((run for run in files if run.completed), experiment)
     tables = record_tables(experiment, completed)
-    agreement = identities(experiment, completed, recorded_names(tables), observe(completed, tables))
+    observation = observe(completed, tables, metrics=experiment.metrics)
+    agreement = identities(experiment, completed, recorded_names(tables), observation)
     results = [run_result(run) for run in files]
     return [
         variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name))

@@ -29,7 +29,7 @@ from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
 
 JudgedKind = Literal[
-    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total", "data"
+    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total", "data", "load"
 ]  # fmt: skip
 
 _LISTS = word_lists(__file__)

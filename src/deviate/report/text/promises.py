@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
+from deviate.collect.measured import MACHINES
 from deviate.factors import DESCRIBED, IMPLEMENTATION, SEEDED, Variant, find_variant
 from deviate.inference.evidence import Evidence
 from deviate.inference.proof import VariantProof
@@ -109,7 +110,7 @@ def _seen(facts: VariantProof) -> str:
 
 
 def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
-    measured = [metric for metric in facts.metrics if metric.kind != "speed" and metric.n > 1]
+    measured = [metric for metric in facts.metrics if metric.kind not in MACHINES and metric.n > 1]
     same = [metric.name for metric in measured if metric.spread.identical]
     fixed = not variant.varying and not variant.disturbed
     if fixed:
