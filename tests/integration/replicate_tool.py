@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from deviate.experiment import Capture, Experiment, Metric
+from deviate.instrument.edits import FileCode
 from deviate.replicate.events import RunEnded
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.loop import replicate
@@ -61,8 +62,11 @@ def outcomes(place: ExperimentFolder):
 
 def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
-    overlay = {name: text.encode() for name, text in order["overlay"].items()}
     project = Path(order["project"])
+    overlay = {
+        name: FileCode(source=(project / name).read_bytes(), given=text.encode())
+        for name, text in order["overlay"].items()
+    }
     with _held(project):
         rules = SnapshotRules()
         place, experiment = open_experiment(project, order["command"], runs=order["runs"], rules=rules)

@@ -13,6 +13,7 @@ import pytest
 from replicate_tool import make_runs, outcomes
 
 from deviate.collect.tables import open_tables
+from deviate.instrument.edits import FileCode
 from deviate.replicate.loop import ReplicateOptions
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.run_files import Completed, Failed, NotInstrumented, TimedOut
@@ -32,7 +33,8 @@ def project(tmp_path):
 def made(project, source, words=("train.py",), **kwargs):
     """Run `source` as train.py, with every ``record(`` standing for what the instrumenter puts there."""
     (project / "train.py").write_text(source.replace("record(", "("))
-    overlay = {"train.py": source.replace("record(", "__dv__(0, ").encode()}
+    given = source.replace("record(", "__dv__(0, ").encode()
+    overlay = {"train.py": FileCode(source=source.replace("record(", "(").encode(), given=given)}
     environment = {**os.environ, "OMP_NUM_THREADS": "1"} | kwargs.pop("environment", {})
     environment.pop("PYTHONPATH", None) if "PYTHONPATH" not in environment else None
     return make_runs(project, [sys.executable, *words], overlay, environment=environment, **kwargs)[0]

@@ -90,11 +90,11 @@ def _choices(experiment: ExperimentFolder) -> list[str]:
 
 
 def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
-    """Print a log byte for byte, but for tracebacks: these have the lines of the project as it was."""
+    """Print a log byte for byte, but for tracebacks: these name the files of the project as the user does."""
     from deviate.errors import WorkspaceUnusable
     from deviate.replicate.snapshot.manifest import read_snapshot
     from deviate.replicate.snapshot.working_copy import overlay_path
-    from deviate.replicate.tracebacks import own_lines
+    from deviate.replicate.tracebacks import named_in_project
 
     try:
         info = folder.read_info()
@@ -103,7 +103,7 @@ def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
         # No file says where the copy was: lines stay as they were printed.
         copy = None
     with log.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-        lines = _split(file) if copy is None else own_lines(_split(file), copy, folder.source)
+        lines = _split(file) if copy is None else named_in_project(_split(file), copy)
         for number, line in enumerate(lines):
             sys.stdout.buffer.write(f"{chr(10) if number else ''}{line}".encode("utf-8", "surrogateescape"))
 

@@ -42,9 +42,22 @@ SKIP_REASONS = {
     "not-a-callee": "the span is not what a call calls",
     "compiled": "the code around it is compiled by a decorator, which would meet the wrap",
     "debug-field": "the f-string field shows its own text and cannot be rewritten on its line",
-    "no-quote": "the f-string around it uses every kind of quote",
     "changes-meaning": "the file would not mean the same with the wrap in it",
 }
+
+
+#: For each line that was edited, its changes from left to right: the column in the author's line, and how many columns
+#: came and how many went there, in bytes of UTF-8.
+Columns = dict[int, list[tuple[int, int, int]]]
+
+
+class FileCode(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as its author wrote it, and the text that Python is given where it runs the file."""
+
+    source: bytes
+    #: None: the file runs as it is.
+    given: bytes | None = None
+    columns: Columns = {}
 
 
 class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +68,19 @@ class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
     encoding: str
     done: list[Edit]
     skipped: list[Skipped]
+    #: The file as it was.
+    source: bytes = b""
+    columns: Columns = {}
 
     @property
     def data(self) -> bytes:
-        """The bytes of the file."""
+        """The bytes of the text."""
         return self.text.encode(self.encoding)
+
+    @property
+    def code(self) -> FileCode:
+        """The file, and what Python is given in its place."""
+        return FileCode(source=self.source, given=self.data if self.done else None, columns=self.columns)
 
 
 def skip(edit: Edit, reason: str, detail: str = "") -> Skipped:

@@ -6,29 +6,21 @@ import ast
 import warnings
 
 from deviate.analyse.source.stack import with_deep_stack
-from deviate.instrument.preamble import PASS_THROUGH
-from deviate.instrument.sites import SIDE
+from deviate.instrument.sites import DRAW, LOOPS, SIDE
 
-#: The argument that is the wrapped expression; of other wraps it is the second.
-PLACES = {"__dv_loop__": 0, "__dv_while__": 0, SIDE: 2}
+#: The argument that is the wrapped expression, of each wrap.
+PLACES = {"__dv__": 1, "__dv_map__": 1, "__dv_beside__": 1, DRAW: 1, SIDE: 2, **dict.fromkeys(LOOPS, 0)}
 
 
 class RemoveWraps(ast.NodeTransformer):
-    """Remove the wraps and the preamble from a tree."""
+    """Remove the wraps from a tree."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Replace the call by the expression that it wraps."""
         self.generic_visit(node)
-        name = wrap_name(node.func)
-        if name not in PASS_THROUGH:
+        if not isinstance(node.func, ast.Name) or node.func.id not in PLACES:
             return node
-        return node.args[PLACES.get(name, 1)]
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Drop a statement of the preamble."""
-        if lookup_name(node.value) is not None:
-            return None
-        return self.generic_visit(node)
+        return node.args[PLACES[node.func.id]]
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         """Join neighbouring literals, which a rewritten field may leave in two."""
@@ -42,22 +34,6 @@ class RemoveWraps(ast.NodeTransformer):
                 values.append(value)
         node.values = values
         return node
-
-
-def wrap_name(function: ast.expr) -> str | None:
-    """Return the name of the function that a call calls, directly or by a lookup; None for any other callee."""
-    return function.id if isinstance(function, ast.Name) else lookup_name(function)
-
-
-def lookup_name(node: ast.expr) -> str | None:
-    """Return the name that ``builtins.__dict__.setdefault(name, ...)`` looks up, None for any other expression."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=ast.Attribute(attr="__dict__"), attr="setdefault"),
-            args=[ast.Constant(value=str(name)), ast.Lambda()],
-        ) if name in PASS_THROUGH:
-            return name
-    return None
 
 
 def parse(text: str) -> ast.Module:
@@ -79,7 +55,7 @@ def compiles(text: str) -> bool:
 
 
 def means_the_same(before: str, after: str) -> bool:
-    """Tell whether `after` is `before` with wraps and a preamble, on the same number of lines.
+    """Tell whether `after` is `before` with wraps, on the same number of lines.
 
     Expressions nested so deep that they can't be compared either way count as changed.
     """

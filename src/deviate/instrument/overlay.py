@@ -1,15 +1,15 @@
-"""Wrap reported values on their lines: the source text of an overlay."""
+"""Wrap reported values on their lines: the text that Python is given in the place of the author's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from deviate.instrument.edits import Edit, Instrumented, Skipped, skip
+from deviate.instrument.edits import Columns, Edit, Instrumented, Skipped, skip
 from deviate.instrument.meaning import means_the_same, parse
-from deviate.instrument.preamble import find_slot, write_preamble
 from deviate.instrument.sites import Site, Tree, index_tree, locate
 from deviate.instrument.source import Source, read_source
-from deviate.instrument.wrap import Change, apply_changes, wrap
+from deviate.instrument.wrap import Change, apply_changes, changed_columns, wrap
 
 
 def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumented:
@@ -36,8 +36,15 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
     except (SyntaxError, ValueError, RecursionError) as error:
         return unchanged(source, edits, "unparsable", str(error))
     sites, not_located = locate_all(edits, decoded, tree)
-    text, done, not_written = write(sites, decoded, tree)
-    return Instrumented(text=text, encoding=decoded.encoding, done=done, skipped=[*not_located, *not_written])
+    written = write(sites, decoded, tree)
+    return Instrumented(
+        text=written.text,
+        encoding=decoded.encoding,
+        source=source if isinstance(source, bytes) else source.encode(decoded.encoding),
+        done=[site.edit for site in sites if site.edit not in {each.edit for each in written.skipped}],
+        skipped=[*not_located, *written.skipped],
+        columns=written.columns,
+    )
 
 
 def unchanged(source: bytes | str, edits: Iterable[Edit], reason: str, detail: str) -> Instrumented:
@@ -61,44 +68,43 @@ def locate_all(edits: Iterable[Edit], source: Source, tree: Tree) -> tuple[list[
     return sites, skipped
 
 
-def write(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit], list[Skipped]]:
-    """Return the text with every site wrapped that can be, the edits done and the edits skipped."""
-    text, skipped = compose(sites, source, tree)
-    if means_the_same(source.text, text):
-        not_written = {each.edit for each in skipped}
-        return text, [site.edit for site in sites if site.edit not in not_written], skipped
-    return write_singly(sites, source, tree)
+@dataclass(frozen=True)
+class Written:
+    """A text with wraps in it, and the edits that are not."""
+
+    text: str
+    columns: Columns
+    skipped: list[Skipped]
 
 
-def write_singly(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit], list[Skipped]]:
+def write(sites: list[Site], source: Source, tree: Tree) -> Written:
+    """Return the text with every site wrapped that can be."""
+    written = compose(sites, source, tree)
+    return written if means_the_same(source.text, written.text) else write_singly(sites, source, tree)
+
+
+def write_singly(sites: list[Site], source: Source, tree: Tree) -> Written:
     """Wrap one site after the other; skip each site whose wrap changes the meaning of the text."""
-    text, wrapped, skipped = source.text, list[Site](), list[Skipped]()
+    written, wrapped, skipped = compose([], source, tree), list[Site](), list[Skipped]()
     for site in sites:
-        candidate, not_written = compose([*wrapped, site], source, tree)
-        if not_written:
-            skipped += not_written
-        elif means_the_same(source.text, candidate):
-            text, wrapped = candidate, [*wrapped, site]
+        candidate = compose([*wrapped, site], source, tree)
+        if candidate.skipped:
+            skipped += candidate.skipped
+        elif means_the_same(source.text, candidate.text):
+            written, wrapped = candidate, [*wrapped, site]
         else:
             skipped.append(skip(site.edit, "changes-meaning"))
-    return text, [site.edit for site in wrapped], skipped
+    return Written(written.text, written.columns, skipped)
 
 
-def compose(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Skipped]]:
-    """Return the text with `sites` wrapped and the preamble in it, and the edits that cannot be written."""
-    slot = find_slot(tree.module, source, sites)
+def compose(sites: list[Site], source: Source, tree: Tree) -> Written:
+    """Return the text with `sites` wrapped, but for those that cannot be."""
     changes: set[Change] = set()
     skipped: list[Skipped] = []
-    functions: set[str] = set()
     for index, site in enumerate(sites):
-        wrapping = wrap(site, index, source, tree.parents, self_reliant=slot is None)
+        wrapping = wrap(site, index, source, tree.parents)
         if isinstance(wrapping, str):
             skipped.append(skip(site.edit, wrapping))
-            continue
-        changes.update(wrapping)
-        functions.add(site.edit.function)
-    if slot is not None and functions:
-        preamble = slot.before + write_preamble(functions) + slot.after
-        # The preamble comes before every other change at this offset.
-        changes.add(Change(slot.offset, slot.offset, preamble, (-2, 0, 0) if slot.after else (2, 0, 0)))
-    return apply_changes(source.text, changes), skipped
+        else:
+            changes.update(wrapping)
+    return Written(apply_changes(source.text, changes), changed_columns(source, changes), skipped)

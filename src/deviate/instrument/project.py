@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deviate.analyse.findings import Findings
 from deviate.experiment import Comparison, Draw, Experiment, MainLoop, Metric, further_loops
-from deviate.instrument.edits import Instrumented
+from deviate.instrument.edits import FileCode, Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.plan import plan_edits
 from deviate.instrument.sites import DRAW, SIDE
@@ -54,6 +54,11 @@ def instrument_experiment(root: Path, experiment: Experiment) -> dict[str, Instr
     """Return the instrumented files of the copy of the project in `root` that an experiment was made with."""
     found = experiment.metrics, experiment.main_loop, experiment.draws, experiment.comparisons
     return instrument_project(root, *found, experiment.further_loops)
+
+
+def file_codes(instrumented: Mapping[str, Instrumented]) -> dict[str, FileCode]:
+    """Return the files in whose place Python is given another text."""
+    return {file: result.code for file, result in instrumented.items() if result.done}
 
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:

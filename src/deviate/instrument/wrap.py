@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from dataclasses import dataclass
 
-from deviate.instrument.preamble import lookup
+from deviate.instrument.edits import Columns
 from deviate.instrument.sites import Parents, Site
 from deviate.instrument.source import Source
 
@@ -25,22 +26,12 @@ class Change:
     order: tuple[int, int, int] = (0, 0, 0)
 
 
-def wrap(site: Site, index: int, source: Source, parents: Parents, self_reliant: bool) -> list[Change] | str:
+def wrap(site: Site, index: int, source: Source, parents: Parents) -> list[Change] | str:
     """Return the changes that wrap `site`, or the slug of the reason why they cannot be made.
 
-    Parameters
-    ----------
-    index : int
-        Index of the edit: the later of two wraps of one expression is the outer.
-    self_reliant : bool
-        The call looks its function up itself, because no line can take a preamble.
+    `index` is that of the edit: the later of two wraps of one expression is the outer.
     """
     before = site.edit.before
-    if self_reliant:
-        quote = free_quote(site, source, parents)
-        if quote is None:
-            return "no-quote"
-        before = lookup(site.edit.function, quote) + before[len(site.edit.function) :]
     left_bracket, right_bracket = brackets(site, parents)
     if isinstance(site.node, ast.GeneratorExp) and shares_brackets(site.node, parents):
         # sum(x for x in y): the brackets at the span are the call's own
@@ -76,24 +67,6 @@ def shares_brackets(node: ast.GeneratorExp, parents: Parents) -> bool:
     return (call.end_lineno, call.end_col_offset) == (node.end_lineno, node.end_col_offset)
 
 
-def free_quote(site: Site, source: Source, parents: Parents) -> str | None:
-    """Return a quote that the outermost f-string around `site` has neither at its start nor up to `site`.
-
-    The training's Python may be older than 3.12, and allows no other.
-    """
-    if not site.fields:
-        return "'"
-    field = site.fields[-1]  # before Python 3.12 it has the span of its string, since then its own
-    string = parents[field]
-    assert isinstance(string, ast.JoinedStr)
-    assert field.end_lineno is not None
-    assert field.end_col_offset is not None
-    first = source.offset(string.lineno, 0)
-    last = source.offset(field.end_lineno, field.end_col_offset) + 3
-    text = source.text[first:last]
-    return next((quote for quote in "'\"" if quote not in text), None)
-
-
 def rewrite_field(field: ast.FormattedValue, source: Source) -> list[Change] | None:
     """Return the changes that preserve the text of ``{loss=}``, None where there are none."""
     value = field.value
@@ -120,7 +93,24 @@ def apply_changes(text: str, changes: set[Change]) -> str:
     """Return `text` with `changes` made."""
     pieces = []
     position = 0
-    for change in sorted(changes, key=lambda change: (change.start, change.order)):
+    for change in in_order(changes):
         pieces += [text[position : change.start], change.text]
         position = change.end
     return "".join([*pieces, text[position:]])
+
+
+def in_order(changes: set[Change]) -> list[Change]:
+    """Return `changes` from the first to the last."""
+    return sorted(changes, key=lambda change: (change.start, change.order))
+
+
+def changed_columns(source: Source, changes: set[Change]) -> Columns:
+    """Return by how much `changes` move the columns of each line: tracebacks mark those of the author's."""
+    columns: Columns = {}
+    for change in in_order(changes):
+        line = bisect.bisect_right(source.line_starts, change.start)
+        before = source.text[source.line_starts[line - 1] : change.start]
+        removed = source.text[change.start : change.end]
+        moved = (len(before.encode()), len(change.text.encode()), len(removed.encode()))
+        columns.setdefault(line, []).append(moved)
+    return columns

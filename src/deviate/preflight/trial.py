@@ -16,7 +16,7 @@ import msgspec
 
 from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
 from deviate.experiment import Run
-from deviate.instrument.project import instrument_experiment, skipped_edits
+from deviate.instrument.project import file_codes, instrument_experiment, skipped_edits
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Executor
@@ -108,7 +108,7 @@ def _trials(
         experiment=experiment,
         folder=folder,
         snapshot=snapshot,
-        overlay={file: result.data for file, result in instrumented.items()},
+        overlay=file_codes(instrumented),
         environment=dict(os.environ),
         program=prepared.program,
         executor=executor.name,
@@ -195,7 +195,6 @@ class Trial:
             words=self.source.experiment.command,
             copy=self.ready.copy,
             cwd=self.ready.launch.cwd,
-            source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
             warnings=keep_written(self.ready.copy, self.ready.folder, self.files),
             expects_python=bool(self.source.experiment.entry),

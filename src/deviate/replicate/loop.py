@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment
+from deviate.instrument.edits import FileCode
 from deviate.replicate.engines.engine import Printer
 from deviate.replicate.engines.pace import Known
 from deviate.replicate.engines.printing import PrintStage
@@ -31,12 +32,12 @@ from deviate.replicate.workspace.folders import ExperimentFolder
 def replicate(
     experiment: Experiment,
     folder: ExperimentFolder,
-    overlay: Mapping[str, bytes],
+    overlay: Mapping[str, FileCode],
     executor: Executor,
     *,
     known: Known | None = None,
     printer: Printer | None = None,
-    step_overlays: Mapping[str, Mapping[str, bytes]] | None = None,
+    step_overlays: Mapping[str, Mapping[str, FileCode]] | None = None,
     twin: TwinOf = lambda run: run,
     options: ReplicateOptions | None = None,
     environment: Mapping[str, str] | None = None,

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.experiment import SCHEMA, Experiment
+from deviate.instrument.edits import FileCode
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.prepare import Source, make_source
 from deviate.replicate.snapshot.manifest import require_whole
@@ -32,8 +33,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     experiment: Experiment
     #: Instrumented files, see `Source`, and those of the commands beside the training.
-    overlay: Mapping[str, bytes]
-    step_overlays: Mapping[str, Mapping[str, bytes]]
+    overlay: Mapping[str, FileCode]
+    step_overlays: Mapping[str, Mapping[str, FileCode]]
     options: ReplicateOptions
     executor: str
     #: Where the executor is reached; empty where this machine knows.

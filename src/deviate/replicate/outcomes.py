@@ -14,7 +14,7 @@ import msgspec
 from deviate.replicate.environment.command import looks_isolated
 from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.snapshot.manifest import Snapshot
-from deviate.replicate.tracebacks import own_lines
+from deviate.replicate.tracebacks import named_in_project
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
 from deviate.replicate.workspace.run_files import (
@@ -54,19 +54,18 @@ def run_outcome(
     words: Sequence[str],
     copy: Path,
     cwd: Path,
-    source: Path,
     snapshot: Snapshot,
     warnings: list[str],
     expects_python: bool = True,
 ) -> Outcome:
     """Return the outcome of a run; one that `expects_python` and started none was not instrumented.
 
-    `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in, `source` the
-    snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
+    `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in;
+    `warnings` are what else a reader has to know.
     """
     lines = log_tail(run.stderr_file)
     common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings, **_taken(ended)}
-    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": list(own_lines(lines, copy, source))}
+    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": list(named_in_project(lines, copy))}
     if ended.cause == "cancel":
         return Cancelled(**how, reason="Ctrl-C or a signal")
     if ended.cause == "timeout":

@@ -11,7 +11,6 @@ import socket
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +18,7 @@ import msgspec
 
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
-from deviate.instrument.read_sources import sources_read
+from deviate.instrument.edits import FileCode
 from deviate.replicate.checkpoints import LIMIT, is_pattern
 from deviate.replicate.containers.image import Container, find_container
 from deviate.replicate.containers.words import Inside, container_command, without_doubles
@@ -33,7 +32,14 @@ from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.predictions import is_file
 from deviate.replicate.snapshot.kept import kept_snapshot
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot, require_whole
-from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, shared_paths, write_outside
+from deviate.replicate.snapshot.working_copy import (
+    GIVEN,
+    GivenCode,
+    give_code,
+    make_copy,
+    redirected_exceptions,
+    shared_paths,
+)
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.run_files import ContainerInfo, RunInfo
@@ -74,8 +80,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     original: str
     overlay: str
     kept: list[str]
-    #: Files outside the project, by their real paths, and the instrumented text that is run in their place.
-    outside: dict[str, str]
+    #: By file, relative to `overlay` or by its real path, what Python is given in its place.
+    instrumented: dict[str, GivenCode]
     #: All files outside the project that the analysis read, by their real paths.
     read: list[str]
     #: ``streams``: each factor draws from a stream of its own. ``observe``: draws are looked at and left alone. None:
@@ -106,10 +112,6 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[bool] = []
     #: True: it is noted from which lines of the program text is printed.
     reports: bool = False
-    #: Folder with the project's own text of the files that the overlay has in instrumented form.
-    sources: str = ""
-    #: Such files that the program may read as data, relative to the folder: it reads their own text.
-    own_text: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,9 @@ class Source:
     experiment: Experiment
     folder: ExperimentFolder
     snapshot: Snapshot
-    #: Instrumented files by their path relative to the project; absolute where they lie outside it.
-    overlay: Mapping[str, bytes]
+    #: Files in whose place Python is given others, by their path relative to the project; absolute where they lie
+    #: outside it.
+    overlay: Mapping[str, FileCode]
     #: The user's.
     environment: Mapping[str, str]
     #: What the first word of the command stands for.
@@ -169,14 +172,9 @@ class Source:
         return kept_snapshot(self.disk, self.snapshot, self.folder)
 
     @property
-    def inside(self) -> dict[str, bytes]:
-        """The instrumented files of the project itself."""
-        return {name: text for name, text in self.overlay.items() if not os.path.isabs(name)}
-
-    @cached_property
-    def own_text(self) -> list[str]:
-        """The instrumented files of the project, if the program may read one of them as data."""
-        return sources_read(self.folder.snapshot, self.snapshot.digests, self.inside)
+    def inside(self) -> dict[str, FileCode]:
+        """The files of the project itself."""
+        return {name: code for name, code in self.overlay.items() if not os.path.isabs(name)}
 
     @property
     def metric_names(self) -> list[str]:
@@ -187,7 +185,7 @@ class Source:
 def make_source(
     experiment: Experiment,
     folder: ExperimentFolder,
-    overlay: Mapping[str, bytes],
+    overlay: Mapping[str, FileCode],
     environment: Mapping[str, str],
     options: ReplicateOptions,
     executor: str,
@@ -241,9 +239,9 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     folder = source.place(run)
     empty(folder)
     with source.taken() as taken:
-        copy = make_copy(source.snapshot, taken, folder, source.inside)
+        copy = make_copy(source.snapshot, taken, folder)
     # Between the look at the snapshot and this copy hours may lie.
-    require_whole(source.snapshot, source.folder, copy, but_for=source.inside)
+    require_whole(source.snapshot, source.folder, copy)
     seeds = run_seeds(variant, source.experiment.seed, run.index)
     return make_ready(source, variant, folder, copy, given_slot(source, variant, offered), seeds=seeds)
 
@@ -290,7 +288,7 @@ def _order(
         original=source.snapshot.project,
         overlay=str(copy),
         kept=redirected_exceptions(source.snapshot, source.inside),
-        outside=write_outside(folder, source.overlay),
+        instrumented=give_code(folder, copy, source.overlay),
         read=sorted(os.path.realpath(file) for file in source.experiment.outside),
         control="streams" if variant.controlled else "observe" if variant.observed else None,
         seeds=seeds,
@@ -306,8 +304,6 @@ def _order(
         weights="digest" if is_pattern(source.experiment.weights) else source.experiment.weights,
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
         reports=source.reports or source.experiment.main_loop is None,
-        sources=str(folder.source),
-        own_text=source.own_text,
     )
 
 
@@ -450,8 +446,9 @@ def empty(folder: RunFolder) -> None:
 
 
 def discard_work(folder: RunFolder) -> None:
-    """Remove what a run saved; its records and logs stay."""
-    shutil.rmtree(folder.work, ignore_errors=True)
+    """Remove what a run saved, and what it was made with; its records and logs stay."""
+    for path in (folder.work, folder.path / GIVEN):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def clear_removed(runs_folder: Path) -> None:

@@ -9,10 +9,11 @@ import msgspec
 
 from deviate.experiment import Run, Step
 from deviate.factors import Variant, derive_seed, find_variant, run_seeds
+from deviate.instrument.edits import FileCode
 from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Slot
 from deviate.replicate.prepare import Ready, Source, discard, given_slot, make_ready, program_of
-from deviate.replicate.snapshot.working_copy import overlay_path, write_over
+from deviate.replicate.snapshot.working_copy import bring_files, overlay_path
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Why a step cannot be run in the folder of a run that was made before.
@@ -31,19 +32,14 @@ class StepSource:
     source: Source
 
 
-def step_source(source: Source, step: Step, overlay: Mapping[str, bytes]) -> StepSource:
-    """Return what a step is made from; `overlay` are its files, instrumented, by their path relative to the project.
-
-    Files that the training has instrumented and the evaluation does not read are then as they are in the project. What
-    is done before the training leaves them alone.
+def step_source(source: Source, step: Step, overlay: Mapping[str, FileCode]) -> StepSource:
+    """Return what a step is made from; `overlay` are its files by their path relative to the project.
 
     Raises
     ------
     CommandNotFound
         If its program is not there.
     """
-    trained = source.inside if step.is_evaluation else {}
-    plain = {name: (source.folder.snapshot / name).read_bytes() for name in trained}
     environment = {**source.environment, **_device(step), **_threads(step), **step.environment}
     stood_in = source.folder.project / source.experiment.folder
     return StepSource(
@@ -51,7 +47,7 @@ def step_source(source: Source, step: Step, overlay: Mapping[str, bytes]) -> Ste
         replace(
             source,
             experiment=source.experiment.of_step(step),
-            overlay={**plain, **overlay},
+            overlay=overlay,
             environment=environment,
             program=program_of(step.python or step.command[0], stood_in, environment, contained=source.contained),
             explain=None,
@@ -87,7 +83,7 @@ def prepare_step(steps: StepSource, run: Run, repeat: int, offered: Slot) -> Rea
     """
     source, step = steps.source, steps.step
     folder, copy = new_folder(source, step, run, repeat), overlay_path(source.place(run), source.snapshot)
-    write_over(copy, source.inside)
+    bring_files(copy, source.inside)
     variant = find_variant(run.variant)
     assert variant is not None  # the run was made, or is being made, under it
     slot = given_slot(source, variant, offered)

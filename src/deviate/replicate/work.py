@@ -266,7 +266,6 @@ class Worker:
             words=experiment.command,
             copy=active.ready.copy,
             cwd=active.ready.launch.cwd,
-            source=source.folder.snapshot,
             snapshot=source.snapshot,
             expects_python=bool(experiment.entry),
             warnings=[

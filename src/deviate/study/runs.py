@@ -15,7 +15,8 @@ from deviate.collect.runs import read_run
 from deviate.errors import FailedAlike, FirstRunFailed, NothingRecorded
 from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
-from deviate.instrument.project import instrument_experiment
+from deviate.instrument.edits import FileCode
+from deviate.instrument.project import file_codes, instrument_experiment
 from deviate.replicate.events import ColdStart, Event, RunEnded, RunShared
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
@@ -120,7 +121,7 @@ def run_maker(
     """Return what makes the runs planned that are not made yet, and evaluates those that are not evaluated yet."""
     experiment = folder.read_experiment()
     instrumented = instrument_experiment(folder.snapshot, experiment)
-    overlay = {file: result.data for file, result in instrumented.items()}
+    overlay = file_codes(instrumented)
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
     known, printer = (engines or Engines()).known(request, folder), make_printer(request, folder)
     is_here = known is None and printer is None
@@ -175,7 +176,7 @@ def _lacks_runs(folder: ExperimentFolder, asked: Experiment) -> bool:
 
 
 def _trial_maker(
-    overlay: Mapping[str, bytes], step_overlays: Mapping[str, Mapping[str, bytes]], options: ReplicateOptions
+    overlay: Mapping[str, FileCode], step_overlays: Mapping[str, Mapping[str, FileCode]], options: ReplicateOptions
 ) -> MakeTrial:
     def make(experiment: Experiment, place: ExperimentFolder, executor: Executor) -> Generator[Event, None, None]:
         return replicate(

@@ -15,7 +15,8 @@ from deviate.analyse.entry import NAME_ENTRY
 from deviate.analyse.joined import join_findings
 from deviate.errors import BadOption, EntryNotFound, EntryNotPython, NoScript, WorkspaceUnusable
 from deviate.experiment import Experiment, Step
-from deviate.instrument.project import instrument_experiment, skipped_edits
+from deviate.instrument.edits import FileCode
+from deviate.instrument.project import file_codes, instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
 from deviate.project.selection import analyse_start
 from deviate.project.target import find_target
@@ -210,8 +211,8 @@ def _differs(path: Path, digest: str) -> bool:
     return not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest
 
 
-def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -> dict[str, bytes]:
-    """Return the files of a step, instrumented, by their path relative to the project.
+def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -> dict[str, FileCode]:
+    """Return the files of a step by their path relative to the project.
 
     Raises
     ------
@@ -226,8 +227,8 @@ def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -
             f"{shlex.quote(folder.name)} --then {shlex.quote(shlex.join(step.command))}",
         )
     instrumented = instrument_experiment(place, experiment.of_step(step))
-    plain = {name: (place / name).read_bytes() for name in step.sources}
-    return {**plain, **{name: result.data for name, result in instrumented.items()}}
+    plain = {name: FileCode(source=(place / name).read_bytes()) for name in step.sources}
+    return {**plain, **file_codes(instrumented)}
 
 
 def require_folders(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None:

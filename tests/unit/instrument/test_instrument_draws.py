@@ -16,13 +16,11 @@ from wrapping import expressions
 from deviate.analyse.project import analyse_project
 from deviate.experiment import Capture, Draw, Metric, Span
 from deviate.instrument.edits import Edit, Instrumented
+from deviate.instrument.meaning import PLACES
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.plan import plan_edits
-from deviate.instrument.preamble import PASS_THROUGH
 from deviate.instrument.project import instrument_project, skipped_edits
 from deviate.instrument.sites import span_of
-
-PREAMBLE = "__import__('builtins').__dict__.setdefault('__dv_draw__', lambda i, f: f)"
 
 
 def drawn(source: str, *texts: str) -> Instrumented:
@@ -34,10 +32,10 @@ def drawn(source: str, *texts: str) -> Instrumented:
 
 
 def wrapped(source: str, *texts: str) -> str:
-    """Return the source with the wraps in it, without the preamble."""
+    """Return the source with the wraps in it."""
     result = drawn(source, *texts)
     assert not result.skipped, result.skipped
-    return result.text.replace(f"{PREAMBLE}; ", "")
+    return result.text
 
 
 def draw(line: int = 1, factor: str = "shuffle", span: Span | None = None, file: str = "train.py") -> Draw:
@@ -195,13 +193,13 @@ def run(text: str) -> str:
 @pytest.fixture
 def builtins_as_they_were() -> Any:
     yield
-    for name in PASS_THROUGH:
+    for name in PLACES:
         vars(builtins).pop(name, None)
 
 
-@pytest.mark.parametrize("runtime", [None, lambda i, f: lambda *args, **kwargs: f(*args, **kwargs)])
+@pytest.mark.parametrize("draw", [lambda i, f: f, lambda i, f: lambda *args, **kwargs: f(*args, **kwargs)])
 def test_a_program_does_the_same_with_all_its_draws_wrapped(
-    tmp_path: Path, builtins_as_they_were: None, runtime: Callable[..., Any] | None
+    tmp_path: Path, builtins_as_they_were: None, draw: Callable[..., Any]
 ) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     findings = analyse_project(tmp_path, Path("train.py"))
@@ -209,6 +207,7 @@ def test_a_program_does_the_same_with_all_its_draws_wrapped(
     assert not result.skipped
     assert sum(edit.function == "__dv_draw__" for edit in result.done) == len(findings.draws) == 9
     assert result.text.count("\n") == PROGRAM.count("\n")
-    if runtime is not None:
-        vars(builtins)["__dv_draw__"] = runtime
+    for name, place in PLACES.items():
+        vars(builtins)[name] = lambda *args, place=place: args[place]
+    vars(builtins)["__dv_draw__"] = draw
     assert run(result.text) == run(PROGRAM)

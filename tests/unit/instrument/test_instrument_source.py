@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import sys
-import textwrap
 
 import pytest
-from wrapping import PREAMBLE, edits_at, instrumented, wrapped
+from wrapping import edits_at, instrumented, wrapped
 
 from deviate.experiment import Span
 from deviate.instrument.edits import SKIP_REASONS, Edit
@@ -100,7 +99,7 @@ def test_wraps_of_nested_expressions_nest() -> None:
 def test_the_header_of_a_loop_is_wrapped(before: str, text: str, after: str) -> None:
     function = "__dv_loop__" if before.startswith("for") else "__dv_while__"
     result = instrumented(f"start = 0\n{before}", text, function=function)
-    assert result.text.endswith(f"; start = 0\n{after}")
+    assert result.text == f"start = 0\n{after}"
 
 
 @pytest.mark.parametrize(
@@ -116,8 +115,6 @@ def test_the_header_of_a_loop_is_wrapped(before: str, text: str, after: str) -> 
         ("@numba.njit(parallel=True)\ndef f():\n  print(x)", "x", "__dv__", "compiled"),
         ("@partial(jax.jit, static_argnums=0)\ndef f():\n  print(x)", "x", "__dv__", "compiled"),
         ("@torch.compile\ndef f():\n  def g():\n    print(x)", "x", "__dv__", "compiled"),
-        ("if f'\"{x}': pass", "x", "__dv__", "no-quote"),
-        ("if f'\"\\\n{x} more': pass", "x", "__dv__", "no-quote"),
         ("print(f'''{x\n=}''')", "x", "__dv__", "debug-field"),
     ],
 )
@@ -135,7 +132,6 @@ def test_what_cannot_be_wrapped_is_left_out_with_its_reason(source: str, text: s
     ("source", "text", "reason", "after"),
     [
         ("print(f'{a, b}')", "(a, b)", "position-inexact", "print(f'{__dv__(0, (a, b))}')"),
-        ("if f'{x}' f\"{y}\": pass", "x", "no-quote", "if f'{WRAP(0, x)}' f\"{y}\": pass"),
     ],
 )
 def test_what_f_strings_do_not_show_before_python_312_is_wrapped_since(
@@ -147,12 +143,7 @@ def test_what_f_strings_do_not_show_before_python_312_is_wrapped_since(
         assert result.text == source
     else:
         assert not result.skipped
-        assert result.text.replace(f"{PREAMBLE}; ", "").replace(PREAMBLE.replace("'", '"'), "WRAP") == after
-
-
-def test_a_wrap_in_an_f_string_has_other_quotes_than_those_that_the_string_begins_with() -> None:
-    result = instrumented("if f'\\\n{x} more': pass", "x")
-    assert result.text == f"if f'\\\n{{{PREAMBLE.replace(chr(39), chr(34))}(0, x)}} more': pass"
+        assert result.text == after
 
 
 def test_a_span_that_is_assigned_to_is_left_out() -> None:
@@ -199,67 +190,21 @@ def test_bytes_outside_the_wraps_stay(encoding: str, cookie: str, newline: str) 
     result = instrumented(source, "x", "'ö'")
     assert not result.skipped
     expected = newline.join(lines).replace("'ö', x", "__dv__(1, 'ö'), __dv__(0, x)")
-    assert result.data.decode(encoding).replace(f"; {PREAMBLE}", "") == expected
+    assert result.data.decode(encoding) == expected
     assert ast.parse(result.data)
 
 
-PREAMBLE_SLOTS = [
-    ("print(x)", "PRE; print(x)"),
-    ("# note\n\nprint(x)", "# note\n\nPRE; print(x)"),
-    ("'''doc'''\nprint(x)", "'''doc'''; PRE\nprint(x)"),
-    ("'''doc''';print(x)", "'''doc'''; PRE;print(x)"),
-    ("from __future__ import annotations  # why\nprint(x)", "from __future__ import annotations; PRE  # why\nprint(x)"),
-    (
-        "'''doc'''\nfrom __future__ import annotations\nfrom __future__ import division\nprint(x)",
-        "'''doc'''\nfrom __future__ import annotations\nfrom __future__ import division; PRE\nprint(x)",
-    ),
-    ("\nif x: print(x)", "PRE\nif x: print(x)"),
-    ("# note\nif x: print(x)", "PRE  # note\nif x: print(x)"),
-    ("#!/usr/bin/python\n# note\nif x: print(x)", "#!/usr/bin/python\nPRE  # note\nif x: print(x)"),
-    ("# note\n# coding: utf-8\n\nif x: print(x)", "# note\n# coding: utf-8\nPRE\nif x: print(x)"),
-    ("def f():\n  print(x)\nf()", "def f():\n  print(x)\nPRE; f()"),
-    ("def f():\n  print(x)\n\n@g\ndef h(): pass", "def f():\n  print(x)\nPRE\n@g\ndef h(): pass"),
-    ("try:\n  import a\nexcept E:\n  print(x)", "try:\n  PRE; import a\nexcept E:\n  print(x)"),
-    ("class A:\n  '''doc'''\n  print(x)", "class A:\n  '''doc'''; PRE\n  print(x)"),
-    ("class A:\n  y = 1\n  print(x)", "class A:\n  PRE; y = 1\n  print(x)"),
-]
-
-
-@pytest.mark.parametrize(("before", "after"), PREAMBLE_SLOTS)
-def test_the_preamble_goes_on_a_line_that_is_there(before: str, after: str) -> None:
-    text = instrumented(before, "x").text
-    assert PREAMBLE in text
-    shortened = text.replace(PREAMBLE, "PRE").replace("__dv__(0, x)", "x").replace("__dv__(1, x)", "x")
-    assert shortened == after
-
-
 @pytest.mark.parametrize(
-    "source",
+    ("before", "after"),
     [
-        "if y: print(x)",
-        "def f(a=x):\n  print(x)\nf()",
-        "for y in x: print(x)",
-        "@f(x)\ndef g(): pass",
-        "class A(B, metaclass=x): z = 1",
-        "with x: print(f'{x}')",
+        ("if y: print(x)", "if y: print(__dv__(0, x))"),
+        ("@f(x)\ndef g(): pass", "@f(__dv__(0, x))\ndef g(): pass"),
+        ("class A(B, metaclass=x): z = 1", "class A(B, metaclass=__dv__(0, x)): z = 1"),
+        ("with y: print(f'\"{x}\"')", "with y: print(f'\"{__dv__(0, x)}\"')"),
     ],
 )
-def test_where_no_line_takes_the_preamble_the_wraps_do_without(source: str) -> None:
-    result = instrumented(source, "x")
-    assert not result.skipped
-    assert "setdefault('__dv__', lambda i, v, *r: v)(0, x)" in result.text.replace('"', "'")
-    assert result.text.count("\n") == source.count("\n")
-
-
-def test_no_name_is_bound_in_the_module() -> None:
-    source = textwrap.dedent("""
-    x = 1
-    print(x)
-    names = sorted(globals())
-    """)
-    space: dict[str, object] = {"print": lambda value: None}
-    exec(compile(instrumented(source, "x").text, "program", "exec"), space)
-    assert space["names"] == ["__builtins__", "print", "x"]
+def test_nothing_but_the_wraps_is_added(before: str, after: str) -> None:
+    assert wrapped(before, "x") == after
 
 
 def test_no_edits_leave_the_file_as_it_is() -> None:

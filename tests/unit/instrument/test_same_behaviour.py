@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -25,8 +26,8 @@ from profiles import examples
 from wrapping import expressions
 
 from deviate.instrument.edits import Edit
+from deviate.instrument.meaning import PLACES
 from deviate.instrument.overlay import instrument_source
-from deviate.instrument.preamble import PASS_THROUGH
 from deviate.instrument.sites import span_of
 
 INJECTED = Path(__file__).parents[3] / "src" / "deviate" / "runtime" / "injected"
@@ -61,11 +62,11 @@ def behave(source: str) -> Behaviour:
 
 @contextlib.contextmanager
 def without_runtime() -> Iterator[None]:
-    """Take away what a preamble or a runtime has put into builtins."""
+    """Take away what a runtime has put into builtins."""
     try:
         yield
     finally:
-        for name in PASS_THROUGH:
+        for name in PLACES:
             vars(builtins).pop(name, None)
 
 
@@ -125,15 +126,36 @@ def test_output_errors_and_lines_are_the_same(source: str, data: st.DataObject) 
         "no-expression",
         "not-a-value",
         "position-inexact",
-        "no-quote",
     }
     bare = behave(source)
-    with without_runtime():
-        assert behave(result.text) == bare
     with with_runtime() as folder:
         assert behave(result.text) == bare
         for line in next(folder.glob("events-*")).read_text().splitlines():
             assert json.loads(line)["event"] in ("start", "reserved", "note", "name")
+
+
+@pytest.mark.filterwarnings("ignore")
+@examples(50)
+@given(source=programs(), data=st.data())
+def test_instructions_have_the_columns_of_the_source(source: str, data: st.DataObject) -> None:
+    result = instrument_source(source, draw_edits(data, source))
+    sys.path.insert(0, str(INJECTED))
+    try:
+        with_columns = importlib.import_module("deviate_runtime.columns").with_columns
+    finally:
+        sys.path.remove(str(INJECTED))
+    code = with_columns(compile(result.text, FILE, "exec", dont_inherit=True), result.columns)
+    known = positions(compile(source, FILE, "exec", dont_inherit=True))
+    spans = [span_of(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.expr | ast.stmt)]
+    known.update((span.line, span.end_line, span.column, span.end_column) for span in spans)
+    # What is passed beside a value stands nowhere in the source.
+    assert {place for place in positions(code) - known if place[2] != place[3]} == set()
+
+
+def positions(code: CodeType) -> set[tuple[int | None, ...]]:
+    """Return what the instructions of code, and of all code within, are for; constants folded are none."""
+    found = {place for place in code.co_positions() if None not in place}
+    return found.union(*(positions(each) for each in code.co_consts if isinstance(each, CodeType)))
 
 
 @examples(50)

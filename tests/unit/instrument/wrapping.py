@@ -8,8 +8,6 @@ from deviate.instrument.edits import Edit, Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.sites import span_of
 
-PREAMBLE = "__import__('builtins').__dict__.setdefault('__dv__', lambda i, v, *r: v)"
-
 
 def parse(source: bytes | str) -> ast.Module:
     return ast.parse(source.replace("\ufeff", "") if isinstance(source, str) else source)
@@ -33,8 +31,8 @@ def instrumented(source: bytes | str, *texts: str, function: str = "__dv__") -> 
 
 
 def wrapped(source: str, *texts: str, function: str = "__dv__") -> str:
-    """Return the instrumented source without its preamble; all edits must have been made."""
+    """Return the instrumented source; all edits must have been made."""
     result = instrumented(source, *texts, function=function)
     assert not result.skipped, result.skipped
     assert result.done
-    return result.text.replace(f"{PREAMBLE}; ", "").replace(f"; {PREAMBLE}", "").replace(PREAMBLE, "")
+    return result.text

@@ -5,6 +5,7 @@ from scripted import Clock
 
 from deviate.errors import ClusterRefused, RunElsewhere
 from deviate.experiment import Experiment, Run
+from deviate.instrument.edits import FileCode
 from deviate.replicate import lease as leases
 from deviate.replicate.engines import stage as module
 from deviate.replicate.engines.engine import JobState, Place
@@ -100,13 +101,16 @@ def clock():
     return Clock()
 
 
+OVERLAY = {"train.py": FileCode(source=b"\xff", given=b"\xfe", columns={1: [(0, 1, 0)]})}
+
+
 def opened(folder, clock, engine, runs=2, print_only=False, **options):
     experiment = Experiment(name="e", command=["sh", "--key", "secret"], entry="train.py", metrics=[], main_loop=None,
                             source="", seed=7, planned={"control": runs}, created="")  # fmt: skip
     options = ReplicateOptions(**options)
     source = Source(experiment=experiment, folder=folder, snapshot=read_snapshot(folder), overlay={}, environment={},
                     program=folder.path, executor="scripted", jobs=1)  # fmt: skip
-    order = Order(experiment=experiment, overlay={"train.py": b"\xff"}, step_overlays={}, options=options,
+    order = Order(experiment=experiment, overlay=OVERLAY, step_overlays={}, options=options,
                   executor="scripted", threads=2, git=None, printed=print_only)  # fmt: skip
     todo = Todo(source, options, lambda run: run)
     stage = Followed(source, todo, Known(engine, clock), order, clock=clock)
@@ -223,7 +227,7 @@ def test_a_script_that_is_printed_is_that_of_all_runs_and_its_order_is_the_users
     again = list(opened(folder, clock, engine, runs=3, print_only=True).run_all(StopRequests()))
     assert [event.script for event in again] == ["script of 3"]
     job = read_job(folder.run(Run(variant="control", index=2)))
-    assert read_order(folder, job).overlay == {"train.py": b"\xff"}
+    assert read_order(folder, job).overlay == OVERLAY
     assert (folder.submissions / job.submission).stat().st_mode & 0o077 == 0
 
 

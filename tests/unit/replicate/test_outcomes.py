@@ -37,9 +37,7 @@ def verdict(tmp_path, status, words=("python", "t.py"), started=True, stderr="",
     (tmp_path / "project").mkdir(exist_ok=True)
     end = Ended(status=status, cause=cause, seconds=1.5)
     snapshot = describe(tmp_path / "project")
-    return run_outcome(
-        end, run, words=words, copy=run.work, cwd=run.work, source=run.work, snapshot=snapshot, warnings=["w"]
-    )
+    return run_outcome(end, run, words=words, copy=run.work, cwd=run.work, snapshot=snapshot, warnings=["w"])
 
 
 def test_status_0_with_a_start_is_completed(tmp_path):

@@ -72,7 +72,7 @@ class Parent:
         self, launch: Launch, words: Words, order: dict[str, Any], packages: Sequence[str], pipes: tuple[int, int]
     ) -> subprocess.Popen[bytes]:
         runtime_file = self._folder / "runtime.json"
-        nowhere = {"original": "", "overlay": "", "kept": [], "outside": {}, "read": []}
+        nowhere = {"original": "", "overlay": "", "kept": [], "instrumented": {}, "read": []}
         write_json(runtime_file, {**order, **nowhere, "records": str(self._folder)})
         environment = {
             **launch.environment,

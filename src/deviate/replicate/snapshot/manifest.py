@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -235,12 +235,10 @@ def _place(project: Path, item: Item, into: Path) -> str | None:
     return None
 
 
-def require_whole(
-    snapshot: Snapshot, folder: ExperimentFolder, copy: Path | None = None, but_for: Collection[str] = ()
-) -> None:
+def require_whole(snapshot: Snapshot, folder: ExperimentFolder, copy: Path | None = None) -> None:
     """Make sure that the experiment's copy of the project is as it was taken, before runs are made of it.
 
-    With the `copy` of a run it is that which is looked at, but for the files that were instrumented.
+    With the `copy` of a run it is that which is looked at.
 
     Raises
     ------
@@ -248,8 +246,6 @@ def require_whole(
         With the first file that is gone or was changed.
     """
     for path, digest in snapshot.digests.items():
-        if path in but_for:
-            continue
         data = _read((copy or folder.snapshot) / path)
         if data is None or hashlib.sha256(data).hexdigest() != digest:
             raise WorkspaceUnusable(

@@ -1,18 +1,33 @@
-"""A run's own copy of the project, with the instrumented files in it and the project's surroundings beside it."""
+"""A run's own copy of the project with its surroundings beside it, and the code that Python is given for its files."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
+from deviate.instrument.edits import FileCode
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.snapshot.surroundings import levels_above
+from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import RunFolder
 
-#: In a run's folder: instrumented text of files outside the project.
-OUTSIDE = "outside"
+#: In a run's folder: the texts that Python is given in the place of files, and what it makes of them.
+GIVEN = "instrumented"
+
+
+class GivenCode(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the text lies that Python is given in the place of a file, and the file in whose place it is."""
+
+    text: str
+    size: int
+    crc: int
+    #: Nanoseconds at which the file was last written; 0: its content tells whether it is the author's.
+    written: int
 
 
 def overlay_path(run: RunFolder, snapshot: Snapshot) -> Path:
@@ -32,50 +47,61 @@ def _mirrored(snapshot: Snapshot) -> Path:
     return project.parents[min(levels, len(project.parents)) - 1]
 
 
-def make_copy(snapshot: Snapshot, source: Path, run: RunFolder, overlay: Mapping[str, bytes]) -> Path:
+def make_copy(snapshot: Snapshot, source: Path, run: RunFolder) -> Path:
     """Make the run's copy of the project.
 
-    `source` is the snapshot's folder. The run's work folder does not exist yet. `overlay` are instrumented files by
-    their path relative to the project: they take the place of the project's own.
+    `source` is the snapshot's folder. The run's work folder does not exist yet.
     """
     copy = overlay_path(run, snapshot)
     copy.parent.mkdir(parents=True)
     shutil.copytree(source, copy, symlinks=True)
-    write_over(copy, overlay)
     _surround(snapshot, run)
     return copy
 
 
-def write_over(copy: Path, overlay: Mapping[str, bytes]) -> None:
-    """Have files of the run's copy of the project hold the texts of `overlay`, by their path relative to it."""
-    for name, text in overlay.items():
-        _replace(copy, name, text)
+def bring_files(copy: Path, overlay: Mapping[str, FileCode]) -> None:
+    """Have the run's copy of the project hold the files of `overlay` as their author wrote them."""
+    for name, code in overlay.items():
+        path = copy / name
+        if not path.is_file() or path.read_bytes() != code.source:
+            _replace(copy, path, code.source)
 
 
-def write_outside(run: RunFolder, overlay: Mapping[str, bytes]) -> dict[str, str]:
-    """Write the instrumented text of files outside the project into the run's folder; return it by their real paths."""
-    copies = {}
-    for number, name in enumerate(name for name in overlay if os.path.isabs(name)):
-        path = run.path / OUTSIDE / f"{number}-{Path(name).name}"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(overlay[name])
-        copies[os.path.realpath(name)] = str(path)
-    return copies
+def give_code(folder: RunFolder, copy: Path, overlay: Mapping[str, FileCode]) -> dict[str, GivenCode]:
+    """Write what Python is given in the place of files into the folder of a run; return it by the names of the files.
+
+    These are relative to `copy`, or absolute.
+    """
+    given = {}
+    place = folder.path / GIVEN
+    shutil.rmtree(place, ignore_errors=True)
+    for number, (name, code) in enumerate(each for each in overlay.items() if each[1].given is not None):
+        text = place / f"{number}-{Path(name).name}"
+        text.parent.mkdir(exist_ok=True)
+        assert code.given is not None
+        text.write_bytes(code.given)
+        write_json(text.with_suffix(".json"), code.columns)
+        path = os.path.realpath(name) if os.path.isabs(name) else name
+        given[path] = GivenCode(
+            text=str(text), size=len(code.source), crc=zlib.crc32(code.source), written=_written(copy / path, code)
+        )
+    return given
 
 
-def _replace(copy: Path, name: str, text: bytes) -> None:
-    """Write one instrumented file, never through a link into the project."""
-    path = copy / name
+def _written(path: Path, code: FileCode) -> int:
+    """Return when a file was written that is as its author wrote it; 0 for any other."""
+    try:
+        return path.stat().st_mtime_ns if path.read_bytes() == code.source else 0
+    except OSError:
+        return 0
+
+
+def _replace(copy: Path, path: Path, text: bytes) -> None:
+    """Write one file, never through a link into the project."""
     for folder in reversed(path.relative_to(copy).parents[:-1]):
         _unfold(copy / folder)
-    before = path.stat() if path.exists() else None
     path.unlink(missing_ok=True)
     path.write_bytes(text)
-    if before is not None:
-        path.chmod(before.st_mode)
-        # Python takes compiled code for current by whole seconds and size of the source.
-        written = max(int(path.stat().st_mtime), int(before.st_mtime) + 1)
-        os.utime(path, (written, written))
 
 
 def _unfold(folder: Path) -> None:
@@ -112,7 +138,7 @@ def shared_paths(snapshot: Snapshot) -> list[str]:
     return sorted({*named, *map(os.path.realpath, named)})
 
 
-def redirected_exceptions(snapshot: Snapshot, overlay: Mapping[str, bytes]) -> list[str]:
+def redirected_exceptions(snapshot: Snapshot, overlay: Mapping[str, FileCode]) -> list[str]:
     """Return the folders of the project whose imports must not be redirected into the copy.
 
     These are virtual environments, and linked folders without an instrumented file: there the copy is the original.

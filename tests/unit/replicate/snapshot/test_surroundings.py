@@ -1,14 +1,22 @@
 """What a project reaches beyond itself, and where that lies beside a run's copy."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from deviate.experiment import Run
+from deviate.instrument.edits import FileCode
 from deviate.replicate.snapshot.link_watch import state, watched_paths, written_to
 from deviate.replicate.snapshot.manifest import describe, take
 from deviate.replicate.snapshot.rules import SnapshotRules
-from deviate.replicate.snapshot.working_copy import make_copy, overlay_path, redirected_exceptions
+from deviate.replicate.snapshot.working_copy import (
+    bring_files,
+    give_code,
+    make_copy,
+    overlay_path,
+    redirected_exceptions,
+)
 from deviate.replicate.workspace.folders import Workspace
 
 
@@ -28,13 +36,13 @@ def reach(project, source="", **kwargs):
     return {outside.path: outside for outside in describe(project, **kwargs).outside}
 
 
-def copied(project, overlay=None, **kwargs):
+def copied(project, **kwargs):
     workspace = Workspace(project)
     workspace.prepare()
     folder = workspace.experiment("e")
     snapshot = take(describe(project, **kwargs), folder)
     run = folder.run(Run(variant="as-is", index=0))
-    return snapshot, make_copy(snapshot, folder.snapshot, run, overlay or {})
+    return snapshot, make_copy(snapshot, folder.snapshot, run)
 
 
 def test_paths_in_source_settings_and_command_are_found(project):
@@ -144,21 +152,30 @@ def test_a_deeper_reach_stays_within_the_work_folder(project, tmp_path):
     assert snapshot.project == str(project)
 
 
-def test_instrumented_files_take_the_place_of_the_projects(project):
-    _, copy = copied(project, overlay={"train.py": b"wrapped", "new/file.py": b"x"})
-    assert (copy / "train.py").read_bytes() == b"wrapped"
+def test_files_of_an_evaluation_come_into_the_copy_and_code_lies_beside_it(project):
+    _, copy = copied(project)
+    codes = {"train.py": FileCode(source=b"", given=b"wrapped"), "new/file.py": FileCode(source=b"x")}
+    bring_files(copy, codes)
+    assert (copy / "train.py").read_bytes() == b""
     assert (copy / "new" / "file.py").read_bytes() == b"x"
-    assert (project / "train.py").read_bytes() == b""
+    run = Workspace(project).experiment("e").run(Run(variant="as-is", index=0))
+    (given,) = give_code(run, copy, codes).items()
+    assert given[0] == "train.py"
+    assert Path(given[1].text).read_bytes() == b"wrapped"
+    assert given[1].written == (copy / "train.py").stat().st_mtime_ns
 
 
-def test_an_instrumented_file_is_never_written_through_a_link(project, tmp_path):
+def test_a_file_is_never_written_through_a_link(project, tmp_path):
     package = tmp_path / "home" / "package"
     package.mkdir()
     (package / "net.py").write_text("original")
     (package / "other.py").write_text("other")
     (project / "package").symlink_to(package)
-    _, copy = copied(project, overlay={"package/net.py": b"wrapped"})
-    assert (copy / "package" / "net.py").read_bytes() == b"wrapped"
+    _, copy = copied(project)
+    bring_files(copy, {"package/net.py": FileCode(source=b"original", given=b"wrapped")})
+    assert (copy / "package").is_symlink()
+    bring_files(copy, {"package/net.py": FileCode(source=b"evaluated")})
+    assert (copy / "package" / "net.py").read_bytes() == b"evaluated"
     assert (copy / "package" / "other.py").read_text() == "other"
     assert (package / "net.py").read_text() == "original"
 
@@ -170,7 +187,7 @@ def test_environments_and_linked_folders_are_not_redirected(project):
     rules = SnapshotRules(link=("code",))
     snapshot = describe(project, rules)
     assert redirected_exceptions(snapshot, {}) == [str(project / ".venv"), str(project / "code")]
-    assert redirected_exceptions(snapshot, {"code/a.py": b""}) == [str(project / ".venv")]
+    assert redirected_exceptions(snapshot, {"code/a.py": FileCode(source=b"")}) == [str(project / ".venv")]
 
 
 def test_a_changed_link_is_reported(project, tmp_path):

@@ -15,7 +15,8 @@ Environment variable ``DEVIATE_FIXED``
     ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from
                    the other
     ``kept``       folders under ``original`` that are not redirected
-    ``outside``    ``{real path: file}``: instrumented text that is run in the place of files outside ``original``
+    ``instrumented``  ``{file: {"text", "size", "crc", "written"}}``: for files relative to ``overlay``, or by their
+                   real paths, the file with the text that is run in their place, and by which they are known
     ``read``       real paths of the files outside ``original`` that the analysis read
     ``control``    ``streams``: every factor draws from a stream of its own; ``observe``: nothing is replaced, draws
                    are only recorded; null: nothing
@@ -35,9 +36,6 @@ Environment variable ``DEVIATE_FIXED``
                    the process ends with) or ``every:K`` (also after every K-th iteration of the main loop)
     ``weights_limit``  bytes of weights that a run keeps at most; null or absent: any number
     ``reports``    true: it is noted from which lines of the program text is printed; absent: it is not
-    ``sources``    folder with the own text of the files that the overlay has instrumented: warnings show its lines
-    ``own_text``   those of these files, relative to the folder, if the program may read them as data: `open` gives it
-                   their own text
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
                    comparison is its index
 
@@ -45,7 +43,7 @@ Outputs
 -------
 ``builtins``
     ``__dv__``, ``__dv_map__``, ``__dv_beside__``, ``__dv_loop__``, ``__dv_while__``, ``__dv_draw__``,
-    ``__dv_side__(comparison, side, value)``: what an overlay calls. Each hands its value on.
+    ``__dv_side__(comparison, side, value)``: what instrumented code calls. Each hands its value on.
 ``records-PID-STAMP.bin``
     ``<iidd``: metric id, iteration (-1 before the main loop), elapsed seconds, value. Id -1: the main loop went on.
     Ids -2 and -3: bytes of ``stdout.log`` and ``stderr.log`` by then, see `printed`.

@@ -1,3 +1,1 @@
-"""The script of a run that was forked: see `warm`. It leaves no name behind."""
-
-__import__("deviate_runtime.warm").warm.run()
+"""The script of a process that forks runs, whose own takes its place in each of them: see `warm`."""

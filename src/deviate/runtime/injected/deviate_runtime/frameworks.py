@@ -52,6 +52,7 @@ FRAMEWORKS = (
     Framework(
         "python",
         hooks=(
+            ("pkgutil", "given:give_to_runpy"),
             ("multiprocessing.process", "streams.processes:patch_process"),
             ("random", "streams.python:patch_random"),
             ("threading", "streams.threads:patch_threading"),

@@ -1,8 +1,7 @@
-"""Modules outside the project: those that the analysis read run as instrumented, and others that draw are noted."""
+"""Modules outside the project that were not read and draw are noted."""
 
 import os
 import re
-from importlib.machinery import SourceFileLoader
 
 from .libraries import is_library_file
 
@@ -18,8 +17,7 @@ class Outside:
     """Files outside the project that its imports lead to."""
 
     def __init__(self, config):
-        self.texts = dict(config.get("outside") or {})
-        self.read = set(config.get("read") or ()) | set(self.texts)
+        self.read = set(config.get("read") or ())
         #: Folders of packages outside the project.
         self.folders = {os.path.dirname(path) for path in self.read}
         #: Real paths by path.
@@ -34,13 +32,6 @@ class Outside:
         if path not in self.known:
             self.known[path] = os.path.realpath(path)
         return self.known[path]
-
-    def apply(self, spec):
-        """Let the loader of `spec` run the instrumented text; whatever tells where the module lies stays as it is."""
-        if self.texts and spec.has_location and type(spec.loader) is SourceFileLoader:
-            text = self.texts.get(os.path.realpath(spec.origin))
-            if text is not None:
-                spec.loader = Loader(spec.name, spec.origin, text)
 
     def look(self, spec, redirect, process):
         """Note, once, a module outside the project that was not read and draws."""
@@ -64,16 +55,3 @@ class Outside:
                 "they are of the factor that draws around them, else of other" % path
             )
             process.events.note("draws-outside", message, path)
-
-
-class Loader(SourceFileLoader):
-    """Runs another text in the place of a file's, without its cached bytecode."""
-
-    def __init__(self, name, path, text):
-        super().__init__(name, path)
-        self.text = text
-
-    def get_code(self, fullname):
-        """Compile the instrumented text; tracebacks name the file itself, whose lines are the same."""
-        with open(self.text, "rb") as file:
-            return self.source_to_code(file.read(), self.path)

@@ -8,9 +8,9 @@ import time
 
 from . import rank, watch
 from .events import Events
-from .own_text import give_own_text
+from .given import Given, give_to_loaders
 from .records import Records
-from .warned import show_own_lines
+from .script import watch_script
 from .weights import Weights
 from .words import program_words
 from .wraps import install
@@ -33,6 +33,7 @@ class Process:
         "events",
         "forked",
         "forks",
+        "given",
         "is_warm",
         "iteration",
         "left_to_children",
@@ -50,6 +51,7 @@ class Process:
         self.config = config
         self.events = Events(config["records"], self.describe)
         self.records = Records(config["records"], self)
+        self.given = Given(config, self.events)
         self.iteration = -1
         #: None where the program's random numbers are left alone.
         self.streams = None
@@ -79,7 +81,7 @@ class Process:
         return cls(config)
 
     def begin(self):
-        """Write that the process started, make the overlay's functions known and watch imports."""
+        """Write that the process started, make known what instrumented code calls, give it and watch imports."""
         self.events.begin()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self.before_fork, after_in_child=self.after_fork)
@@ -97,8 +99,8 @@ class Process:
             self.predictions = Predictions(self)
         install(self)
         watch.install(self)
-        show_own_lines(self.config)
-        give_own_text(self.config)
+        give_to_loaders(self)
+        watch_script(self.given)
         if os.environ.get("DEVIATE_FIXED"):
             from .fixing import fix
 
@@ -168,6 +170,7 @@ class Process:
         self.config.update(dict({"metrics": []}, **config))
         self.events.move(config["records"])
         self.records = Records(config["records"], self)
+        self.given = Given(self.config, self.events)
         if self.streams is not None:
             self.streams.adopt(self.config)
         if self.predictions is not None:

@@ -79,7 +79,6 @@ class Redirect:
             return spec
         origin = self.mapped(spec.origin) if spec.has_location else None
         if origin is None:
-            self.outside.apply(spec)
             if locations is not None and not spec.has_location:
                 spec.submodule_search_locations = self.map_namespace(locations)
             return spec

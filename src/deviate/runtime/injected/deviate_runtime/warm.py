@@ -1,8 +1,8 @@
 """Import frameworks once, and fork each run of a training from that instead of starting Python and importing again.
 
 A parent is started with the options of a run's Python and stops in its `sitecustomize`. What it forks goes on from
-there as that Python would have, and runs the module of ``-m``, or `forked`, which runs the script. The parent has the
-runtime with its hooks, so that frameworks are patched while they are imported, as in any other run; each child then
+there as that Python would have, and runs the module of ``-m``, or the script in the place of `forked`. The parent has
+the runtime with its hooks, so that frameworks are patched while they are imported, as in any other run; each child then
 makes the runtime its own (`adopt`).
 
 Inputs
@@ -32,6 +32,7 @@ import sys
 
 from . import start as start_runtime
 from .factors import OTHER
+from .script import run_for, script_name
 
 VARIABLE, IMPORTS, ROOM, RUNTIME = "DEVIATE_WARM", "DEVIATE_WARM_IMPORTS", "DEVIATE_ROOM", "DEVIATE_RUNTIME"
 
@@ -216,7 +217,11 @@ def become(order):
     if words is not None:
         words[:] = order["argv"]
     extend_path(os.environ["PYTHONPATH"].split(os.pathsep))
-    adopt(this_process())
+    process = this_process()
+    adopt(process)
+    if sys.argv[0] != "-m":
+        script = script_name(sys.argv[0])
+        run_for(os.path.join(os.path.dirname(__file__), "forked.py"), script, process.given.code(script, script))
 
 
 def lead(descriptor, path):
@@ -243,28 +248,6 @@ def adopt(process):
     """Have the runtime do what is to be done in this process, as if it had started in it."""
     with open(os.environ[RUNTIME], encoding="utf-8") as file:
         process.adopt(json.load(file))
-
-
-def run():
-    """Run the script of the order in the module that calls this, as Python would have."""
-    namespace, path = sys._getframe(1).f_globals, sys.argv[0]
-    if sys.version_info >= (3, 9):
-        path = os.path.abspath(path)
-    if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = os.path.dirname(os.path.realpath(path))
-    namespace.update(__doc__=None, __file__=path, __loader__=type(namespace["__loader__"])("__main__", path))
-    try:
-        with open(path, "rb") as file:
-            code = compile(file.read(), path, "exec", dont_inherit=True)
-        exec(code, namespace)
-    except SystemExit:
-        raise
-    except BaseException as error:
-        # Without the frames that no other run has; Python itself then sees to the rest.
-        error.__traceback__ = error.__traceback__.tb_next
-        sys.excepthook(type(error), error, error.__traceback__)
-        sys.excepthook = lambda *error: None
-        raise
 
 
 # What other processes see of the variables of this one

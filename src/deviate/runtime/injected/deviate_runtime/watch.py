@@ -1,4 +1,4 @@
-"""Call hooks after the import of a module, and import the overlay's files instead of the original's."""
+"""Call hooks after the import of a module, and import the files of the run's copy instead of the original's."""
 
 import os
 import sys
@@ -43,9 +43,10 @@ def wanted_hooks(process):
         "switches": switched,
         "trainers": True,
         "predictions": process.predictions is not None,
+        "given": True,
     }
     for module, target in every("hooks"):
-        if wanted[target.partition(".")[0]]:
+        if wanted[target.partition(".")[0].partition(":")[0]]:
             hooks.setdefault(module, []).append(target)
     for field, target in (
         ("boundaries", "streams.boundaries:patch_rows"),

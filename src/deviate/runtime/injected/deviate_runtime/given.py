@@ -1,0 +1,178 @@
+"""Give Python instrumented code where it runs a file of the program; the file stays as its author wrote it.
+
+Whatever takes the code of a module from its loader is given it (imports, ``python -m``, `importlib.reload`), and so are
+`runpy.run_path` and the workers that `multiprocessing` spawns. `script` gives it to ``python train.py``. A file that is
+not as its author wrote it any more, since the program has rewritten it, runs as it is.
+"""
+
+import _frozen_importlib_external as importing
+import json
+import marshal
+import os
+import sys
+
+from .libraries import is_library_file
+from .patching import replaces
+
+
+class Given:
+    """The files of the program in whose place other code is run.
+
+    Parameters
+    ----------
+    config : dict
+        ``runtime.json``.
+    events : Events
+        Where it is noted if that fails.
+    """
+
+    def __init__(self, config, events):
+        self.events = events
+        self.files = {}
+        files, overlay = config.get("instrumented"), config.get("overlay") or ""
+        if files:
+            for folder in (overlay, os.path.realpath(overlay)):
+                self.files.update({os.path.join(folder, name): file for name, file in files.items()})
+        self.names = {os.path.basename(path) for path in self.files}
+
+    def find(self, path):
+        """Return what is known of the file at `path`; None where it runs as it is."""
+        file = self.files.get(path)
+        if file is None and os.path.basename(path) in self.names and not is_library_file(path):
+            file = self.files.get(os.path.realpath(path))
+        return file if file is not None and is_as_written(path, file) else None
+
+    def find_safely(self, path):
+        """Do as `find` does; a path that cannot be looked at is that of no such file."""
+        try:
+            return self.find(path)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def code(self, path, name=None, compiled=None):
+        """Return the code that runs in the place of a file, None where it runs as it is.
+
+        Parameters
+        ----------
+        path : str
+            The file.
+        name : str or None
+            What its code is to call it, if not by `path`.
+        compiled : function or None
+            What compiles a text, if Python's own compiler does not do it alone. Only what that makes is kept.
+        """
+        try:
+            file = self.find(path)
+            if file is None:
+                return None
+            kept = None if name is not None or compiled is not None else kept_path(file)
+            code = None if kept is None else read_kept(kept, path)
+            if code is None:
+                code = self.compile(file, name or path, compiled)
+                if kept is not None:
+                    keep(kept, code)
+            return code
+        except Exception as error:
+            # Such as a syntax that only a newer Python has: the file itself then says so.
+            self.events.note("code-not-given", "%s: %r" % (path, error), path)
+            return None
+
+    def compile(self, file, name, compiled):
+        """Return the code of a text, with the columns of the file that it stands for."""
+        data = read(file["text"])
+        code = compile(data, name, "exec", dont_inherit=True) if compiled is None else compiled(data, name)
+        if sys.version_info >= (3, 11):
+            from .columns import with_columns
+
+            columns = json.loads(read(os.path.splitext(file["text"])[0] + ".json").decode("utf-8"))
+            code = with_columns(code, {int(line): changes for line, changes in columns.items()})
+        return code
+
+
+def is_as_written(path, file):
+    """Tell whether a file is what its author wrote; one that was touched or written anew is read for that."""
+    status = os.stat(path)
+    if status.st_size != file["size"]:
+        return False
+    if status.st_mtime_ns == file["written"]:
+        return True
+    from zlib import crc32
+
+    return crc32(read(path)) == file["crc"]
+
+
+def read(path):
+    """Return what is in a file."""
+    with importing._io.FileIO(path, "r") as file:
+        return file.read()
+
+
+def kept_path(file):
+    """Return where this Python's code of a text is kept."""
+    kind = "%s-%d" % (sys.implementation.cache_tag, sys.flags.optimize)
+    return "%s.%s" % (os.path.splitext(file["text"])[0], kind)
+
+
+def read_kept(kept, path):
+    """Return code that is kept, None where it is not."""
+    try:
+        code = marshal.loads(read(kept))
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+    importing._imp._fix_co_filename(code, path)
+    return code
+
+
+def keep(kept, code):
+    """Keep code for other processes of the run; where that cannot be, each compiles its own."""
+    aside = "%s.%d" % (kept, os.getpid())
+    try:
+        with importing._io.FileIO(aside, "x") as file:
+            file.write(marshal.dumps(code))
+        os.replace(aside, kept)
+    except OSError:
+        return
+
+
+def give_to_loaders(process):
+    """Have loaders of source files, and what is derived of them, give instrumented code."""
+    loader = importing.SourceLoader
+    plain = loader.get_code
+    if hasattr(plain, "_deviate"):
+        return
+
+    @replaces(loader, "get_code")
+    def get_code(self, fullname):
+        code = None
+        if process.given.files:
+            try:
+                path = self.get_filename(fullname)
+            except Exception:
+                path = None  # it is for the loader itself to raise that
+            if path is not None:
+                kind = type(self)
+                own = kind is not importing.SourceFileLoader and kind.source_to_code is not PLAIN_COMPILE
+                code = process.given.code(path, compiled=self.source_to_code if own else None)
+        return plain(self, fullname) if code is None else code
+
+    # Python leaves frames of its import system out of tracebacks.
+    importing._imp._fix_co_filename(get_code.__code__, plain.__code__.co_filename)
+
+
+PLAIN_COMPILE = importing.SourceFileLoader.source_to_code
+
+
+def give_to_runpy(pkgutil, process):
+    """Have `runpy.run_path` run instrumented code: it asks this function first whether a file holds code already."""
+    plain = pkgutil.read_code
+    runpy = sys.modules.get("runpy")
+
+    @replaces(pkgutil, "read_code", *([runpy] if hasattr(runpy, "read_code") else []))
+    def read_code(stream):
+        path = getattr(stream, "name", None)
+        if isinstance(path, str) and process.given.files:
+            name = sys._getframe(1).f_locals.get("fname")
+            code = process.given.code(path, name if isinstance(name, str) else path)
+            if code is not None:
+                return code
+        return plain(stream)
