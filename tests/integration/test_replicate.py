@@ -173,7 +173,8 @@ def test_a_script_of_the_project_is_taken_from_the_copy(project):
     script.write_text(f'#!/bin/sh\npwd\n"{sys.executable}" train.py\n')
     script.chmod(0o755)
     (project / "train.py").write_text("")
-    place, _ = make_runs(project, ["./run.sh"], {"train.py": b"print(__dv__(0, 3))\n"}, environment=dict(os.environ))
+    overlay = {"train.py": FileCode(source=b"", given=b"print(__dv__(0, 3))\n")}
+    place, _ = make_runs(project, ["./run.sh"], overlay, environment=dict(os.environ))
     assert printed(place) == [f"{run.work}/project\n3\n" for run in place.runs()]
     assert values(place) == [3.0, 3.0]
 

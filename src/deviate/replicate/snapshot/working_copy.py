@@ -13,7 +13,6 @@ import msgspec
 from deviate.instrument.edits import FileCode
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.snapshot.surroundings import levels_above
-from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import RunFolder
 
 #: In a run's folder: the texts that Python is given in the place of files, and what it makes of them.
@@ -80,7 +79,7 @@ def give_code(folder: RunFolder, copy: Path, overlay: Mapping[str, FileCode]) ->
         text.parent.mkdir(exist_ok=True)
         assert code.given is not None
         text.write_bytes(code.given)
-        write_json(text.with_suffix(".json"), code.columns)
+        text.with_suffix(".json").write_bytes(msgspec.json.encode(code.columns))
         path = os.path.realpath(name) if os.path.isabs(name) else name
         given[path] = GivenCode(
             text=str(text), size=len(code.source), crc=zlib.crc32(code.source), written=_written(copy / path, code)

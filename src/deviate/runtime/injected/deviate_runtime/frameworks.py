@@ -53,6 +53,7 @@ FRAMEWORKS = (
         "python",
         hooks=(
             ("pkgutil", "given:give_to_runpy"),
+            ("numba.core.bytecode", "compilers:give_authors_code"),
             ("multiprocessing.process", "streams.processes:patch_process"),
             ("random", "streams.python:patch_random"),
             ("threading", "streams.threads:patch_threading"),
@@ -71,6 +72,7 @@ FRAMEWORKS = (
     Framework(
         "torch",
         hooks=(
+            ("torch", "compilers:leave_traces_alone"),
             ("torch", "streams.torch.random:patch_torch"),
             ("torch", "streams.torch.modules:patch_modules"),
             ("torch", "streams.torch.weights:watch_optimizers"),
@@ -79,7 +81,7 @@ FRAMEWORKS = (
             ("torch.utils.data", "predictions.torch.loaders:watch_loaders"),
             ("torch.utils.data", "streams.torch.data:patch_data"),
             ("torch._dynamo.trace_rules", "streams.torch.modules:skip_runtime"),
-            ("torch._dynamo", "streams.torch.modules:trace_sides"),
+            ("torch._dynamo", "compilers:leave_out_of_graphs"),
             ("torch._dynamo.skipfiles", "streams.torch.modules:skip_runtime"),
         ),
         boundaries=(("torch", "nn.Module.apply", INIT, ALWAYS),),

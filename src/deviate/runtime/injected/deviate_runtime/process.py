@@ -184,6 +184,11 @@ class Process:
             self.events.append_line(line)
         install(self)
         watch.redirect(self.config)
+        dynamo = sys.modules.get("torch._dynamo")
+        if dynamo is not None:
+            from .compilers import leave_out_of_graphs
+
+            leave_out_of_graphs(dynamo, self)
 
     def tick(self):
         """Count an iteration of the main loop."""

@@ -29,9 +29,15 @@ def read_number(value):
 #: How values of each type met so far are read.
 READERS = {float: float, int: float, bool: float}
 
+#: How values of types are read that derive from one of these.
+BASES = {}
+
 
 def choose_reader(kind):
     """Return the function that reads values of the type `kind`."""
+    for base, read in BASES.items():
+        if issubclass(kind, base):
+            return read
     if issubclass(kind, (str, bytes)):
         return read_text
     if issubclass(kind, (float, int)) or is_numpy_scalar(kind):

@@ -40,7 +40,6 @@ def make_draw(process):
             process.events.note("draw-not-told-apart", repr(error), "draw")
         return function
 
-    mark_draw._torchdynamo_disable = True
     if process.config.get("explain"):
         from .streams.explain import explain_draws
 

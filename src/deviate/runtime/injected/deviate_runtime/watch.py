@@ -44,6 +44,7 @@ def wanted_hooks(process):
         "trainers": True,
         "predictions": process.predictions is not None,
         "given": True,
+        "compilers": True,
     }
     for module, target in every("hooks"):
         if wanted[target.partition(".")[0].partition(":")[0]]:

@@ -130,12 +130,6 @@ def items(mapping):
     return list(vars(mapping).items())
 
 
-def untraced(function):
-    """Keep torch.compile from tracing into a function that writes to a file."""
-    function._torchdynamo_disable = True
-    return function
-
-
 def make_wraps(process):
     """Return the functions an overlay calls, by name, and the recorder behind them."""
     record = make_record(process)
@@ -146,7 +140,6 @@ def make_wraps(process):
 def value_wraps(recorder, record):
     """Return the functions that record a value and hand it on."""
 
-    @untraced
     def pass_value(metric, value, label=None):
         try:
             if type(value) is float and label is None:
@@ -157,7 +150,6 @@ def value_wraps(recorder, record):
             recorder.failed(metric, error)
         return value
 
-    @untraced
     def pass_mapping(metric, mapping, label=None):
         try:
             recorder.mapping(metric, mapping, "" if label is None else "%s/" % (label(),))
@@ -165,7 +157,6 @@ def value_wraps(recorder, record):
             recorder.failed(metric, error)
         return mapping
 
-    @untraced
     def pass_beside(metric, passed, value, label=None):
         try:
             recorder.value(metric, value(), label)
@@ -179,13 +170,11 @@ def value_wraps(recorder, record):
 def loop_wraps(process, recorder):
     """Return the functions that count iterations of the main loop."""
 
-    @untraced
     def tick(item):
         process.counts_source_loop = True
         recorder.tick()
         return item
 
-    @untraced
     def pass_condition(condition):
         if condition:
             tick(None)

@@ -156,5 +156,4 @@ def explain_draws(process, mark_draw):
         line, factor = sites[site]
         return explainer.drawing(line, factor, mark_draw(site, function))
 
-    mark_explained._torchdynamo_disable = True
     return mark_explained

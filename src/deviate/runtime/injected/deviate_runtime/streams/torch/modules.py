@@ -1,6 +1,5 @@
 """Modules of PyTorch: what makes their parameters draws for ``init``, a model's forward for ``layers``."""
 
-import builtins
 import copy
 import functools
 import sys
@@ -237,15 +236,3 @@ def factor_of(cls):
 def skip_runtime(rules, streams):
     """Have ``torch.compile`` pass over the files of this package, as over torch's own, and compile what they call."""
     rules.add(RUNTIME)
-
-
-def trace_sides(dynamo, streams):
-    """Have ``torch.compile`` leave the sides of comparisons as they are: nothing of them is in what it compiles."""
-    substitute = getattr(getattr(dynamo, "decorators", None), "substitute_in_graph", None)
-    if substitute is None:
-        builtins.__dv_side__._torchdynamo_disable = True
-        return
-    # The compiler passes over this file, so the function comes from another one.
-    namespace = {}
-    exec(compile("def pass_side(comparison, side, value):\n    return value\n", "<side>", "exec"), namespace)
-    substitute(builtins.__dv_side__)(namespace["pass_side"])
