@@ -21,20 +21,23 @@ def with_columns(code, columns):
         By line, from left to right, ``[column in the line before, bytes that came there, bytes that went]``.
     """
     constants = tuple(with_columns(each, columns) if isinstance(each, type(code)) else each for each in code.co_consts)
-    code = code.replace(co_consts=constants)
-    positions = list(code.co_positions())
-    moved = [move(position, columns) for position in positions]
-    if moved == positions:
+    if any(each is not other for each, other in zip(constants, code.co_consts)):  # noqa: B905
+        code = code.replace(co_consts=constants)
+    if not any(line in columns for _, _, line in code.co_lines()):
         return code
+    moved = [(move(position, columns), len(list(units))) for position, units in groupby(code.co_positions())]
     changed = code.replace(co_linetable=table(moved, code.co_firstlineno))
+    expected = []
+    for position, count in moved:
+        expected += [position] * count
     # A table that is read in another way than it was written would be worse than one with other columns.
-    return changed if list(changed.co_positions()) == moved else code
+    return changed if list(changed.co_positions()) == expected else code
 
 
 def move(position, columns):
     """Return a position in the edited text as one in the text before."""
     line, end_line, column, end_column = position
-    if line is None or column is None or not (line in columns or end_line in columns):
+    if column is None or not (line in columns or end_line in columns):
         return position
     return line, end_line, before(column, columns.get(line, ())), before(end_column, columns.get(end_line, ()))
 
@@ -54,8 +57,7 @@ def before(column, changes):
 def table(positions, first_line):
     """Return a table of locations; how it is laid out is in ``Objects/locations.md`` of CPython."""
     data, last = bytearray(), first_line
-    for (line, end_line, column, end_column), units in groupby(positions):
-        count = sum(1 for _ in units)
+    for (line, end_line, column, end_column), count in positions:
         while count:
             length = min(count, LONGEST)
             count -= length
@@ -65,9 +67,13 @@ def table(positions, first_line):
                 continue
             put_signed(data, line - last)
             last = line
-            if column is not None:
-                for number in (end_line - line, column + 1, end_column + 1):
-                    put(data, number)
+            if column is None:
+                continue
+            if end_line == line and end_column < 63:
+                data += bytes((0, column + 1, end_column + 1))
+                continue
+            for number in (end_line - line, column + 1, end_column + 1):
+                put(data, number)
     return bytes(data)
 
 
