@@ -199,6 +199,11 @@ def test_other_ways_to_start(both: Both, words: tuple[str, ...]) -> None:
     assert both(LOSSES + "assert False\n", *words, files=files).values() == [1.0, 0.5, 1 / 3]
 
 
+def test_a_tool_that_runs_the_script_itself_runs_what_records(both: Both) -> None:
+    source = "from __future__ import annotations\n" + LOSSES + "print(compile('1 / 2', 'x', 'eval').co_flags)\n"
+    assert both(source, "-m", "cProfile", "-o", "profile", "program.py").values() == [1.0, 0.5, 1 / 3]
+
+
 def test_a_file_that_the_program_rewrote_runs_as_it_is(both: Both) -> None:
     seen = both(
         """

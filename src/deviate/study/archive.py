@@ -19,6 +19,7 @@ import psutil
 from deviate.errors import UPDATE, BadInput, BadOption, NameTaken
 from deviate.experiment import SCHEMA
 from deviate.project.cells import AT
+from deviate.replicate.snapshot.working_copy import GIVEN
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
@@ -92,10 +93,10 @@ def _add_head(archive: tarfile.TarFile, head: Head) -> None:
 
 
 def _kept(member: tarfile.TarInfo, depth: int, *, work: bool) -> tarfile.TarInfo | None:
-    """Leave out working folders unless they are asked for, and what a killed tool left half removed or written."""
+    """Leave out working folders and their code unless asked for, and what a killed tool left half removed or written."""
     parts = member.name.split("/")[depth:]
     in_runs = parts[:1] == ["runs"]
-    in_work = in_runs and parts[2:3] == ["work"] and not work
+    in_work = in_runs and parts[2:3] in (["work"], [GIVEN]) and not work
     aside = any(part.startswith(".") for part in parts[: 3 if in_runs else 1])
     return None if in_work or aside else member
 

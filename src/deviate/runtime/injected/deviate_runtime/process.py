@@ -101,6 +101,10 @@ class Process:
         watch.install(self)
         give_to_loaders(self)
         watch_script(self.given)
+        if self.given.files:
+            from .tools import watch_tools
+
+            watch_tools(self)
         if os.environ.get("DEVIATE_FIXED"):
             from .fixing import fix
 
