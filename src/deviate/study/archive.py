@@ -93,7 +93,7 @@ def _add_head(archive: tarfile.TarFile, head: Head) -> None:
 
 
 def _kept(member: tarfile.TarInfo, depth: int, *, work: bool) -> tarfile.TarInfo | None:
-    """Leave out working folders and their code unless asked for, and what a killed tool left half removed or written."""
+    """Leave out working folders and their code unless asked for, and what a killed tool left half done."""
     parts = member.name.split("/")[depth:]
     in_runs = parts[:1] == ["runs"]
     in_work = in_runs and parts[2:3] in (["work"], [GIVEN]) and not work
