@@ -98,6 +98,9 @@ def read_outcome(folder: Path, status: int, printed: list[str]) -> Outcome:
 
 Run = Callable[..., Outcome]
 
+#: Runs a program bare and with code given for its files, which must look the same.
+Both = Callable[..., Outcome]
+
 
 def clean_environment() -> dict[str, str]:
     unwanted = ("PYTHON", "DEVIATE", "RANK", "SLURM", "OMPI", "PMI", "LOCAL_RANK")

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import os
-import textwrap
-import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from programs import Outcome, Run
-
-from deviate.instrument.edits import Edit
-from deviate.instrument.overlay import instrument_source
-from deviate.instrument.sites import span_of
-
-Both = Callable[..., Outcome]
+from programs import Both, Run
 
 LOSSES = """\
 import sys
@@ -29,46 +17,6 @@ def step(k):
 for k in range(3):
     step(k)
 """
-
-
-def wrap_losses(source: bytes) -> tuple[bytes, str]:
-    """Record every use of the name ``loss``; return the text and by how much its columns moved."""
-    uses = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and node.id == "loss")
-    edits = [Edit(span=span_of(use), before="__dv__(0, ") for use in uses if isinstance(use.ctx, ast.Load)]
-    result = instrument_source(source, edits)
-    assert result.done
-    return result.data, json.dumps(result.columns)
-
-
-@pytest.fixture
-def both(run: Run, work: Path, tmp_path: Path) -> Both:
-    """Run a program bare and with code given for its files; both must look the same. Return what was recorded."""
-
-    def run_both(source: str, *words: str, files: dict[str, str] | None = None, **kwargs: Any) -> Outcome:
-        source = textwrap.dedent(source)
-        texts = {"program.py": source, **{name: textwrap.dedent(text) for name, text in (files or {}).items()}}
-        given = {}
-        for number, (name, text) in enumerate(texts.items()):
-            if "loss" in text:
-                place = tmp_path / f"{number}.py"
-                data, columns = wrap_losses(text.encode())
-                place.write_bytes(data)
-                place.with_suffix(".json").write_text(columns)
-                size, crc = len(text.encode()), zlib.crc32(text.encode())
-                given[name] = {"text": str(place), "size": size, "crc": crc, "written": 0}
-
-        def once(**config: Any) -> Outcome:
-            for name, text in texts.items():
-                (work / name).parent.mkdir(parents=True, exist_ok=True)
-                (work / name).write_text(text, encoding="utf-8")
-            return run(source, *words, **kwargs, **config)
-
-        bare = once(runtime=False)
-        seen = once(instrumented=given)
-        assert (seen.stdout, seen.stderr, seen.status) == (bare.stdout, bare.stderr, bare.status)
-        return seen
-
-    return run_both
 
 
 def test_a_script_is_run_as_python_runs_it(both: Both, python: str) -> None:
