@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# That of `typing`, which takes longer to import than the rest of this file.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from deviate.api import StoredExperiment as StoredExperiment
     from deviate.api import check as check
     from deviate.api import compare as compare

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from deviate.cli import main
+from deviate.cli.command_line import run_command_line
 
 #: Variables from which terminals and time zones are guessed.
 _GUESSED = ("FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLORTERM")
@@ -40,19 +40,11 @@ def deviate(project: Path, *words: str, width: int = 80, colours: bool = False) 
         terminal["FORCE_COLOR"] = "1"
     streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
     with contextlib.chdir(project), _variables(terminal), _arguments(words), streams[0], streams[1]:
-        status = _status()
+        status = run_command_line()
     parts = [out.text()]
     parts += [f"==> standard error\n{err.text()}"] if err.text() else []
     parts += [f"==> exit status {status}\n"] if status else []
     return plain("".join(parts), project)
-
-
-def _status() -> int:
-    try:
-        main()
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    raise AssertionError("the command line did not exit")
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import dataclass
 
-from deviate.cli import main
+from deviate.cli.command_line import run_command_line
 
 #: Trains a weight by gradient steps on noisy data; standard library only, so a run takes a tenth of a second.
 TRAIN = """\
@@ -59,12 +59,10 @@ def deviate(*words) -> Done:
     sys.argv = ["deviate", *map(str, words)]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    except SystemExit as ended:
-        return Done(int(ended.code or 0), out.text(), err.text())
+            status = run_command_line()
     finally:
         sys.argv = before
-    raise AssertionError("the command line did not exit")
+    return Done(status, out.text(), err.text())
 
 
 class _Buffered(io.TextIOWrapper):

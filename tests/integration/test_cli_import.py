@@ -7,7 +7,7 @@ from cli_tool import TRAIN, deviate, tree
 from click.testing import CliRunner
 
 from deviate import api
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.errors import BadOption
 
 RESULTS = "seed,epoch,val acc,loss\n" + "".join(

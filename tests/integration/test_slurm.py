@@ -109,7 +109,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     wait_for(lambda: started(project))
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=30)[1]
-    assert first.returncode == 130
+    assert first.returncode == -signal.SIGINT
     words = re.search(r"scancel --me --name=deviate-e-\w+", said)[0].split()
     subprocess.run(words, check=True)
     wait_for(lambda: runs(project)[0].read_outcome())
@@ -191,7 +191,7 @@ def test_a_tool_that_is_ended_leaves_cells_of_a_grid_to_the_next_one(project, mo
     first.send_signal(number)
     said = first.communicate(timeout=30)[1]
     if number == signal.SIGINT:
-        assert first.returncode == 130
+        assert first.returncode == -signal.SIGINT
         (names,) = re.findall(r"scancel --me --name=(\S+)", said)
         assert re.fullmatch(r"(deviate-grid-epochs-\d-\w+,?){2,3}", names), "one command ends the jobs of all cells"
     assert deviate("run").status == 0

@@ -17,8 +17,8 @@ import pytest
 from tracked import tracked_files
 
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords
+from deviate.cli.command_line import group
 from deviate.cli.commands import COMMANDS
-from deviate.cli.main import group
 from deviate.cli.report import experiment_writers
 from deviate.contrast.verdict import Verdict
 from deviate.experiment import ObservedWish

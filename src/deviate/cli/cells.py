@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from deviate.cli.list import aligned
-from deviate.cli.printing import say
+from deviate.cli.printing import say, say_json
 from deviate.project.cells import AT
 from deviate.report.text.words import count
 
@@ -51,7 +51,7 @@ def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
         click.echo("\n".join(scripts), nl=False)
         return 0
     if as_json:
-        click.echo(msgspec.json.encode(made).decode())
+        say_json(msgspec.json.encode(made).decode())
     else:
         say(*cells_lines(made))
     return 0 if made.complete else 1

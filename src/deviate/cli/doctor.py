@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.output import json_option
-from deviate.cli.printing import Styled, examples, say
+from deviate.cli.printing import Styled, examples, say, say_json
 
 if TYPE_CHECKING:
     from deviate.preflight.machine import Check
@@ -36,7 +36,7 @@ def command(as_json: bool) -> int:
 
     checks = check_machine(Path.cwd(), os.environ)
     if as_json:
-        click.echo(json.dumps({"schema": 1, "checks": msgspec.to_builtins(checks)}))
+        say_json(json.dumps({"schema": 1, "checks": msgspec.to_builtins(checks)}))
     else:
         say(*(line for check in checks for line in _lines(check)))
     return int(any(check.state == "problem" for check in checks))

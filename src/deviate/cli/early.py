@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import threading
 from contextlib import suppress
+from types import TracebackType
 
 from deviate.experiment import Run
 from deviate.replicate.environment.hardware import usable_cores
@@ -54,9 +55,18 @@ class EarlyImports:
         held = [slot.cores for slot in self._slots.values()]
         return None not in held and bool(self._cores.difference(*(cores or () for cores in held)))
 
-    def join(self) -> None:
-        """Wait for what is being imported: two threads that import from both ends may find half a module."""
-        if self._thread is not None:
+    def __enter__(self) -> EarlyImports:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait for what is being imported: two threads that import from both ends may find half a module.
+
+        Nor can a process end in order meanwhile: what is imported asks to be told of the end. After a signal nobody
+        waits, since that ends the process at once.
+        """
+        if self._thread is not None and not isinstance(error, KeyboardInterrupt):
             self._thread.join()
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show, verbose_option
-from deviate.cli.printing import Styled, examples, say, shortened
+from deviate.cli.printing import Styled, examples, say, say_json, shortened
 from deviate.errors import BadOption, NoMetrics, NoScript
 
 #: Metrics that are listed without ``-v``.
@@ -166,7 +166,7 @@ def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **
     if options["write"] or options["review"]:
         _write(project, findings)
     if options["as_json"]:
-        click.echo(json.dumps(contract(findings), indent=1))
+        say_json(json.dumps(contract(findings), indent=1))
     elif options["diff"]:
         _show_diff(show_edits(project, findings))
     else:

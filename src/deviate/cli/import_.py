@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.printing import examples, say
+from deviate.cli.printing import examples, say, say_json
 from deviate.errors import BadOption
 from deviate.importing.request import FORMATS
 
@@ -117,7 +117,7 @@ def command(as_json: bool, **options: Any) -> None:
         return
     folders = import_results(request)
     if as_json:
-        click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
+        say_json(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
     for folder in folders:
         say(*_lines(folder))
@@ -169,7 +169,7 @@ def _direction(word: str) -> Any:
 
 def _say_archive(folders: list[ExperimentFolder], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
+        say_json(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
     for folder in folders:
         say(f"{folder.name}: {len(folder.runs())} runs", f"  deviate report {shlex.quote(folder.name)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.printing import examples, say, terminal_width
+from deviate.cli.printing import examples, say, say_json, terminal_width
 
 if TYPE_CHECKING:
     from deviate.results.overview import Unreadable
@@ -38,7 +38,7 @@ def command(as_json: bool) -> None:
     found, unreadable = overviews(Workspace.nearest(Path.cwd()))
     if as_json:
         others = [each._asdict() for each in unreadable]
-        click.echo(json.dumps({"schema": 1, "experiments": found, "unreadable": others}))
+        say_json(json.dumps({"schema": 1, "experiments": found, "unreadable": others}))
         return
     if not found and not unreadable:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")

@@ -1,99 +1,21 @@
-"""The ``deviate`` command: its sub-commands and what becomes of an error."""
+"""The ``deviate`` command as a process: what signals do to it, and how it ends."""
 
 from __future__ import annotations
 
-import gc
 import sys
-import warnings
-from collections.abc import Sequence
 
-import click
-
-from deviate.cli.commands import CommandGroup
-from deviate.cli.printing import examples, say
-from deviate.errors import DeviateError, OutputLost, SystemRefused
-
-#: Objects after which garbage is looked for.
-GARBAGE = 100_000
-
-
-@click.group(
-    epilog=examples(
-        "deviate run -n 8 -- python train.py    how much do 8 runs differ?",
-        "deviate compare base wider             is one better than the other?",
-        "deviate                                where this project stands",
-    ),
-    cls=CommandGroup,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.version_option(package_name="deviate-dl", prog_name="deviate")
-@click.pass_context
-def group(context: click.Context) -> None:
-    """Measure how much identical training runs differ."""
-    if context.invoked_subcommand is None:
-        from deviate.cli.standing import standing_lines
-
-        say(*standing_lines())
+from deviate.signals import end_at_once
 
 
 def main() -> None:
-    """Run the command line; end with the documented exit status and never with a traceback for a user's error."""
-    from deviate.cli.streams import drop_output, guard_streams
+    """Run the command line; end with its exit status, or by the signal that ended it."""
+    end_at_once()
+    # Only then what takes time to import.
+    from deviate.cli.command_line import run_command_line
+    from deviate.replicate.interrupts import end, number_of
 
-    guard_streams()
-    # Where numbers are larger than can be computed with, the answer says so; `-W` shows the lines of the source.
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore", RuntimeWarning)
-    # Importing makes many objects and no garbage: looking for some takes a tenth of the time of a short command.
-    gc.set_threshold(GARBAGE)
     try:
-        status = group.main(standalone_mode=False)
-        sys.stdout.flush()
-    except OutputLost as error:
-        drop_output()
-        _say(error)
-        status = error.exit_status
-    except DeviateError as error:
-        _say(error)
-        status = error.exit_status
-    except click.ClickException as error:
-        from deviate.report.escape import clean
-
-        # What was typed is in the message.
-        vars(error)["message"] = clean(error.message)
-        error.show()
-        status = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(_stopped(sys.argv[1:]), err=True)
-        status = 130
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone; there is nobody left to tell.
-        drop_output()
-        status = 0
-    except OSError as error:
-        _say(_refused(error))
-        status = SystemRefused.exit_status
-    sys.exit(status or 0)
-
-
-def _refused(error: OSError) -> SystemRefused:
-    where = f"{error.filename}: " if error.filename else ""
-    return SystemRefused(
-        f"{where}{error.strerror or error}",
-        hint="runs that have ended are kept; once the cause is gone, the same command continues from here",
-    )
-
-
-def _say(error: DeviateError) -> None:
-    from deviate.report.escape import clean
-
-    slug = click.style(f"  [{error.slug}]", dim=True)
-    click.echo(click.style("error: ", fg="red", bold=True) + clean(error.message) + slug, err=True)
-    if error.hint:
-        click.echo(click.style("hint:  ", fg="cyan") + clean(error.hint), err=True)
-
-
-def _stopped(words: Sequence[str]) -> str:
-    """Say what Ctrl-C did; of a `run` also that nothing is lost."""
-    return "stopped; the same command continues from here" if words[:1] == ["run"] else "stopped"
+        status = run_command_line()
+    except KeyboardInterrupt as stop:
+        end(number_of(stop))
+    sys.exit(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +11,9 @@ import click
 
 from deviate.cli.files import write_output
 from deviate.cli.printing import say
+from deviate.cli.streams import ReaderGone
 from deviate.errors import BadOption
+from deviate.replicate.interrupts import whole
 
 if TYPE_CHECKING:
     from deviate.report.views import View
@@ -70,10 +73,16 @@ def show(
     """Write a view to the file, or print it; in a terminal with its width and colours, on one screen unless `verbose`.
 
     `again` is the command that shows the same, for a hint; `stem` is of the file that the hint names.
+    Where nobody reads to the end (``| head``), the command goes on: its exit status is its answer.
     """
     if output is not None:
         write_output(output, written(view, writer))
         return
+    with suppress(ReaderGone):
+        _print(view, writer, again, stem, verbose=verbose)
+
+
+def _print(view: View[Any], writer: Writer, again: str, stem: str, *, verbose: bool) -> None:
     if writer.name == "terminal":
         from rich.console import Console
 
@@ -81,8 +90,9 @@ def show(
 
         print_page(view.page("brief" if verbose else "screen"), Console())
         return
-    for part in written(view, writer):
-        click.echo(part.rstrip("\n"))
+    with whole() if writer.name == "json" else nullcontext():
+        for part in written(view, writer):
+            click.echo(part.rstrip("\n"))
     if writer.name == "html":
         # Options end where the user's own command begins.
         words, dashes, command = again.partition(" -- ")

@@ -22,6 +22,14 @@ def say(*lines: str, err: bool = False) -> None:
         click.echo(line if isinstance(line, Styled) else clean(line), err=err)
 
 
+def say_json(text: str) -> None:
+    """Print the object of ``--json``, all of it also where a signal comes meanwhile."""
+    from deviate.replicate.interrupts import whole
+
+    with whole():
+        click.echo(text)
+
+
 def shortened(text: str, before: int = 0) -> str:
     """Cut a text that starts behind `before` characters to the rest of the terminal's line; whole where there is none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from types import TracebackType
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from deviate.cli.duration import show_duration
 from deviate.cli.event_lines import event_lines, planned_runs
 from deviate.experiment import Run
 from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted, StepEnded, Submitted
+from deviate.replicate.interrupts import at_any_end
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.aligned import aligned
 from deviate.report.durations import about_seconds
@@ -62,17 +64,19 @@ class Progress:
         #: What the user is to submit.
         self.scripts: list[str] = []
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
+        self._open = ExitStack()
 
     def __enter__(self) -> Progress:
         if self.draws:
+            # It hides the cursor, which must not stay hidden.
+            self._open.enter_context(at_any_end(self.live.stop))
             self.live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.draws:
-            self.live.stop()
+        self._open.close()
 
     def observe(self, event: StudyEvent) -> None:
         """Take in one event."""

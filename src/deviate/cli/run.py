@@ -246,7 +246,6 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     options["command"] = list(options["command"])
     if asks_for_cells(Request(**options)):
         return run_cells(options, as_json=as_json)
-    early = EarlyImports()
 
     def observe(event: StudyEvent) -> None:
         # Looks at results while runs go on import by themselves.
@@ -254,9 +253,8 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
             early.observe(event)
         progress.observe(event)
 
-    with Progress() as progress:
+    with EarlyImports() as early, Progress() as progress:
         folder = run(Request(**options), observe, Referee())
-    early.join()
     if options["print_script"]:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0

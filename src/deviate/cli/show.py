@@ -11,7 +11,7 @@ import click
 
 from deviate.cli.completion import experiment_names
 from deviate.cli.only import only_experiment
-from deviate.cli.printing import examples, say
+from deviate.cli.printing import examples, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def command(name: str | None, as_json: bool) -> None:
 
     folder = Workspace.nearest(Path.cwd()).find_experiment(name or only_experiment("show"))
     if as_json:
-        click.echo(json.dumps(facts(folder), indent=1))
+        say_json(json.dumps(facts(folder), indent=1))
     else:
         say(*_lines(folder))
 

@@ -10,6 +10,10 @@ from typing import TextIO
 from deviate.errors import OutputLost
 
 
+class ReaderGone(Exception):  # noqa: N818
+    """Who read standard output (head, less) reads no more. No `BrokenPipeError`: libraries end the process on that."""
+
+
 def guard_streams() -> None:
     """Make the standard streams of this process safe to write; those that tests have replaced are left alone.
 
@@ -52,7 +56,8 @@ class _Output(io.FileIO):
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:
-            raise
+            drop_output()
+            raise ReaderGone from None
         except OSError as error:
             raise OutputLost(
                 f"standard output cannot be written: {error.strerror}",

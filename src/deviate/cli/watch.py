@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,16 @@ import click
 
 from deviate.cli.completion import experiment_names
 from deviate.cli.printing import examples, say
+from deviate.replicate.interrupts import StopRequests, end, listening
 
 if TYPE_CHECKING:
     from deviate.replicate.workspace.folders import ExperimentFolder
 
 #: Seconds between two looks at the files in a terminal.
 LOOK_EVERY = 2.0
+
+#: Seconds that a page which is being made is waited for.
+LEAVES_WITHIN = 5.0
 
 
 @click.command("watch", epilog=examples("deviate watch", "deviate watch base --open", "deviate watch base --terminal"))
@@ -31,13 +35,16 @@ def command(name: str | None, terminal: bool, opened: bool, port: int) -> None:
     only by the address that is printed. Watching reads files alone: start and stop it at any time. Ctrl-C ends it.
     """
     folder = _find(name)
-    try:
+    with listening() as stop:
         if terminal:
-            _show(folder)
+            _show(folder, stop)
         else:
-            _serve(folder, port, opened=opened)
-    except KeyboardInterrupt:
+            _serve(folder, port, stop, opened=opened)
+    if stop.count:
         say("no longer watching; the runs go on", err=True)
+    # Ctrl-C is how it is ended.
+    if stop.number != signal.SIGINT:
+        stop.obey()
 
 
 def _find(name: str | None) -> ExperimentFolder:
@@ -60,7 +67,7 @@ def _find(name: str | None) -> ExperimentFolder:
     return workspace.experiment(newest_first(found)[0]["name"])
 
 
-def _show(folder: ExperimentFolder) -> None:
+def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
     """Print the page again and again until no run is under way; once where this is no terminal."""
     from rich.console import Console
     from rich.live import Live
@@ -74,15 +81,15 @@ def _show(folder: ExperimentFolder) -> None:
     live = reader.read()
     if console.is_terminal and live.going:
         with Live(console=console, transient=True, auto_refresh=False) as screen:
-            while live.going:
+            while live.going and not stop.count:
                 text = render_terminal(live_page(live, terminal=True), console.width)
                 screen.update(Text(text, no_wrap=True, overflow="crop"), refresh=True)
-                time.sleep(LOOK_EVERY)
+                stop.wait(LOOK_EVERY)
                 live = reader.read()
     print_page(live_page(live, terminal=True), console)
 
 
-def _serve(folder: ExperimentFolder, port: int, *, opened: bool) -> None:
+def _serve(folder: ExperimentFolder, port: int, stop: StopRequests, *, opened: bool) -> None:
     from deviate.cli.watch_server import WatchServer
     from deviate.cli.watched import Watched
     from deviate.report.writers.html.bundle import chart_library
@@ -96,4 +103,8 @@ def _serve(folder: ExperimentFolder, port: int, *, opened: bool) -> None:
             import webbrowser
 
             webbrowser.open(server.address)
-        server.serve_forever(poll_interval=0.2)
+        while not stop.count:
+            server.handle_request()
+    # A thread that computes while Python ends may take the process down with it.
+    if not watched.leave(LEAVES_WITHIN):
+        end(stop.number)

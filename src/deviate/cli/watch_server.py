@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,10 @@ HOST = "127.0.0.1"
 #: Bytes of the token in the address.
 TOKEN_BYTES = 16
 
+#: Seconds between two looks at whether to end, and those that a browser has for a request and for taking the answer.
+LOOK_EVERY = 0.2
+PATIENCE = 20.0
+
 
 class WatchServer(ThreadingHTTPServer):
     """Answers with a page and its version, to those who know the token.
@@ -21,11 +26,17 @@ class WatchServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    timeout = LOOK_EVERY
 
     def __init__(self, port: int, page: Callable[[], str], version: Callable[[], str]) -> None:
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self.answers = {"": (page, "text/html"), "version": (version, "text/plain")}
         super().__init__((HOST, port), _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a browser that went away, with half a request or half an answer: they all do."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     @property
     def address(self) -> str:
@@ -35,6 +46,7 @@ class WatchServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: WatchServer
+    timeout = PATIENCE
 
     def do_GET(self) -> None:
         """Answer a request; one without the token, or by another name of this machine, is forbidden."""
@@ -67,11 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
         ):
             self.send_header(name, value)
         self.end_headers()
-        try:
-            self.wfile.write(body)
-        except ConnectionError:
-            # The browser went on to something else.
-            self.close_connection = True
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep requests off the terminal: the address in them is a secret."""

@@ -44,6 +44,10 @@ class Watched:
                     self._version = version
             return self._page
 
+    def leave(self, seconds: float) -> bool:
+        """Make no page any more; return whether none is being made, at the latest after `seconds`."""
+        return self._lock.acquire(timeout=seconds)
+
     def _sections(self) -> Sequence[Section]:
         """Return the report on the runs that have ended; read anew only where more have, since it takes a second."""
         ended = self._reader.ended()

@@ -71,8 +71,7 @@ def open_trials(prepared: Prepared, executor: Executor, words: list[str], planne
     place = workspace.verification
     with locked(place, command), listening() as stop, _thrown_away(place, executor) as folder:
         yield _trials(prepared, folder, executor, stop, planned)
-    if stop.count:
-        raise KeyboardInterrupt
+    stop.obey()
 
 
 @contextmanager

@@ -106,5 +106,4 @@ def replicate(
             ) from error
         finally:
             stage.abandon(stop)
-    if stop.count:
-        raise KeyboardInterrupt
+    stop.obey()

@@ -11,6 +11,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ import psutil
 from deviate.errors import UPDATE, BadInput, BadOption, NameTaken
 from deviate.experiment import SCHEMA
 from deviate.project.cells import AT
+from deviate.replicate.interrupts import at_any_end
 from deviate.replicate.snapshot.working_copy import GIVEN
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
@@ -68,15 +70,13 @@ def export_experiments(folders: Sequence[ExperimentFolder], path: Path, *, grid:
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     cells = [folder.name for folder in folders] if grid else []
-    try:
+    with at_any_end(partial(aside.unlink, missing_ok=True)):
         with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
             _add_head(archive, Head(name=grid or folders[0].name, work=work, cells=cells))
             for folder in folders:
                 _add(archive, folder, f"{SEVERAL}/{folder.name}" if grid else BELOW, work=work)
         sync_file(aside)
         aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _add(archive: tarfile.TarFile, folder: ExperimentFolder, below: str, *, work: bool) -> None:
@@ -213,14 +213,13 @@ def _unpacked(path: Path, workspace: Workspace) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
     place = beside / f"{_UNPACKING}{os.getpid()}"
     try:
-        place.mkdir()
-        with tarfile.open(path, "r:gz") as archive:
-            archive.extractall(place, members=_checked(archive, path), filter="tar")
-        yield place
+        with at_any_end(partial(shutil.rmtree, place, ignore_errors=True)):
+            place.mkdir()
+            with tarfile.open(path, "r:gz") as archive:
+                archive.extractall(place, members=_checked(archive, path), filter="tar")
+            yield place
     except tarfile.TarError as problem:
         raise _damaged(path, problem) from problem
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _checked(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:

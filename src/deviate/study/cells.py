@@ -255,7 +255,7 @@ class _Making:
 
 def _make_all(cells: Sequence[_Making]) -> None:
     """Begin one cell after another, and go on with those that wait for a cluster meanwhile."""
-    waiting, going, stopped = deque(cells), list[_Making](), False
+    waiting, going, stopped = deque(cells), list[_Making](), list[KeyboardInterrupt]()
     try:
         while waiting or going:
             begins = bool(waiting) and _has_room(waiting[0], going)
@@ -267,8 +267,9 @@ def _make_all(cells: Sequence[_Making]) -> None:
                 try:
                     # Those that have begun heard a Ctrl-C, too, and end as well.
                     goes_on = (each.has_begun or not stopped) and each.go_on()
-                except KeyboardInterrupt:
-                    goes_on, stopped = False, True
+                except KeyboardInterrupt as stop:
+                    goes_on = False
+                    stopped.append(stop)
                     waiting.clear()
                     each.close()
                 if not goes_on:
@@ -277,7 +278,7 @@ def _make_all(cells: Sequence[_Making]) -> None:
         for each in going:
             each.close()
     if stopped:
-        raise KeyboardInterrupt
+        raise stopped[0]
 
 
 def _has_room(cell: _Making, going: Sequence[_Making]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +21,7 @@ from deviate.replicate.events import ColdStart, Event, RunEnded, RunShared
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.executors.warm import PACKAGES, WarmExecutor
+from deviate.replicate.interrupts import at_any_end
 from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -157,7 +158,10 @@ def run_maker(
             step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
         needless = []
-        with closing(warm) if warm else nullcontext(), closing(stream) as events:
+        with ExitStack() as held:
+            if warm is not None:
+                held.enter_context(at_any_end(warm.close))
+            events = held.enter_context(closing(stream))
             for event in events:
                 needless += [event.run] if isinstance(event, RunShared) and event.twin is None else []
                 yield with_ordered_values(event, experiment)

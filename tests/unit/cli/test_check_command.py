@@ -12,7 +12,7 @@ from msgspec import structs
 from scipy import stats
 
 import deviate
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.errors import BadOption
 from deviate.inference.drops import Drop, parse_drops
 from deviate.inference.gate.gate import check_side

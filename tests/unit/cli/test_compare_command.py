@@ -10,7 +10,7 @@ from compared_sides import write_experiment
 from scipy import stats
 
 import deviate
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.errors import BadOption, UnknownExperiment
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.plan import make_plan

@@ -25,8 +25,8 @@ def imported(monkeypatch):
     def observe(*events):
         for event in events:
             observer.observe(event)
-        observer.join()
-        return done
+        with observer:
+            return done
 
     return observe
 
@@ -66,7 +66,7 @@ def test_a_run_that_may_use_all_cores_is_left_alone(imported, cores):
 def test_what_is_imported_is_what_the_report_takes():
     """Nothing that takes long is left for the end."""
     program = (
-        "import sys; from deviate.cli import early; early._import(); before = set(sys.modules); "
+        "import sys; from deviate.cli import command_line, early; early._import(); before = set(sys.modules); "
         "from deviate import api; from deviate.cli.report import experiment_writers; experiment_writers(()); "
         "import deviate.report.writers.markdown, deviate.report.writers.terminal, deviate.results.results; "
         "print([name for name in set(sys.modules) - before if '.' not in name])"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import sys
 
 import click
@@ -11,11 +12,11 @@ from compared_sides import write_experiment
 from msgspec import structs
 
 from deviate.api import names
-from deviate.cli import main as cli_main
+from deviate.cli.command_line import NO_ANSWER, group, run_command_line
 from deviate.cli.completion import experiment_sides
 from deviate.cli.list import aligned, lines
-from deviate.cli.main import group
 from deviate.cli.standing import standing_lines
+from deviate.replicate.interrupts import Stopped, number_of
 
 BASE = {"train loss": [0.3, 0.31], "test acc": [90.0, 91.0]}
 
@@ -60,19 +61,29 @@ def test_wide_letters_take_two_columns():
 @pytest.mark.parametrize(
     ("words", "said"), [(["run", "--", "x"], "the same command continues from here"), (["list"], "stopped")]
 )
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, click.Abort])
-def test_ctrl_c_ends_with_what_to_do(monkeypatch, capsys, words, said, kind):
-    def stop(**options):
-        raise kind
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_with_what_to_do(monkeypatch, capsys, words, said, number):
+    def stop(context):
+        raise Stopped(number)
 
     monkeypatch.setattr(sys, "argv", ["deviate", *words])
-    monkeypatch.setattr(group, "main", stop)
-    with pytest.raises(SystemExit) as ended:
-        cli_main()
-    assert ended.value.code == 130
-    (line,) = capsys.readouterr().err.splitlines()
+    monkeypatch.setattr(group, "invoke", stop)
+    with pytest.raises(Stopped) as stopped:
+        run_command_line()
+    assert number_of(stopped.value) == number
+    line = capsys.readouterr().err.strip()
     assert line.startswith("stopped")
     assert line.endswith(said)
+
+
+def test_a_question_without_an_answer_is_no_signal(monkeypatch, capsys):
+    def ask(context):
+        raise click.Abort
+
+    monkeypatch.setattr(sys, "argv", ["deviate", "list"])
+    monkeypatch.setattr(group, "invoke", ask)
+    assert run_command_line() == NO_ANSWER
+    assert capsys.readouterr().err == "stopped\n"
 
 
 @pytest.fixture

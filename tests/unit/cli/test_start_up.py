@@ -8,7 +8,7 @@ import sys
 import pytest
 from compared_sides import write_experiment
 
-from deviate.cli.main import GARBAGE, main
+from deviate.cli.command_line import GARBAGE, run_command_line
 from deviate.replicate.snapshot.manifest import describe, take
 
 #: Each takes a tenth of a second or more to import.
@@ -17,7 +17,7 @@ HEAVY = ("altair", "duckdb", "jinja2", "numpy", "pandas", "psutil", "pyarrow", "
 #: Runs one command and prints which of the heavy libraries it imported.
 PROGRAM = """
 import contextlib, io, json, sys
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 words, heavy = json.loads(sys.argv[1])
 with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
     status = group.main(words, standalone_mode=False)
@@ -29,7 +29,7 @@ print(json.dumps([status, [name for name in heavy if name in sys.modules]]))
 BEFORE_RUNS = """
 import contextlib, io, json, sys
 from deviate.cli import progress
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 words, heavy = json.loads(sys.argv[1])
 told, observe = [], progress.Progress.observe
 def noting(self, event):
@@ -96,8 +96,7 @@ def test_garbage_is_looked_for_seldom(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["deviate", "--version"])
     gc.set_threshold(700)
     try:
-        with pytest.raises(SystemExit):
-            main()
+        assert run_command_line() == 0
         assert gc.get_threshold()[0] == GARBAGE > 700
     finally:
         gc.set_threshold(*before)

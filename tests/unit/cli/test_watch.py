@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.cli.watch_server import WatchServer
 from deviate.cli.watched import Watched
 from deviate.experiment import Run

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
+from deviate.cli.command_line import group
 from deviate.cli.commands import COMMANDS
-from deviate.cli.main import group
 from deviate.preflight import machine
 from deviate.project.cells import read_cells
 from deviate.project.config import FILE_NAME, Config, read_config

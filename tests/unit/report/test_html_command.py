@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 from compared_sides import write_experiment
 
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json
 

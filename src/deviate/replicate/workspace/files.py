@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import msgspec
 
 from deviate.errors import UPDATE, WorkspaceUnusable
 from deviate.experiment import SCHEMA
+from deviate.replicate.interrupts import at_any_end
 
 #: The last key of a JSON file: the checksum of what stands before it.
 _CHECKSUM = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\n\Z')
@@ -69,15 +71,16 @@ def write_parts(path: Path, parts: Iterable[bytes], *, durable: bool = False) ->
 
 
 def write_aside(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written beside `path` and renamed onto it; of one that there is no room for nothing is left."""
+    """Have a file written beside `path` and renamed onto it; of one that was not written to its end nothing is left."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with at_any_end(partial(_discard, aside)):
         write(aside)
         aside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            aside.unlink()
-        raise
+
+
+def _discard(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
 
 
 def sync_folder(folder: Path) -> None:
