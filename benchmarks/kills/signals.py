@@ -1,7 +1,7 @@
 """Send SIGTERM or SIGINT to a command at every moment of its life, and look how it ends and what it leaves.
 
     python benchmarks/kills/signals.py                                    every 0.03 s, both signals, eight commands
-    python benchmarks/kills/signals.py --step 0.2 --commands run,report --out signals.json
+    python benchmarks/kills/signals.py --moments 12 --commands run,report --out signals.json
 
 Each trial makes the project anew, starts the command, sends the signal after so many seconds, and checks that
 
@@ -71,6 +71,9 @@ UNDISTURBED = 3
 
 #: Seconds after the end in which processes of the command are still allowed, since the system takes its time, too.
 GONE_WITHIN = 0.3
+
+#: Moments of a command and a signal: after the last of them it has ended by itself.
+MOST = 10_000
 
 #: Seconds within which a command has to end.
 PATIENCE = 120.0
@@ -166,8 +169,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_table(trials, known)
     result = {
         "schema": 1,
-        "step": options.step,
+        "step": None if options.moments else options.step,
         "start": options.start,
+        "moments": options.moments,
         "tool": options.tool,
         "commands": {name: COMMANDS[name] for name in options.commands},
         "undisturbed_seconds": {name: round(each.seconds, 2) for name, each in known.items()},
@@ -188,7 +192,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--step", type=float, default=0.03, help="seconds between two moments")
     parser.add_argument("--start", type=float, default=0.03, help="the first moment")
-    parser.add_argument("--most", type=int, default=10_000, help="moments of a command and a signal, at most")
+    parser.add_argument("--moments", type=int, help="so many moments, spread over the usual length, instead of a step")
     parser.add_argument("--signals", default="TERM,INT", type=lambda text: text.split(","))
     parser.add_argument("--commands", default=list(COMMANDS), type=lambda text: text.split(","))
     parser.add_argument("--tool", default=f"{PYTHON} -m deviate", help="how deviate is started")
@@ -232,7 +236,9 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield each number, text and so on of a JSON value, with where it stands."""
     if isinstance(value, dict | list) and value:
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(each, f"{path}/{key}")
+            # Metrics stand in the order of how much they differ, which for times is chance.
+            named = each["name"] if isinstance(value, list) and isinstance(each, dict) and "name" in each else key
+            yield from leaves(each, f"{path}/{named}")
     else:
         yield path, value
 
@@ -241,14 +247,15 @@ def make_trials(place: Place, known: Mapping[str, Undisturbed], options: argpars
     """Yield a trial for each moment of each command, until it has ended before the signal."""
     for name, expected in known.items():
         for number in options.signals:
-            for count in range(options.most):
-                trial = Trial(name, number, round(options.start + count * options.step, 3))
+            step = (expected.seconds - options.start) / options.moments if options.moments else options.step
+            for count in range(options.moments or MOST):
+                trial = Trial(name, number, round(options.start + count * step, 3))
                 if not make_trial(place, trial, expected):
                     break
                 if trial.faults or trial.before_deviate:
                     print(f"{name} SIG{number} at {trial.moment:.2f} s: {trial}", file=sys.stderr, flush=True)
                 yield trial
-            print(f"{name} SIG{number}: {count} moments", file=sys.stderr, flush=True)
+            print(f"{name} SIG{number}: done", file=sys.stderr, flush=True)
 
 
 def make_trial(place: Place, trial: Trial, expected: Undisturbed) -> bool:

@@ -1,7 +1,9 @@
 """What the report takes is imported while runs go on, where a core is nobody's, and never beside runs on all cores."""
 
+import contextlib
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -9,6 +11,7 @@ from deviate.cli import early
 from deviate.experiment import Run
 from deviate.replicate.events import RunEnded, RunProgress, RunStarted
 from deviate.replicate.executors.executor import Slot
+from deviate.replicate.interrupts import Stopped
 from deviate.replicate.workspace.run_files import Completed
 
 FIRST, SECOND = Run(variant="control", index=0), Run(variant="control", index=1)
@@ -61,6 +64,26 @@ def test_nothing_is_imported_beside_runs_on_all_cores(imported):
 @pytest.mark.parametrize("cores", [(0, 1), ()])
 def test_a_run_that_may_use_all_cores_is_left_alone(imported, cores):
     assert imported(starts(FIRST, *cores), *[goes_on(FIRST)] * 3) == []
+
+
+@pytest.mark.parametrize(("error", "waits"), [(None, True), (ValueError(), True), (Stopped(15), False)])
+def test_a_process_ends_in_order_only_after_the_imports_and_by_a_signal_at_once(monkeypatch, error, waits):
+    begun, may_end = threading.Event(), threading.Event()
+    monkeypatch.setattr(early, "usable_cores", lambda: [0, 1])
+    monkeypatch.setattr(early, "_import", lambda: (begun.set(), may_end.wait()))
+    threads = set(threading.enumerate())
+    with contextlib.suppress(ValueError, Stopped), early.EarlyImports() as observer:
+        for event in (starts(FIRST, 0), goes_on(FIRST), goes_on(FIRST)):
+            observer.observe(event)
+        begun.wait()
+        (importing,) = set(threading.enumerate()) - threads
+        if waits:
+            threading.Timer(0.05, may_end.set).start()
+        if error is not None:
+            raise error
+    assert importing.is_alive() is not waits
+    may_end.set()
+    importing.join()
 
 
 def test_what_is_imported_is_what_the_report_takes():

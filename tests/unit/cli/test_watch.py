@@ -1,6 +1,7 @@
 """``deviate watch``: who may ask, what is answered, and what the files of runs that go on show."""
 
 import os
+import signal
 import socket
 import struct
 import threading
@@ -18,6 +19,7 @@ from deviate.cli.watch_server import WatchServer
 from deviate.cli.watched import Watched
 from deviate.experiment import Run
 from deviate.replicate.executors.processes import created_at
+from deviate.replicate.interrupts import Stopped
 from deviate.replicate.workspace.run_files import Failed, RunInfo
 from deviate.report.figures.live_curves import live_figure
 from deviate.report.text.live import live_sentences, live_state
@@ -201,15 +203,55 @@ def test_a_terminal_view_is_printed_once_where_there_is_no_terminal(folder):
     assert "▁█" in done.stdout
 
 
-def test_ctrl_c_ends_it(folder, monkeypatch):
-    def interrupted(self, poll_interval):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(WatchServer, "serve_forever", interrupted)
-    done = CliRunner().invoke(group, ["watch", "train"])
-    assert done.exit_code == 0
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, None), (signal.SIGTERM, Stopped)])
+def test_a_signal_ends_it_and_ctrl_c_ends_it_well(folder, monkeypatch, number, raised):
+    monkeypatch.setattr(WatchServer, "handle_request", lambda self: signal.raise_signal(number))
+    done = CliRunner().invoke(group, ["watch", "train"], standalone_mode=False)
     assert "http://127.0.0.1:" in done.stdout
     assert "no longer watching" in done.stderr
+    cause = done.exception and done.exception.__cause__
+    assert isinstance(cause, raised) if raised else done.exit_code == 0
+
+
+#: What a browser sends before it goes away.
+SENT = {
+    "a request": "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "half a request": "GET {path} HT",
+    "half a head": "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-",
+    "a long line": "GET /" + 70_000 * "a" + " HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "a long head": "GET {path} HTTP/1.1\r\nHost: {host}\r\nX: " + 70_000 * "a" + "\r\n\r\n",
+    "many heads": "GET {path} HTTP/1.1\r\nHost: {host}\r\n" + 200 * "X: a\r\n" + "\r\n",
+    "no HTTP": "\x16\x03\x01\x02\r\n\r\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("text", SENT.values(), ids=SENT)
+@pytest.mark.parametrize("way", ["reset", "closed", "slow"])
+def test_a_browser_that_goes_away_is_not_spoken_of(served, capfd, monkeypatch, text, way):
+    monkeypatch.setattr(served.RequestHandlerClass, "timeout", 0.1)
+    path = served.address.partition(f":{served.server_port}")[2]
+    for _ in range(3):
+        with socket.create_connection(served.server_address) as link:
+            link.sendall(text.format(path=path, host=f"127.0.0.1:{served.server_port}").encode("latin-1"))
+            if way == "reset":
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if way == "slow":
+                # The server ends it.
+                while link.recv(1 << 16):
+                    pass
+    assert get(served.address)[0] == 200
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_fault_of_ours_is_spoken_of(served, capfd, monkeypatch):
+    monkeypatch.setitem(served.answers, "", (lambda: 1 / 0, "text/html"))
+    with pytest.raises(OSError, match="closed connection"):
+        get(served.address)
+    assert "ZeroDivisionError" in capfd.readouterr().err
 
 
 def test_without_an_experiment_the_hint_names_run(tmp_path, monkeypatch):
