@@ -39,22 +39,18 @@ ITERATIONS = 12
 #: Each training notes outside its own folder that it began, so that a run made twice cannot hide.
 TRAIN = """\
 import os
+import random
 import time
-
-import numpy as np
 
 with open("LOG", "a") as log:
     log.write(os.path.basename(os.path.dirname(os.environ["DEVIATE_RUNTIME"])) + "\\n")
 
-rng = np.random.default_rng(1)
-inputs = rng.normal(size=(64, 8))
-targets = (inputs.sum(axis=1) > 0).astype(float)
-weights = rng.normal(size=8)
+inputs = [random.gauss(0, 1) for _ in range(64)]
+weight = random.gauss(0, 1)
 for epoch in range(EPOCHS):
-    predictions = 1 / (1 + np.exp(-inputs @ weights))
-    loss = np.mean((predictions - targets) ** 2)
-    accuracy = np.mean((predictions > 0.5) == targets)
-    weights -= 0.5 * inputs.T @ (predictions - targets) / len(inputs)
+    loss = sum((weight * x - 3 * x) ** 2 for x in inputs) / len(inputs)
+    accuracy = sum(abs(weight * x - 3 * x) < 0.1 for x in inputs) / len(inputs)
+    weight += 0.1 * (3 - weight)
     time.sleep(0.03)
     print(f"epoch {epoch} loss {loss:.6f} accuracy {accuracy:.4f}", flush=True)
 """
@@ -63,18 +59,18 @@ for epoch in range(EPOCHS):
 CONFIG = """\
 [main_loop]
 file = "train.py"
-line = 13
+line = 10
 
 [[metric]]
 name = "loss"
 file = "train.py"
-line = 19
+line = 15
 expression = "loss"
 
 [[metric]]
 name = "accuracy"
 file = "train.py"
-line = 19
+line = 15
 expression = "accuracy"
 """
 

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -72,8 +74,8 @@ UNDISTURBED = 3
 #: Seconds after the end in which processes of the command are still allowed, since the system takes its time, too.
 GONE_WITHIN = 0.3
 
-#: Moments of a command and a signal: after the last of them it has ended by itself.
-MOST = 10_000
+#: Of the seconds that a command takes, the share after which it is taken to have ended.
+LONGER = 1.2
 
 #: Seconds within which a command has to end.
 PATIENCE = 120.0
@@ -172,6 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "step": None if options.moments else options.step,
         "start": options.start,
         "moments": options.moments,
+        "seed": options.seed,
         "tool": options.tool,
         "commands": {name: COMMANDS[name] for name in options.commands},
         "undisturbed_seconds": {name: round(each.seconds, 2) for name, each in known.items()},
@@ -193,6 +196,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--step", type=float, default=0.03, help="seconds between two moments")
     parser.add_argument("--start", type=float, default=0.03, help="the first moment")
     parser.add_argument("--moments", type=int, help="so many moments, spread over the usual length, instead of a step")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no trial after so many minutes")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--signals", default="TERM,INT", type=lambda text: text.split(","))
     parser.add_argument("--commands", default=list(COMMANDS), type=lambda text: text.split(","))
     parser.add_argument("--tool", default=f"{PYTHON} -m deviate", help="how deviate is started")
@@ -244,18 +249,29 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def make_trials(place: Place, known: Mapping[str, Undisturbed], options: argparse.Namespace) -> Iterator[Trial]:
-    """Yield a trial for each moment of each command, until it has ended before the signal."""
-    for name, expected in known.items():
-        for number in options.signals:
-            step = (expected.seconds - options.start) / options.moments if options.moments else options.step
-            for count in range(options.moments or MOST):
-                trial = Trial(name, number, round(options.start + count * step, 3))
-                if not make_trial(place, trial, expected):
-                    break
-                if trial.faults or trial.before_deviate:
-                    print(f"{name} SIG{number} at {trial.moment:.2f} s: {trial}", file=sys.stderr, flush=True)
-                yield trial
-            print(f"{name} SIG{number}: done", file=sys.stderr, flush=True)
+    """Yield a trial for each moment of each command at which it still ran; in no order, so that any number is a sweep."""
+    trials = [
+        Trial(name, number, round(moment, 3))
+        for name, expected in known.items()
+        for number in options.signals
+        for moment in moments(expected.seconds, options)
+    ]
+    random.Random(options.seed).shuffle(trials)
+    until = time.monotonic() + 60 * options.minutes
+    for count, trial in enumerate(trials, start=1):
+        if time.monotonic() > until:
+            break
+        if make_trial(place, trial, known[trial.command]):
+            says = trial if trial.faults or trial.before_deviate else "ok"
+            print(f"{count}/{len(trials)} {trial.command}, {trial.signal}: {says}", file=sys.stderr, flush=True)
+            yield trial
+
+
+def moments(length: float, options: argparse.Namespace) -> list[float]:
+    """Return when signals are sent to a command that takes so many seconds, which is more on a busy machine."""
+    end = length * LONGER
+    step = (end - options.start) / options.moments if options.moments else options.step
+    return [options.start + count * step for count in range(math.ceil((end - options.start) / step))]
 
 
 def make_trial(place: Place, trial: Trial, expected: Undisturbed) -> bool:

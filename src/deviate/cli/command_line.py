@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,9 +11,6 @@ import click
 from deviate.cli.commands import CommandGroup
 from deviate.cli.printing import examples, say
 from deviate.errors import DeviateError, OutputLost, SystemRefused
-
-#: Objects after which garbage is looked for.
-GARBAGE = 100_000
 
 #: The exit status where the user ended the input instead of answering.
 NO_ANSWER = 130
@@ -54,8 +50,6 @@ def run_command_line() -> int:
     # Where numbers are larger than can be computed with, the answer says so; `-W` shows the lines of the source.
     if not sys.warnoptions:
         warnings.simplefilter("ignore", RuntimeWarning)
-    # Importing makes many objects and no garbage: looking for some takes a tenth of the time of a short command.
-    gc.set_threshold(GARBAGE)
     try:
         status = group.main(standalone_mode=False)
         sys.stdout.flush()
