@@ -316,7 +316,8 @@ def record_faults(folder: Path) -> Iterator[str]:
         return
     data = files[0].read_bytes()
     records = list(RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]))
-    for metric in {record[0] for record in records} or {0}:
+    # Below 0 are notes of where the output stood.
+    for metric in {record[0] for record in records if record[0] >= 0} or {0}:
         iterations = [record[1] for record in records if record[0] == metric]
         if iterations != list(range(ITERATIONS)):
             yield f"{folder.name} has records of metric {metric} for iterations {iterations}"

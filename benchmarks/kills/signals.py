@@ -249,7 +249,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def make_trials(place: Place, known: Mapping[str, Undisturbed], options: argparse.Namespace) -> Iterator[Trial]:
-    """Yield a trial for each moment of each command at which it still ran; in no order, so that any number is a sweep."""
+    """Yield a trial for each moment of each command at which it still ran, in random order: a part is a sweep, too."""
     trials = [
         Trial(name, number, round(moment, 3))
         for name, expected in known.items()

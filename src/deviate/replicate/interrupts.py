@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -105,24 +104,6 @@ def at_any_end(clear: Callable[[], object]) -> Iterator[None]:
         finally:
             _to_clear.remove(clear)
             _take_signals()
-
-
-@contextmanager
-def spare_folder() -> Iterator[Path]:
-    """Make a folder for temporary files, of which nothing stays."""
-    # Most commands make none.
-    import shutil
-    import tempfile
-
-    made: list[str] = []
-
-    def remove() -> None:
-        for name in made:
-            shutil.rmtree(name, ignore_errors=True)
-
-    with at_any_end(remove):
-        made.append(tempfile.mkdtemp())
-        yield Path(made[0])
 
 
 @contextmanager
