@@ -315,9 +315,10 @@ def record_faults(folder: Path) -> Iterator[str]:
         yield f"{folder.name} has {len(files)} record files"
         return
     data = files[0].read_bytes()
-    records = list(RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]))
-    # Below 0 are notes of where the output stood.
-    for metric in {record[0] for record in records if record[0] >= 0} or {0}:
+    slots = RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size])
+    # Below 0 are notes, such as where the output stood; a slot without a time is unused.
+    records = [record for record in slots if record[0] >= 0 and record[2]]
+    for metric in {record[0] for record in records} or {0}:
         iterations = [record[1] for record in records if record[0] == metric]
         if iterations != list(range(ITERATIONS)):
             yield f"{folder.name} has records of metric {metric} for iterations {iterations}"

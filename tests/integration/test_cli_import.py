@@ -1,6 +1,8 @@
 """``deviate import`` on the command line: what it makes, what the other commands say of it, what it refuses."""
 
+import signal
 import sys
+from pathlib import Path
 
 import pytest
 from cli_tool import TRAIN, deviate, tree
@@ -9,6 +11,7 @@ from click.testing import CliRunner
 from deviate import api
 from deviate.cli.command_line import group
 from deviate.errors import BadOption
+from deviate.replicate.interrupts import Stopped
 
 RESULTS = "seed,epoch,val acc,loss\n" + "".join(
     f"{seed},{epoch},{0.5 + epoch / 10 + seed / 100},{1 / (1 + epoch + seed)}\n"
@@ -146,6 +149,26 @@ def test_a_name_is_taken_once_and_replaced_on_request(project):
     (project / "results.csv").write_text("seed,acc\n0,1\n1,2\n")
     assert deviate("import", "results.csv", "--replace").status == 0
     assert deviate("show", "results", "--json").json["planned"] == {"imported": 2}
+
+
+def test_what_a_killed_import_was_about_to_replace_is_put_back_by_the_next(project, monkeypatch):
+    assert deviate("import", "results.csv").status == 0
+    rename = Path.rename
+
+    def kill(path, target):
+        if not path.name.startswith("results"):
+            raise Stopped(signal.SIGTERM)
+        return rename(path, target)
+
+    (project / "other.csv").write_text(RESULTS)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", kill)
+        with pytest.raises(Stopped):
+            deviate("import", "results.csv", "--replace")
+    assert api.names() == []
+    assert deviate("import", "other.csv").status == 0
+    assert api.names() == ["other", "results"]
+    assert not list(project.glob(".deviate/experiments/.*"))
 
 
 def test_run_never_continues_what_was_imported_and_import_never_replaces_what_was_run(project):

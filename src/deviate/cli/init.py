@@ -65,8 +65,10 @@ def _likely_command() -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
+    from deviate.replicate.workspace.files import write_whole
+
     try:
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
     except OSError as problem:
         raise BadOption(f"cannot write {path}: {problem.strerror}", hint="make the folder writable") from problem
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Wor
 from deviate.replicate.workspace.lock import locked_workspace
 from deviate.replicate.workspace.records import RECORD
 from deviate.replicate.workspace.run_files import Completed, Failed
+
+#: Ends the name of an experiment, with a dot before and the process's id behind it, that another one replaces.
+REPLACED = ".replaced.partial"
 
 #: In the place of process id and start stamp.
 STEM = "0-0"
@@ -80,20 +84,29 @@ def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> Experimen
     # Names of experiments do not begin with a dot, so none is listed twice.
     folder = ExperimentFolder(final.path.with_name(f".{final.name}.{os.getpid()}.partial"))
     for old in final.path.parent.glob(".*.partial"):
-        shutil.rmtree(old, ignore_errors=True)
+        _clear(old)
     try:
         _write(folder, proposal, workspace, now)
     except OSError:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
     if final.path.exists():
-        replaced = final.path.with_name(f".{final.name}.{os.getpid()}.replaced.partial")
+        replaced = final.path.with_name(f".{final.name}.{os.getpid()}{REPLACED}")
         final.path.rename(replaced)
         folder.path.rename(final.path)
         shutil.rmtree(replaced, ignore_errors=True)
     else:
         folder.path.rename(final.path)
     return final
+
+
+def _clear(old: Path) -> None:
+    """Remove what a killed import left; what it was about to replace, and did not, is put back."""
+    final = old.with_name(old.name.removeprefix(".").removesuffix(REPLACED).rpartition(".")[0])
+    if old.name.endswith(REPLACED) and not final.exists():
+        old.rename(final)
+    else:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _write(folder: ExperimentFolder, proposal: Proposal, workspace: Workspace, now: datetime) -> None:

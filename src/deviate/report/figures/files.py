@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from deviate.replicate.workspace.files import write_whole
 from deviate.report.drawing import drawing_module
 from deviate.report.figures.figure import Figure
 from deviate.report.figures.themes import PAPER_WIDTH, themed
@@ -49,5 +50,5 @@ def write_figures(figures: Sequence[Figure], folder: Path, format_name: FigureFo
     folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         path = folder / f"{figure.slug}.{format_name}"
-        path.write_bytes(render_figure(figure, format_name))
+        write_whole(path, render_figure(figure, format_name))
         yield path
