@@ -68,9 +68,6 @@ COMMANDS = {
 
 SIGNALS = {"TERM": signal.SIGTERM, "INT": signal.SIGINT}
 
-#: Undisturbed commands whose results are compared with each other.
-UNDISTURBED = 3
-
 #: Seconds after the end in which processes of the command are still allowed, since the system takes its time, too.
 GONE_WITHIN = 0.3
 
@@ -163,10 +160,13 @@ class Undisturbed:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the trials, print what was found, and return 1 if anything is wrong."""
     options = parse(arguments)
+    # A shell has its background jobs ignore Ctrl-C, and what is ignored stays so in what they start.
+    for number in SIGNALS.values():
+        signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as scratch:
         place = Place(Path(scratch).resolve(), shlex.split(options.tool))
         make_template(place)
-        known = {name: undisturbed(place, COMMANDS[name]) for name in options.commands}
+        known = {name: undisturbed(place, COMMANDS[name], options.undisturbed) for name in options.commands}
         trials = list(make_trials(place, known, options))
     print_table(trials, known)
     result = {
@@ -197,6 +197,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--start", type=float, default=0.03, help="the first moment")
     parser.add_argument("--moments", type=int, help="so many moments, spread over the usual length, instead of a step")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no trial after so many minutes")
+    parser.add_argument("--undisturbed", type=int, default=3, help="commands whose results are compared before")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--signals", default="TERM,INT", type=lambda text: text.split(","))
     parser.add_argument("--commands", default=list(COMMANDS), type=lambda text: text.split(","))
@@ -219,10 +220,10 @@ def make_template(place: Place) -> None:
     place.project.rename(place.scratch / "template")
 
 
-def undisturbed(place: Place, words: str) -> Undisturbed:
+def undisturbed(place: Place, words: str, times: int) -> Undisturbed:
     """Type a command several times; return what is common to its results."""
     results, statuses, seconds = [], set(), 0.0
-    for _ in range(UNDISTURBED):
+    for _ in range(times):
         place.renew()
         began = time.monotonic()
         status, out, err = place.finish(words)
