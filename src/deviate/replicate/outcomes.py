@@ -13,6 +13,7 @@ import msgspec
 
 from deviate.replicate.environment.command import looks_isolated
 from deviate.replicate.environment.masking import mask_lines, secrets_of
+from deviate.replicate.executors.followers import HELPER_QUIET, TRAINING_QUIET
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.tracebacks import own_lines
 from deviate.replicate.workspace.folders import RunFolder
@@ -44,6 +45,9 @@ _LIMITS: dict[str | None, str] = {
     "memory": "its processes held more memory than allowed",
 }
 
+#: How a command that leaves its training running is mended.
+WAIT_HINT = "have the command end when its training has: `wait` at the end of a shell script, `join` of a process"
+
 _MODULE = re.compile(r"No module named '([\w.]+)")
 
 
@@ -65,7 +69,8 @@ def run_outcome(
     snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
     """
     lines = log_tail(run.stderr_file)
-    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings, **_taken(ended)}
+    warned = [*warnings, *_left(ended)]
+    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warned, **_taken(ended)}
     how: dict[str, Any] = {**common, **_how(ended.status), "stderr": list(own_lines(lines, copy, source))}
     if ended.cause == "cancel":
         return Cancelled(**how, reason="Ctrl-C or a signal")
@@ -73,6 +78,8 @@ def run_outcome(
         return TimedOut(**how, reason=f"ended by the time limit; {_last_value(run)}")
     if ended.cause in _LIMITS:
         return Failed(**how, reason=f"{_LIMITS[ended.cause]} and was ended after {ended.seconds:.1f} s")
+    if ended.left_training:
+        return Failed(**how, reason=f"{_went_on(ended)}; whether its training was done is unknown", hint=WAIT_HINT)
     if ended.status != 0:
         hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
         return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
@@ -90,6 +97,18 @@ def run_outcome(
             hint="free the disk or lift the limit, then run the same command with --retry-failed",
         )
     return Completed(**common)
+
+
+def _went_on(ended: Ended) -> str:
+    quiet = TRAINING_QUIET if ended.left_training else HELPER_QUIET
+    return (
+        f"{', '.join(ended.left)} went on after the command had ended, recorded nothing, printed nothing and used no "
+        f"processor time for {quiet:.0f} s and more, and was ended"
+    )
+
+
+def _left(ended: Ended) -> list[str]:
+    return [_went_on(ended)] if ended.left and not ended.left_training else []
 
 
 def _last_value(run: RunFolder) -> str:

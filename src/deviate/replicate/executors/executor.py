@@ -48,6 +48,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     counted: bool = True
     #: Bytes of memory that its processes may hold together; None: as many as there are.
     memory: float | None = None
+    #: Exit statuses with which it has ended well.
+    accepts: tuple[int, ...] = (0,)
 
 
 class Handle(msgspec.Struct, frozen=True):

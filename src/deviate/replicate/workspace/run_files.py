@@ -26,6 +26,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: float | None = None
     peak_memory: int | None = None
     gpu_memory: int | None = None
+    #: What outlived the command, did nothing any more and was ended, by name; and whether it had recorded values.
+    left: list[str] = []
+    left_training: bool = False
 
 
 #: What the system and the driver measure of a run: fields of `Ended`, of `Ending` and of results.
