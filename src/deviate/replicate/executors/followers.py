@@ -33,7 +33,7 @@ class Followers(NamedTuple):
     reported: bool = False
     #: Processor time of all that were seen, in seconds.
     cpu_seconds: float = 0.0
-    #: How the first one failed that had recorded values and has ended; 0 where none failed, or nobody tells.
+    #: How the first one that trained failed; 0 where none failed, or nobody tells.
     status: int = 0
 
 
@@ -72,7 +72,8 @@ class FollowerFinder:
                 self._used[process.pid] = times.user + times.system
         recorded, reported = _pids(self._folder, "records-*"), _pids(self._folder, "events-*")
         orphans = {pid for pid in ended if pid in self._used or session_of(pid) == self._session}
-        self._wait(orphans, recorded)
+        # Of a training whose records nobody wrote, each process may be the one.
+        self._wait(orphans, recorded or orphans)
         if all(session_of(pid) != self._session for pid in ids):
             self._session = None
         return Followers(
@@ -90,15 +91,15 @@ class FollowerFinder:
         peak = max(command.peak_memory or 0, self._peak)
         return Usage(command.cpu_seconds + sum(self._used.values()), peak or None)
 
-    def _wait(self, ended: Collection[int], recorded: Collection[int]) -> None:
-        """Hear how those ended that became children of this process."""
+    def _wait(self, ended: Collection[int], trained: Collection[int]) -> None:
+        """Hear how those ended that became children of this process; the status of those that `trained` counts."""
         for pid in ended:
             with suppress(ChildProcessError):
                 waited, status, used = os.wait4(pid, os.WNOHANG)
                 if waited:
                     self._used[pid] = used.ru_utime + used.ru_stime
                     self._peak = max(self._peak, used.ru_maxrss * UNIT)
-                    failed = os.waitstatus_to_exitcode(status) if pid in recorded else 0
+                    failed = os.waitstatus_to_exitcode(status) if pid in trained else 0
                     self._status = self._status or failed
 
 

@@ -189,7 +189,9 @@ class Watch:
 
     def _concluded(self, ended: Ended, now: float, followers: Followers) -> Ended:
         used = self._training.usage() or Usage(None, None)
-        went_on = self._cause != ended.cause or self._heard() != self._heard_then
+        recorded, _ = heard = self._heard()
+        may_have_trained = not (self._closing or recorded)
+        went_on = self._cause != ended.cause or heard != self._heard_then or may_have_trained
         failed = followers.status if not self._closing and followers.status not in self._accepts else 0
         return Ended(
             status=failed or ended.status,
