@@ -349,6 +349,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     needless: dict[str, int] = {}
     #: The scripts of the command, where it starts several: `entry` is the one of them that trains.
     scripts: list[Script] = []
+    #: Digest of what its runs read from standard input; empty where they read nothing.
+    stdin: str = ""
     #: Where its runs were made last; None: on this machine, and nobody said so.
     placement: Placement | None = None
 
@@ -392,4 +394,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
             predictions="none",
             weights="none",
             scripts=step.scripts,
+            stdin="",
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.executors.followers import HELPER_QUIET, TRAINING_QUIET
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.tracebacks import own_lines
+from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
+from deviate.replicate.workspace.integrity import damage
+from deviate.replicate.workspace.records import TAIL, TICK, has_values, read_events, read_tail
 from deviate.replicate.workspace.run_files import (
     TAKEN,
     Cancelled,
@@ -45,6 +48,18 @@ _LIMITS: dict[str | None, str] = {
     "memory": "its processes held more memory than allowed",
 }
 
+#: Signals that end a training from outside: by the system where memory runs out, a scheduler, a terminal, a user.
+OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT})
+
+#: To which a shell adds the signal that ended its program.
+SHELL_SIGNAL = 128
+
+#: What is typed where a training was ended from outside.
+KILLED_HINT = "it was ended from outside; the same command makes it again"
+
+#: How the runtime says that its file went.
+DELETED = "the records file was deleted"
+
 #: How a command that leaves its training running is mended.
 WAIT_HINT = "have the command end when its training has: `wait` at the end of a shell script, `join` of a process"
 
@@ -62,11 +77,13 @@ def run_outcome(
     snapshot: Snapshot,
     warnings: list[str],
     expects_python: bool = True,
+    accepts: Collection[int] = (0,),
 ) -> Outcome:
     """Return the outcome of a run; one that `expects_python` and started none was not instrumented.
 
     `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in, `source` the
-    snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
+    snapshot's folder: the project as it was; `warnings` are what else a reader has to know. With one of the statuses
+    `accepts` it has ended well.
     """
     lines = log_tail(run.stderr_file)
     warned = [*warnings, *_left(ended)]
@@ -80,9 +97,11 @@ def run_outcome(
         return Failed(**how, reason=f"{_LIMITS[ended.cause]} and was ended after {ended.seconds:.1f} s")
     if ended.left_training:
         return Failed(**how, reason=f"{_went_on(ended)}; whether its training was done is unknown", hint=WAIT_HINT)
-    if ended.status != 0:
-        hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
-        return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
+    if ended.status not in accepts:
+        killed = is_from_outside(ended.status)
+        own = KILLED_HINT if killed else _verdict_hint(ended.status, run, lines)
+        hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot) or own
+        return Failed(**how, reason=_failure(ended.status, lines), hint=hint, killed=killed)
     events = [event for path in run.event_files() for event in read_events(path)]
     if expects_python and not has_started(events):
         return NotInstrumented(
@@ -91,12 +110,46 @@ def run_outcome(
             hint=_uninstrumented_hint(words),
         )
     if (loss := lost_records(events)) is not None:
-        return Failed(
-            **how,
-            reason=f"records of its metrics could not be written: {loss}",
-            hint="free the disk or lift the limit, then run the same command with --retry-failed",
-        )
-    return Completed(**common)
+        lost = "records of its metrics could not be written"
+        if loss == DELETED:
+            return Failed(**how, reason=f"{lost}: {loss}", hint=KILLED_HINT, killed=True)
+        hint = "free the disk or lift the limit, then run the same command with --retry-failed"
+        return Failed(**how, reason=f"{lost}: {loss}", hint=hint)
+    return Completed(**{**common, "warnings": [*warned, *_accepted(ended.status)]})
+
+
+def accept_failed(run: RunFolder, accepts: Collection[int], *, expects_python: bool) -> None:
+    """Have a run completed that ended with a status which is accepted by now; a lack of anything else stays."""
+    outcome, ended = run.read_outcome(), run.read_ended()
+    if not isinstance(outcome, Failed) or outcome.exit_code not in accepts or ended is None:
+        return
+    events = [event for path in run.event_files() for event in read_events(path)]
+    is_whole = not damage(run, outcome) and lost_records(events) is None
+    if not is_whole or ended.cause or ended.left_training or (expects_python and not has_started(events)):
+        return
+    common = {field: getattr(outcome, field) for field in Completed.__struct_fields__}
+    common["warnings"] = [*outcome.warnings, *_accepted(outcome.exit_code)]
+    write_json(run.outcome_file, Completed(**common), durable=True)
+
+
+def is_from_outside(status: int | None) -> bool:
+    """Tell whether a command was ended by a signal that programs do not send themselves, as shells tell it, too."""
+    return status is not None and (-status in OUTSIDE or status - SHELL_SIGNAL in OUTSIDE)
+
+
+def _accepted(status: int | None) -> list[str]:
+    """Say that a run counts that ended with a status other than 0."""
+    return [f"ended with status {status}, which --accept-status takes"] if status else []
+
+
+def _verdict_hint(status: int | None, run: RunFolder, lines: Sequence[str]) -> str:
+    """Return how a status is accepted that may be the verdict of a training on itself; empty where it is an error."""
+    if status is None or status < 1 or any(line.startswith("Traceback (most recent") for line in lines):
+        return ""
+    has_reported = run.stdout_file.is_file() and run.stdout_file.stat().st_size > 0
+    if not (has_reported or has_values(run)):
+        return ""
+    return f"if the training was done and this is its verdict, type the same command with --accept-status {status}"
 
 
 def _went_on(ended: Ended) -> str:

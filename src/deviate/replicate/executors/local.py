@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -157,7 +158,7 @@ class LocalExecutor:
         return self._slots[index]
 
     def start(self, launch: Launch) -> Handle:
-        """Start a command in a session of its own, with nothing to read and its output in files."""
+        """Start a command in a session of its own, with its output in files."""
         adopt_orphans(adopt=True)
         command = self.begin(launch)
         self._running.append(command)
@@ -169,12 +170,13 @@ class LocalExecutor:
         with ExitStack() as stack:
             stdout = stack.enter_context(launch.stdout.open("wb"))
             stderr = stack.enter_context(launch.stderr.open("wb"))
+            stdin = stack.enter_context((launch.stdin or Path(os.devnull)).open("rb"))
             stack.enter_context(held_to(launch.slot.cores))
             process = subprocess.Popen(
                 launch.argv,
                 cwd=launch.cwd,
                 env=dict(launch.environment),
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,

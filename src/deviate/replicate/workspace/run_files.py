@@ -61,7 +61,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
 
 
 class Completed(Ending, frozen=True, kw_only=True, tag="completed"):
-    """The command ended by itself with status 0, and it was instrumented."""
+    """The command ended by itself with a status that is accepted, and it was instrumented."""
 
     status: ClassVar[Status] = "completed"
 
@@ -80,9 +80,12 @@ class Unfinished(Ending, frozen=True, kw_only=True):
 
 
 class Failed(Unfinished, frozen=True, kw_only=True, tag="failed"):
-    """The command ended with another status than 0, or by a signal of its own."""
+    """The command ended with a status that says so, or by a signal."""
 
     status: ClassVar[Status] = "failed"
+
+    #: It was ended from outside, and says nothing of the training: the same command makes the run again.
+    killed: bool = False
 
 
 class TimedOut(Unfinished, frozen=True, kw_only=True, tag="timed-out"):
