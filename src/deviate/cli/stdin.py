@@ -24,6 +24,9 @@ MOST_BYTES = 1 << 28
 #: Seconds within which a pipe that nobody else on this machine writes into has its first bytes, and the next ones.
 PATIENCE = 1.0
 
+#: Programs that start another one, stay, and read nothing themselves.
+LAUNCHERS = frozenset({"uv", "uvx", "pixi", "rye", "hatch", "sudo", "time", "timeout", "stdbuf", "strace", "perf"})
+
 #: Seconds between two looks at who writes.
 LOOK_EVERY = 0.5
 
@@ -68,9 +71,12 @@ def given_input(descriptor: int = 0) -> Iterator[Path | None]:
 
 
 def _is_parents(status: os.stat_result, descriptor: int) -> bool:
-    """Tell whether the process that started this one has the same standard input."""
-    with suppress(OSError):
-        parents = os.stat(f"/proc/{os.getppid()}/fd/{descriptor}")
+    """Tell whether the process that started this one has the same standard input; launchers only hand it on."""
+    with suppress(OSError, psutil.Error):
+        parent = psutil.Process(os.getppid())
+        while parent.name() in LAUNCHERS and parent.ppid():
+            parent = psutil.Process(parent.ppid())
+        parents = os.stat(f"/proc/{parent.pid}/fd/{descriptor}")
         return (parents.st_dev, parents.st_ino) == (status.st_dev, status.st_ino)
     return False
 
