@@ -153,10 +153,11 @@ def _verdict_hint(status: int | None, run: RunFolder, lines: Sequence[str]) -> s
 
 
 def _went_on(ended: Ended) -> str:
+    silent = "recorded, printed" if ended.left_training else "recorded"
     quiet = TRAINING_QUIET if ended.left_training else HELPER_QUIET
     return (
-        f"{', '.join(ended.left)} went on after the command had ended, recorded nothing, printed nothing and used no "
-        f"processor time for {quiet:.0f} s and more, and was ended"
+        f"{', '.join(ended.left)} went on after the command had ended, neither {silent} nor used the processor for "
+        f"{quiet:.0f} s and more, and was ended"
     )
 
 

@@ -113,13 +113,15 @@ class Quiet:
         self._recorded, self._printed = recorded, printed
         self._since = now
         self._cpu: float | None = None
+        #: When something was last recorded or printed.
+        self.heard_at = now
 
     def is_over(self, now: float, followers: Followers, recorded: int, printed: int) -> bool:
         """Take in a look; tell whether nothing was done for as long as is waited."""
         # What a helper prints beside a training that has ended says nothing of that one.
         speaks = printed != self._printed and (followers.reported or not recorded)
         if speaks or recorded != self._recorded:
-            self._recorded, self._printed, self._cpu = recorded, printed, None
+            self._recorded, self._printed, self._cpu, self.heard_at = recorded, printed, None, now
         if self._cpu is None:
             self._since, self._cpu = now, followers.cpu_seconds
         waited = now - self._since

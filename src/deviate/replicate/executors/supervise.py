@@ -190,13 +190,14 @@ class Watch:
     def _concluded(self, ended: Ended, now: float, followers: Followers) -> Ended:
         used = self._training.usage() or Usage(None, None)
         recorded, _ = heard = self._heard()
-        may_have_trained = not (self._closing or recorded)
-        went_on = self._cause != ended.cause or heard != self._heard_then or may_have_trained
+        may_have_trained = heard != self._heard_then or not (self._closing or recorded)
+        until = self._quiet.heard_at if self._left.names else now
+        went_on = self._cause != ended.cause or may_have_trained
         failed = followers.status if not self._closing and followers.status not in self._accepts else 0
         return Ended(
             status=failed or ended.status,
             cause=self._cause,
-            seconds=self.seconds(now) if went_on else ended.seconds,
+            seconds=self.seconds(until) if went_on else ended.seconds,
             cpu_seconds=used.cpu_seconds,
             peak_memory=used.peak_memory,
             gpu_memory=self._gpu.bytes,
