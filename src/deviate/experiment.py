@@ -349,10 +349,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     needless: dict[str, int] = {}
     #: The scripts of the command, where it starts several: `entry` is the one of them that trains.
     scripts: list[Script] = []
-    #: Digest of what its runs read from standard input; empty where they read nothing.
-    stdin: str = ""
     #: Where its runs were made last; None: on this machine, and nobody said so.
     placement: Placement | None = None
+    #: Digest of what its runs read from standard input; empty where they read nothing.
+    stdin: str = ""
 
     @property
     def entries(self) -> list[str]:
