@@ -351,6 +351,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     scripts: list[Script] = []
     #: Where its runs were made last; None: on this machine, and nobody said so.
     placement: Placement | None = None
+    #: Digest of what its runs read from standard input; empty where they read nothing.
+    stdin: str = ""
 
     @property
     def entries(self) -> list[str]:
@@ -392,4 +394,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
             predictions="none",
             weights="none",
             scripts=step.scripts,
+            stdin="",
         )

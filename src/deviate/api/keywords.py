@@ -35,6 +35,7 @@ class RunKeywords(TypedDict, total=False):
     timeout: float | None
     stall: float | None
     memory: float | None
+    accept_status: tuple[int, ...]
     warm: bool
     same_hardware: bool
     container: str | None

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from deviate.cli.commands import BeforeCommand
-from deviate.cli.output import factor_option, format_named, json_option, output_options, show, verbose_option
+from deviate.cli.output import (
+    accept_option,
+    factor_option,
+    format_named,
+    json_option,
+    output_options,
+    show,
+    verbose_option,
+)
 from deviate.cli.printing import examples
 from deviate.errors import BadOption
 
@@ -23,6 +31,7 @@ from deviate.errors import BadOption
 @click.option("--entry", help="The Python script that trains, if the command does not show it.")
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
 @factor_option
+@accept_option
 @click.option("--limit", type=float, metavar="SECONDS", help="Seconds after which each probe is ended.  [default: 60]")
 @click.option("--quick", is_flag=True, help="Make only the two probes of COMMAND as it is.")
 @click.option(
@@ -47,6 +56,7 @@ def command(
     COMMAND is run several times, each time only until every source has been drawn from: twice as it is, twice with
     everything held fixed, and once for each source with only that one varied.
     """
+    from deviate.cli.stdin import given_input
     from deviate.preflight.probes import audit
     from deviate.preflight.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
@@ -57,13 +67,14 @@ def command(
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
     if not command:
         raise BadOption("no command to audit", hint="type it after --: deviate audit -- python train.py")
-    facts = audit(
-        Request(command=list(command), **options),
-        DEFAULT_LIMIT if limit is None else limit,
-        announce=lambda name: click.echo(f"probe: {name}", err=True),
-        quick=quick,
-        explain=explain,
-    )
+    with given_input() as stdin:
+        facts = audit(
+            Request(command=list(command), stdin=stdin, **options),
+            DEFAULT_LIMIT if limit is None else limit,
+            announce=lambda name: click.echo(f"probe: {name}", err=True),
+            quick=quick,
+            explain=explain,
+        )
     view = audit_view(facts)
     show(view, writer, output, view.page().command, "audit", verbose=verbose)
     return int(facts.failed)

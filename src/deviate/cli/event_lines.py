@@ -112,6 +112,8 @@ def left_lines(event: LeftToCluster) -> Iterator[str]:
 
 
 def _going_on(event: GoesOn) -> Iterator[str]:
+    if event.stdin:
+        yield f"runs read the standard input that {event.name!r} was made with; < FILE gives another one"
     if event.changed:
         changed = listed(event.changed, most=10)
         yield f"{event.name!r} continues from its copy of the project; changed since: {changed}"

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.output import factor_option, format_named, json_option, output_options, show, verbose_option
+from deviate.cli.output import (
+    accept_option,
+    factor_option,
+    format_named,
+    json_option,
+    output_options,
+    show,
+    verbose_option,
+)
 from deviate.cli.printing import Styled, examples, say, say_json, shortened
 from deviate.errors import BadOption, NoMetrics, NoScript
 
@@ -66,6 +74,7 @@ class _BeforeCommand(click.Command):
 @verbose_option
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
 @factor_option
+@accept_option
 @click.option(
     "--limit", type=float, metavar="SECONDS", help="With --verify: seconds after which COMMAND is ended.  [default: 60]"
 )
@@ -79,9 +88,10 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
     """
     if options["verify"]:
         return _verify(entry, command, project, **options)
-    if any(options[name] is not None for name in ("limit", "format_name", "output")):
+    if options["accept_status"] or any(options[name] is not None for name in ("limit", "format_name", "output")):
         raise BadOption(
-            "--limit, --format and -o are only of use with --verify", hint="add --verify, or leave them out"
+            "--limit, --accept-status, --format and -o are only of use with --verify",
+            hint="add --verify, or leave them out",
         )
     if entry is None and not command:
         from deviate.cli.standing import likely_scripts
@@ -104,6 +114,7 @@ def _verify(
     **options: Any,
 ) -> int:
     from deviate.cli.review import require_terminal
+    from deviate.cli.stdin import given_input
     from deviate.preflight.trial import DEFAULT_LIMIT
     from deviate.preflight.verification import verify
     from deviate.replicate.environment.masking import mask_words
@@ -124,8 +135,10 @@ def _verify(
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
         say(f"running {shlex.join(mask_words(words))} as it is, for up to {limit:g} s", err=True)
-    request = Request(command=list(words), entry=entry, project=project, factor=options["factor"])
-    facts = verify(request, limit)
+    same = {name: options[name] for name in ("factor", "accept_status")}
+    with given_input() as stdin:
+        request = Request(command=list(words), entry=entry, project=project, stdin=stdin, **same)
+        facts = verify(request, limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
     if options["write"] or options["review"]:

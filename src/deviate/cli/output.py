@@ -49,6 +49,25 @@ def factor_option(command: Command) -> Command:
     )(command)
 
 
+def _statuses(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(",")) if text else ()
+    except ValueError:
+        raise BadOption(
+            f"--accept-status must be numbers joined by commas, found {text!r}", hint="type --accept-status 0,1"
+        ) from None
+
+
+def accept_option(command: Command) -> Command:
+    """Give a command ``--accept-status``."""
+    return click.option(
+        "--accept-status",
+        callback=_statuses,
+        metavar="LIST",
+        help="Exit statuses with which a training has ended well, such as 0,1.  [default: 0]",
+    )(command)
+
+
 def format_named(format_name: str | None, *, as_json: bool) -> str | None:
     """Return the format that ``--format`` and ``--json`` name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from deviate.cli.commands import BeforeCommand
 from deviate.cli.completion import variants
-from deviate.cli.output import factor_option, verbose_option
+from deviate.cli.output import accept_option, factor_option, verbose_option
 from deviate.cli.printing import examples, listing, say
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
@@ -148,6 +149,7 @@ VARIED = {
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
 @click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for this time.")
 @click.option("--memory", type=float, metavar="GIB", help="End a run whose processes use more memory in all.")
+@accept_option
 @click.option(
     "--warm",
     is_flag=True,
@@ -238,13 +240,17 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     from deviate.cli.output import show
     from deviate.cli.progress import Progress
     from deviate.cli.report import experiment_writers
+    from deviate.cli.stdin import given_input
     from deviate.inference.comparison.referee import Referee
     from deviate.study.cells import asks_for_cells
     from deviate.study.pipeline import run
     from deviate.study.request import Request
 
     options["command"] = list(options["command"])
-    if asks_for_cells(Request(**options)):
+    request = Request(**options)
+    if asks_for_cells(request):
+        with given_input() as stdin:
+            _refuse_input(stdin)
         return run_cells(options, as_json=as_json)
 
     def observe(event: StudyEvent) -> None:
@@ -253,8 +259,9 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
             early.observe(event)
         progress.observe(event)
 
-    with EarlyImports() as early, Progress() as progress:
-        folder = run(Request(**options), observe, Referee())
+    given = given_input() if request.trains else nullcontext()
+    with given as stdin, EarlyImports() as early, Progress() as progress:
+        folder = run(Request(stdin=stdin, **options), observe, Referee())
     if options["print_script"]:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0
@@ -267,6 +274,16 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     say("", f"report  {path}", err=True)
     say(f"page    deviate report {shlex.quote(folder.name)} -o report.html", err=True)
     return int(exit_status(view.facts) or (progress.compared is not None and not progress.compared.shown))
+
+
+def _refuse_input(stdin: Path | None) -> None:
+    if stdin is not None:
+        from deviate.errors import BadOption
+
+        raise BadOption(
+            "standard input was given, and the commands are those of deviate.toml",
+            hint="have the command read it by itself: command = \"bash -c 'python train.py < FILE'\"",
+        )
 
 
 def exit_status(facts: ExperimentFacts) -> int:

@@ -20,7 +20,7 @@ from deviate.collect.observed.structured import read_file
 from deviate.collect.passes import by_passes, noted_lines
 from deviate.collect.processes import Process, run_processes
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.integrity import text_damage
+from deviate.replicate.workspace.integrity import read_sealed, text_damage
 from deviate.replicate.written_files import SUFFIXES
 from deviate.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 
@@ -61,10 +61,11 @@ def mined_run(folder: RunFolder) -> MinedRun:
 def _mined(folder: RunFolder) -> MinedRun:
     members = run_processes(folder)
     timeline = read_timeline(members)
-    damaged = text_damage(folder, folder.read_outcome())
+    outcome = folder.read_outcome()
+    damaged = text_damage(folder, outcome)
     printed = [path for path in (folder.stdout_file, folder.stderr_file) if path.is_file() and path not in damaged]
     trackers, texts = _written(folder, damaged)
-    mined = [(mine_log(path.read_bytes(), path.stem), timeline.marks[path.stem]) for path in printed]
+    mined = [(mine_log(read_sealed(folder, path, outcome), path.stem), timeline.marks[path.stem]) for path in printed]
     # Damaged files are named, too: else one of the others might be called as they are in other runs.
     names = stable_names(str(path.relative_to(folder.written)) for path in texts)
     mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True) if path not in damaged]
@@ -92,7 +93,11 @@ def _written(folder: RunFolder, damaged: dict[Path, str]) -> tuple[dict[Path, Tr
 
 def _in_passes(series: list[RunSeries], members: list[Process], folder: RunFolder) -> list[RunSeries]:
     """Return the series with the passes of the loop that was seen to go round, as the source shows none."""
-    logs = {path.stem: path.read_bytes() for path in (folder.stdout_file, folder.stderr_file) if path.is_file()}
+    outcome, paths = (
+        folder.read_outcome(),
+        [path for path in (folder.stdout_file, folder.stderr_file) if path.is_file()],
+    )
+    logs = {path.stem: read_sealed(folder, path, outcome) for path in paths}
     places = by_passes([each.series for each in series], noted_lines(members, folder.source, logs))
     return [RunSeries(each.series, *places[index]) if index in places else each for index, each in enumerate(series)]
 

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import rank_of, read_events
+from deviate.replicate.workspace.integrity import read_sealed, sealed_size
+from deviate.replicate.workspace.records import parse_events, parse_records, rank_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,15 @@ class Process:
     events: list[dict[str, Any]]
     #: None where it wrote no record.
     record_file: Path | None
+    #: How many bytes of that are of the run; None: all.
+    sealed: int | None = None
+
+    def records(self) -> NDArray[np.void]:
+        """Return its records; none where it wrote none."""
+        if self.record_file is None:
+            return parse_records(b"")
+        with self.record_file.open("rb") as file:
+            return parse_records(file.read(-1 if self.sealed is None else self.sealed))
 
     @property
     def rank(self) -> int | None:
@@ -43,10 +56,19 @@ class Process:
 
 def processes(folder: RunFolder) -> list[Process]:
     """Return every process of the run the runtime was started in, in the order they started."""
-    records = {_stem(path): path for path in folder.record_files()}
-    events = {_stem(path): path for path in folder.event_files()}
+    outcome = folder.read_outcome()
+    files = [*folder.record_files(), *folder.event_files()]
+    # What was written after the run had ended is not of the run.
+    sizes = {path: sealed_size(folder, path, outcome) for path in files}
+    records = {_stem(path): path for path in folder.record_files() if sizes[path] != 0}
+    events = {_stem(path): path for path in folder.event_files() if sizes[path] != 0}
     started = [
-        Process(stem, read_events(events[stem]) if stem in events else [], records.get(stem))
+        Process(
+            stem,
+            parse_events(read_sealed(folder, events[stem], outcome)) if stem in events else [],
+            records.get(stem),
+            sizes[records[stem]] if stem in records else None,
+        )
         for stem in sorted(records.keys() | events.keys())
     ]
     return sorted(started, key=lambda process: (process.started or 0.0, process.stem))

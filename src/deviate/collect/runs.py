@@ -10,7 +10,7 @@ from deviate.collect.fingerprints import Fingerprint, joined_fingerprints
 from deviate.collect.processes import Process, processes
 from deviate.experiment import Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
-from deviate.replicate.workspace.integrity import damage
+from deviate.replicate.workspace.integrity import damage, growth
 from deviate.replicate.workspace.run_files import Completed, Outcome, RunInfo
 
 
@@ -27,6 +27,8 @@ class RunFiles:
     processes: list[Process]
     #: How its files differ from what they were when it ended; empty where they are whole.
     damage: str = ""
+    #: Files to which something was written since it ended, which is left out.
+    grown: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -58,7 +60,7 @@ def read_run(folder: RunFolder) -> RunFiles:
     """Read the files of a run."""
     outcome = folder.read_outcome()
     damaged = damage(folder, outcome) if outcome is not None else ""
-    return RunFiles(folder, outcome, folder.read_info(), processes(folder), damaged)
+    return RunFiles(folder, outcome, folder.read_info(), processes(folder), damaged, tuple(growth(folder, outcome)))
 
 
 def read_ended_runs(folder: ExperimentFolder) -> list[RunFiles]:

@@ -191,7 +191,7 @@ class _Probing:
             name=name,
             prints=prints,
             series=repeatable_series(folder, trial.source.experiment.metrics),
-            ended=ended.status == 0 and ended.cause is None,
+            ended=ended.status in trial.source.accepts and ended.cause is None,
             usable=not self.probes[-1].reason,
             copy=trial.ready.copy,
             left=tuple(left_files(trial.ready.copy, trial.source.folder.snapshot)) if conditions is None else (),

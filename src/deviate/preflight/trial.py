@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
+from deviate.errors import BadOption, CommandNotFound
 from deviate.experiment import Run
 from deviate.instrument.project import file_codes, instrument_experiment, skipped_edits
 from deviate.replicate.environment.masking import mask_words
@@ -26,7 +26,7 @@ from deviate.replicate.prepare import Ready, Source, prepare_run
 from deviate.replicate.snapshot.link_watch import State
 from deviate.replicate.snapshot.manifest import take
 from deviate.replicate.work import end_leftover, note_start
-from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.replicate.workspace.folders import ExperimentFolder, Workspace, unusable
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.run_files import Ended, Outcome
 from deviate.replicate.written_files import keep_written, states
@@ -80,9 +80,7 @@ def _thrown_away(folder: ExperimentFolder, executor: Executor) -> Iterator[Exper
     try:
         yield folder
     except OSError as error:
-        raise WorkspaceUnusable(
-            f"{folder.path} cannot be written: {error}", hint="free the disk, then type the same command"
-        ) from error
+        raise unusable(folder.path, error) from error
     finally:
         _remove(folder, executor)
 
@@ -102,6 +100,8 @@ def _trials(
         experiment, command=prepared.target.command, predictions="none", weights="digest"
     )
     snapshot = take(prepared.snapshot, folder)
+    if prepared.stdin is not None:
+        shutil.copyfile(prepared.stdin, folder.stdin_file)
     instrumented = instrument_experiment(folder.snapshot, experiment)
     source = Source(
         experiment=experiment,
@@ -113,6 +113,7 @@ def _trials(
         executor=executor.name,
         jobs=executor.jobs,
         reports=True,
+        accepts=(0, *prepared.accept_status),
     )
     return Trials(source, executor, stop, skipped_edits(instrumented))
 
@@ -184,7 +185,7 @@ class Trial:
         """Return how the trial ended."""
         if ended.cause is not None and self.end_reason is not None:
             return self.end_reason
-        return "completed" if ended.status == 0 else "failed"
+        return "completed" if ended.status in self.source.accepts else "failed"
 
     def outcome(self, ended: Ended) -> Outcome:
         """Return what a run that ended like this is; the text files that it wrote are kept as those of runs are."""
@@ -197,5 +198,6 @@ class Trial:
             snapshot=self.source.snapshot,
             warnings=keep_written(self.ready.copy, self.ready.folder, self.files),
             expects_python=bool(self.source.experiment.entry),
+            accepts=self.source.accepts,
         )
         return without_secrets(outcome, self.source.experiment.command, self.source.environment)

@@ -131,6 +131,7 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     timeout: float | None = None
     stall: float | None = None
     memory: float | None = None
+    accept_status: tuple[int, ...] = ()
     warm: bool = False
     same_hardware: bool = False
     container: str | None = None
@@ -146,6 +147,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A whole ``deviate.toml``; everything in it is optional."""
 
     entry: str | None = None
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
     #: Where runs are made whose experiment was made nowhere else; None: on this machine.
     executor: Literal["local", "slurm", "ray"] | None = None
     main_loop: LoopEntry | None = None

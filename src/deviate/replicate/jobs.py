@@ -12,7 +12,7 @@ from deviate.experiment import Run, Step
 from deviate.replicate.prepare import Ready
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.integrity import damage
-from deviate.replicate.workspace.run_files import Completed, Outcome
+from deviate.replicate.workspace.run_files import Completed, Failed, Outcome
 
 #: Returns the run whose training serves a run, too: itself where it is to be trained, None where it is not needed.
 TwinOf = Callable[[Run], Run | None]
@@ -60,14 +60,16 @@ def training_job(run: Run, steps: Sequence[Step]) -> Job:
     return Job(run, deque([*_parts(steps, "setup"), Part(), *evaluations, *_parts(steps, "cleanup")]))
 
 
-def evaluating_job(folder: RunFolder, steps: Sequence[Step], *, retry_failed: bool) -> Job | None:
+def evaluating_job(
+    folder: RunFolder, steps: Sequence[Step], *, retry_failed: bool, retry_killed: bool = False
+) -> Job | None:
     """Return the job of a run that was made before and lacks evaluations; None where it lacks none."""
     lacking = [
         Part(step=step, repeat=repeat)
         for step in steps
         if step.is_evaluation
         for repeat in _all(step)
-        if not stays(folder.step(step.name, repeat), retry_failed=retry_failed)
+        if not stays(folder.step(step.name, repeat), retry_failed=retry_failed, retry_killed=retry_killed)
     ]
     parts = deque([*_parts(steps, "setup"), *lacking, *_parts(steps, "cleanup")])
     return Job(folder.run, parts, outcome=folder.read_outcome()) if lacking else None
@@ -81,9 +83,14 @@ def _all(step: Step) -> range:
     return range(step.repeat)
 
 
-def stays(folder: RunFolder, *, retry_failed: bool) -> bool:
-    """Tell whether a command need not be run: it has ended; with `retry_failed`, and its files are whole."""
-    if not folder.is_done or not retry_failed:
-        return folder.is_done
+def stays(folder: RunFolder, *, retry_failed: bool, retry_killed: bool = False) -> bool:
+    """Tell whether a command need not be run: it has ended; with `retry_failed`, and its files are whole.
+
+    With `retry_killed` one that was ended from outside is run again.
+    """
+    if not folder.is_done:
+        return False
     outcome = folder.read_outcome()
+    if not retry_failed:
+        return not (retry_killed and isinstance(outcome, Failed) and outcome.killed)
     return isinstance(outcome, Completed) and not damage(folder, outcome)

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Generator, Mapping
 
-from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment
 from deviate.instrument.edits import FileCode
 from deviate.replicate.engines.engine import Printer
@@ -26,7 +25,7 @@ from deviate.replicate.stage import LocalStage
 from deviate.replicate.steps import step_source
 from deviate.replicate.todo import Todo
 from deviate.replicate.work import Means
-from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.folders import ExperimentFolder, unusable
 
 
 def replicate(
@@ -101,9 +100,7 @@ def replicate(
             share_steps(folder)
             clear_submissions(folder)
         except OSError as error:
-            raise WorkspaceUnusable(
-                f"{folder.runs_folder} cannot be written: {error}", hint="free the disk, then type the same command"
-            ) from error
+            raise unusable(folder.runs_folder, error) from error
         finally:
             stage.abandon(stop)
     stop.obey()

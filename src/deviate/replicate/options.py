@@ -20,6 +20,10 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     memory: float | None = None
     #: Make runs again that failed, ran for too long or were not instrumented.
     retry_failed: bool = False
+    #: Make runs again that were ended from outside.
+    retry_killed: bool = False
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
     #: What the first run of a fresh experiment does before others start: one iteration of its main loop, with values
     #: recorded, or all. Where it records nothing, the caller stops there.
     probe: Literal["nothing", "iteration", "run"] = "run"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ import msgspec
 
 from deviate.replicate.environment.command import looks_isolated
 from deviate.replicate.environment.masking import mask_lines, secrets_of
+from deviate.replicate.executors.followers import HELPER_QUIET, TRAINING_QUIET
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.tracebacks import named_in_project
+from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
+from deviate.replicate.workspace.integrity import damage
+from deviate.replicate.workspace.records import TAIL, TICK, has_values, read_events, read_tail
 from deviate.replicate.workspace.run_files import (
     TAKEN,
     Cancelled,
@@ -44,6 +48,21 @@ _LIMITS: dict[str | None, str] = {
     "memory": "its processes held more memory than allowed",
 }
 
+#: Signals that end a training from outside: by the system where memory runs out, a scheduler, a terminal, a user.
+OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT})
+
+#: To which a shell adds the signal that ended its program.
+SHELL_SIGNAL = 128
+
+#: What is typed where a training was ended from outside.
+KILLED_HINT = "it was ended from outside; the same command makes it again"
+
+#: How the runtime says that its file went.
+DELETED = "the records file was deleted"
+
+#: How a command that leaves its training running is mended.
+WAIT_HINT = "have the command end when its training has: `wait` at the end of a shell script, `join` of a process"
+
 _MODULE = re.compile(r"No module named '([\w.]+)")
 
 
@@ -57,14 +76,16 @@ def run_outcome(
     snapshot: Snapshot,
     warnings: list[str],
     expects_python: bool = True,
+    accepts: Collection[int] = (0,),
 ) -> Outcome:
     """Return the outcome of a run; one that `expects_python` and started none was not instrumented.
 
     `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in;
-    `warnings` are what else a reader has to know.
+    `warnings` are what else a reader has to know. With one of the statuses `accepts` it has ended well.
     """
     lines = log_tail(run.stderr_file)
-    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings, **_taken(ended)}
+    warned = [*warnings, *_left(ended)]
+    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warned, **_taken(ended)}
     how: dict[str, Any] = {**common, **_how(ended.status), "stderr": list(named_in_project(lines, copy))}
     if ended.cause == "cancel":
         return Cancelled(**how, reason="Ctrl-C or a signal")
@@ -72,9 +93,13 @@ def run_outcome(
         return TimedOut(**how, reason=f"ended by the time limit; {_last_value(run)}")
     if ended.cause in _LIMITS:
         return Failed(**how, reason=f"{_LIMITS[ended.cause]} and was ended after {ended.seconds:.1f} s")
-    if ended.status != 0:
-        hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
-        return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
+    if ended.left_training:
+        return Failed(**how, reason=f"{_went_on(ended)}; whether its training was done is unknown", hint=WAIT_HINT)
+    if ended.status not in accepts:
+        killed = is_from_outside(ended.status)
+        own = KILLED_HINT if killed else _verdict_hint(ended.status, run, lines)
+        hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot) or own
+        return Failed(**how, reason=_failure(ended.status, lines), hint=hint, killed=killed)
     events = [event for path in run.event_files() for event in read_events(path)]
     if expects_python and not has_started(events):
         return NotInstrumented(
@@ -83,12 +108,59 @@ def run_outcome(
             hint=_uninstrumented_hint(words),
         )
     if (loss := lost_records(events)) is not None:
-        return Failed(
-            **how,
-            reason=f"records of its metrics could not be written: {loss}",
-            hint="free the disk or lift the limit, then run the same command with --retry-failed",
-        )
-    return Completed(**common)
+        lost = "records of its metrics could not be written"
+        if loss == DELETED:
+            return Failed(**how, reason=f"{lost}: {loss}", hint=KILLED_HINT, killed=True)
+        hint = "free the disk or lift the limit, then run the same command with --retry-failed"
+        return Failed(**how, reason=f"{lost}: {loss}", hint=hint)
+    return Completed(**{**common, "warnings": [*warned, *_accepted(ended.status)]})
+
+
+def accept_failed(run: RunFolder, accepts: Collection[int], *, expects_python: bool) -> None:
+    """Have a run completed that ended with a status which is accepted by now; a lack of anything else stays."""
+    outcome, ended = run.read_outcome(), run.read_ended()
+    if not isinstance(outcome, Failed) or outcome.exit_code not in accepts or ended is None:
+        return
+    events = [event for path in run.event_files() for event in read_events(path)]
+    is_whole = not damage(run, outcome) and lost_records(events) is None
+    if not is_whole or ended.cause or ended.left_training or (expects_python and not has_started(events)):
+        return
+    common = {field: getattr(outcome, field) for field in Completed.__struct_fields__}
+    common["warnings"] = [*outcome.warnings, *_accepted(outcome.exit_code)]
+    write_json(run.outcome_file, Completed(**common), durable=True)
+
+
+def is_from_outside(status: int | None) -> bool:
+    """Tell whether a command was ended by a signal that programs do not send themselves, as shells tell it, too."""
+    return status is not None and (-status in OUTSIDE or status - SHELL_SIGNAL in OUTSIDE)
+
+
+def _accepted(status: int | None) -> list[str]:
+    """Say that a run counts that ended with a status other than 0."""
+    return [f"ended with status {status}, which --accept-status takes"] if status else []
+
+
+def _verdict_hint(status: int | None, run: RunFolder, lines: Sequence[str]) -> str:
+    """Return how a status is accepted that may be the verdict of a training on itself; empty where it is an error."""
+    if status is None or status < 1 or any(line.startswith("Traceback (most recent") for line in lines):
+        return ""
+    has_reported = run.stdout_file.is_file() and run.stdout_file.stat().st_size > 0
+    if not (has_reported or has_values(run)):
+        return ""
+    return f"if the training was done and this is its verdict, type the same command with --accept-status {status}"
+
+
+def _went_on(ended: Ended) -> str:
+    silent = "recorded, printed" if ended.left_training else "recorded"
+    quiet = TRAINING_QUIET if ended.left_training else HELPER_QUIET
+    return (
+        f"{', '.join(ended.left)} went on after the command had ended, neither {silent} nor used the processor for "
+        f"{quiet:.0f} s and more, and was ended"
+    )
+
+
+def _left(ended: Ended) -> list[str]:
+    return [_went_on(ended)] if ended.left and not ended.left_training else []
 
 
 def _last_value(run: RunFolder) -> str:

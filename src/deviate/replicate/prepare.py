@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from deviate.errors import WorkspaceUnusable
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.instrument.edits import FileCode
@@ -40,7 +41,7 @@ from deviate.replicate.snapshot.working_copy import (
     redirected_exceptions,
     shared_paths,
 )
-from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.files import content_digest, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.run_files import ContainerInfo, RunInfo
 
@@ -147,6 +148,8 @@ class Source:
     #: Seconds without a record or output, and bytes of memory; None: no limit.
     stall: float | None = None
     memory: float | None = None
+    #: Exit statuses with which a command has ended well.
+    accepts: tuple[int, ...] = (0,)
     #: The project's commit, see `describe_commit`.
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
@@ -170,6 +173,11 @@ class Source:
         if self.disk is None:
             return nullcontext(self.folder.snapshot)
         return kept_snapshot(self.disk, self.snapshot, self.folder)
+
+    @property
+    def stdin(self) -> Path | None:
+        """What commands read from standard input; None: nothing."""
+        return self.folder.stdin_file if self.experiment.stdin else None
 
     @property
     def inside(self) -> dict[str, FileCode]:
@@ -202,7 +210,10 @@ def make_source(
     ------
     CommandNotFound, NoContainer
         If the command's program, or what it is to be started in, is not there.
+    WorkspaceUnusable
+        If what runs read from standard input was damaged.
     """
+    _require_input(experiment, folder)
     stood_in = folder.project / experiment.folder
     container = find_container(options.container, environment, stood_in) if options.container and here else None
     contained = options.container is not None
@@ -221,8 +232,18 @@ def make_source(
         timeout=options.timeout,
         stall=options.stall,
         memory=None if options.memory is None else options.memory * 2**30,
+        accepts=(0, *options.accept_status),
         git=git,
     )
+
+
+def _require_input(experiment: Experiment, folder: ExperimentFolder) -> None:
+    path = folder.stdin_file
+    if experiment.stdin and not (path.is_file() and content_digest(path) == experiment.stdin):
+        raise WorkspaceUnusable(
+            f"{path}, which the runs of {folder.name!r} read from standard input, is missing or was changed",
+            hint="put it back, or make an experiment of its own: --name NAME",
+        )
 
 
 def program_of(word: str, folder: Path, environment: Mapping[str, str], *, contained: bool) -> Path:
@@ -349,6 +370,8 @@ def _launch(
         timeout=source.timeout,
         stall=source.stall,
         memory=source.memory,
+        accepts=source.accepts,
+        stdin=source.stdin,
         counted=source.container is None or source.container.engine == "apptainer",
     )
 
@@ -357,7 +380,8 @@ def _inside(source: Source, folder: RunFolder, command: Inside) -> Inside:
     """Return a command with what it reads and writes of this machine."""
     run = source.place(folder.run)
     sees_gpus = bool(installed_gpus()) and command.environment.get("CUDA_VISIBLE_DEVICES") != ""
-    return command._replace(mounts=[str(run.path), *shared_paths(source.snapshot)], has_gpus=sees_gpus)
+    mounts = [str(run.path), *shared_paths(source.snapshot)]
+    return command._replace(mounts=mounts, has_gpus=sees_gpus, reads=source.stdin is not None)
 
 
 def _environment(

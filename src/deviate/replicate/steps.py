@@ -51,6 +51,7 @@ def step_source(source: Source, step: Step, overlay: Mapping[str, FileCode]) -> 
             environment=environment,
             program=program_of(step.python or step.command[0], stood_in, environment, contained=source.contained),
             explain=None,
+            accepts=(0,),
         ),
     )
 

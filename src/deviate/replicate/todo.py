@@ -11,6 +11,7 @@ from deviate.replicate.executors.executor import Executor
 from deviate.replicate.jobs import Job, TwinOf, evaluating_job, stays, training_job
 from deviate.replicate.lease import live_holder
 from deviate.replicate.options import ReplicateOptions
+from deviate.replicate.outcomes import accept_failed
 from deviate.replicate.prepare import Source, clear_removed, discard_work
 from deviate.replicate.schedule import schedule
 from deviate.replicate.shared import share_run
@@ -37,10 +38,13 @@ class Todo:
         """Find out what is to be done; runs that somebody makes now are among it."""
         folder, steps = self._source.folder, self._source.experiment.steps
         clear_removed(folder.runs_folder)
-        done = {run.run: run for run in folder.runs() if stays(run, retry_failed=self._options.retry_failed)}
+        again = {"retry_failed": self._options.retry_failed, "retry_killed": self._options.retry_killed}
+        for run in folder.runs():
+            accept_failed(run, self._source.accepts, expects_python=bool(self._source.experiment.entry))
+        done = {run.run: run for run in folder.runs() if stays(run, **again)}
         for run in done.values():
             completed = isinstance(run.read_outcome(), Completed) and not _is_shared(run)
-            job = evaluating_job(run, steps, retry_failed=self._options.retry_failed) if completed else None
+            job = evaluating_job(run, steps, **again) if completed else None
             if job is not None:
                 self.jobs.append(job)
             elif completed and not self._options.keep_work and live_holder(run) is None:

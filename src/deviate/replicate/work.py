@@ -6,6 +6,8 @@ The local tool has a worker in each of its slots; elsewhere a process of its own
 from __future__ import annotations
 
 import datetime
+import errno
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +26,7 @@ from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.jobs import Job, Part
 from deviate.replicate.lease import Lease
 from deviate.replicate.options import ReplicateOptions
-from deviate.replicate.outcomes import run_outcome, without_secrets, without_set_up
+from deviate.replicate.outcomes import KILLED_HINT, run_outcome, without_secrets, without_set_up
 from deviate.replicate.predictions import keep_file
 from deviate.replicate.prepare import Ready, Source, discard_work, prepare_run
 from deviate.replicate.same_hardware import hardware_refusal
@@ -239,7 +241,8 @@ class Worker:
         ended = active.ready.folder.read_ended()
         if ended is None:
             seconds = self._means.clock() - active.started
-            return Failed(seconds=seconds, reason="its process is gone, and how it ended is unknown")
+            reason = "its process is gone, and how it ended is unknown"
+            return Failed(seconds=seconds, reason=reason, hint=KILLED_HINT, killed=True)
         if stop.count and self._means.hears_within and ended.cause is None:
             # What asks the worker to stop asks the command, too, which may even end well on that.
             ended = msgspec.structs.replace(ended, cause="cancel")
@@ -268,6 +271,7 @@ class Worker:
             cwd=active.ready.launch.cwd,
             snapshot=source.snapshot,
             expects_python=bool(experiment.entry),
+            accepts=self._part_source(active.part).accepts,
             warnings=[
                 *self._means.options.warnings,
                 *written_to(active.shared, state(active.shared)),
@@ -309,6 +313,8 @@ class Worker:
         return scratch.bring(folder, work=keeps or bool(self.job.parts) or not isinstance(outcome, Completed))
 
     def _write(self, folder: RunFolder, outcome: Outcome) -> None:
+        if not self.folder.path.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.folder.path))
         if not self.lease.is_held():
             raise RunElsewhere(
                 f"{self.job.run.folder} was taken over by another worker", hint="wait until that one has ended"

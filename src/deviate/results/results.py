@@ -158,6 +158,7 @@ def read_results(
         notes=[
             *_setup_notes(experiment, read_snapshot(folder)),
             *notes(runs),
+            *_growth_notes(runs),
             *damage_notes(predicted),
             *_text_notes(observation.damaged),
             *(
@@ -233,6 +234,20 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
     more = f" and {len(absent) - ABSENT_NAMED} more" if len(absent) > ABSENT_NAMED else ""
     message = f"Left out of the runs: {', '.join(absent[:ABSENT_NAMED])}{more}. --include PATH brings it."
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
+
+
+def _growth_notes(runs: Iterable[RunFiles]) -> list[RuntimeNote]:
+    """Say which runs were written to after they had ended."""
+    return [
+        RuntimeNote(
+            slug="written-since",
+            message="A process went on after the run had ended; what it wrote since is left out: "
+            f"{', '.join(run.grown)}.",
+            runs=[run.name],
+        )
+        for run in runs
+        if run.grown
+    ]
 
 
 def _text_notes(damaged: Mapping[str, list[str]], place: str = "") -> list[RuntimeNote]:

@@ -308,6 +308,7 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
         "gpus",
         "per_gpu",
         *limits,
+        "accept_status",
         "warm",
         "same_hardware",
         "container",

@@ -19,6 +19,9 @@ from deviate.study.request import Request
 MOST_RUNS = 100_000
 MOST_JOBS = 4096
 
+#: The highest exit status.
+MOST_STATUS = 255
+
 
 def check_request(request: Request) -> None:
     """Refuse numbers that make no sense, before anything is read.
@@ -56,6 +59,11 @@ def check_request(request: Request) -> None:
     for name, value, unit in limits:
         if value is not None and not value > 0:
             raise BadOption(f"--{name} must be above 0 {unit}, found {value:g}", hint="leave it out for none")
+    if wrong := [status for status in request.accept_status if not 0 <= status <= MOST_STATUS]:
+        raise BadOption(
+            f"--accept-status must list numbers from 0 to {MOST_STATUS}, found {wrong[0]}",
+            hint="type --accept-status 0,1",
+        )
     parse_variants(request.variants)
     _check_predictions(request.predictions)
     _check_weights(request.weights)

@@ -148,12 +148,12 @@ def _asked(wishes: Entry, request: Request) -> Entry:
 
 
 def lacks_runs(folder: ExperimentFolder, *, retry_failed: bool) -> bool:
-    """Tell whether a run that is planned is not done, or lacks an evaluation."""
-    experiment = folder.read_experiment()
-    done = {run.run: run for run in folder.runs() if stays(run, retry_failed=retry_failed)}
+    """Tell whether a run that is planned is not done or was ended from outside, or lacks an evaluation."""
+    experiment, again = folder.read_experiment(), {"retry_failed": retry_failed, "retry_killed": True}
+    done = {run.run: run for run in folder.runs() if stays(run, **again)}
     if schedule(experiment.planned, done, experiment.seed):
         return True
-    evaluating = (evaluating_job(run, experiment.steps, retry_failed=retry_failed) for run in folder.completed_runs())
+    evaluating = (evaluating_job(run, experiment.steps, **again) for run in folder.completed_runs())
     return any(job is not None for job in evaluating)
 
 

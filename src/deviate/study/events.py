@@ -34,13 +34,15 @@ class RunsPlaced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoesOn(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment is continued although files of the project differ from its copy."""
+    """An experiment is continued although files of the project differ from its copy, or no standard input was given."""
 
     name: str
     #: Files that nothing which the training reads names.
     aside: list[str]
     #: With ``--anyway``: what changed in the source.
     changed: list[str]
+    #: Runs read the standard input that it was made with.
+    stdin: bool = False
 
 
 class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):

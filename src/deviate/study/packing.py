@@ -117,6 +117,8 @@ def _open(place: ExperimentFolder, folder: ExperimentFolder) -> None:
     place.path.mkdir(parents=True)
     place.snapshot.symlink_to(folder.snapshot)
     shutil.copyfile(folder.snapshot_file, place.snapshot_file)
+    if folder.stdin_file.is_file():
+        place.stdin_file.symlink_to(folder.stdin_file)
 
 
 def _make(

@@ -104,9 +104,9 @@ def study(
         _remember(take_steps(folder, prepared.steps), placed.placement, folder)
         if opened.other:
             yield OpenedAnew(name=folder.name, other=opened.other)
-        if opened.aside or opened.changed:
+        if opened.aside or opened.changed or opened.stdin:
             aside = [change.text for change in opened.aside]
-            yield GoesOn(name=folder.name, aside=aside, changed=opened.changed)
+            yield GoesOn(name=folder.name, aside=aside, changed=opened.changed, stdin=opened.stdin)
         yield from _placed(placed, folder)
         command = prepared.target.command
         yield from make_runs(placed.request, command, folder, rule, opened.changed, referee, engines)

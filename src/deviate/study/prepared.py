@@ -23,6 +23,7 @@ from deviate.replicate.environment.command import find_program, named_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.workspace.files import content_digest
 from deviate.replicate.workspace.folders import Workspace
 from deviate.study.request import Request, option_words
 from deviate.study.steps import ReadStep, asked_steps, read_steps
@@ -55,6 +56,10 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     controlled: bool = True
     predictions: str = DEFAULT_PREDICTIONS
     weights: str = DEFAULT_WEIGHTS
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
+    #: What runs read from standard input.
+    stdin: Path | None = None
     #: See `Experiment`.
     observed: list[ObservedWish] = []
     #: Commands beside the training.
@@ -99,6 +104,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             variables=self.variables,
             steps=[each.step for each in self.steps if not each.step.is_evaluation],
             scripts=findings.scripts,
+            stdin=content_digest(self.stdin) if self.stdin is not None else "",
         )
 
 
@@ -167,8 +173,15 @@ def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
         controlled=controlled,
         predictions=request.predictions,
         weights=request.weights,
+        accept_status=accepted_statuses(request, target.project),
+        stdin=request.stdin,
         observed=read_config(target.project).observed,
     )
+
+
+def accepted_statuses(request: Request, project: Path) -> tuple[int, ...]:
+    """Return the exit statuses with which a training has ended well, beside 0."""
+    return tuple(sorted({*request.accept_status, *read_config(project).accept_status} - {0}))
 
 
 def _require_in_runs(entry: str, findings: Findings, snapshot: Snapshot) -> None:

@@ -38,6 +38,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     stall: float | None = None
     #: GiB of memory that the processes of a run may hold together.
     memory: float | None = None
+    #: A file of what each run reads from standard input; None: nothing, or what the experiment has.
+    stdin: Path | None = None
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
     #: Fork runs from a process that has imported their frameworks.
     warm: bool = False
     #: Start no run on a machine that is not like that of the first one.
@@ -117,6 +121,7 @@ def option_words(request: Request) -> list[str]:
             f"--{name}": None if value is None else f"{value:g}"
             for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))
         },
+        "--accept-status": ",".join(map(str, request.accept_status)) or None,
         "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
         "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }

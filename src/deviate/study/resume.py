@@ -8,7 +8,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -41,6 +41,8 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     aside: list[Change] = []
     #: What changed although it decides; only with ``--anyway``.
     changed: list[str] = []
+    #: Its runs read the standard input that it was made with, as none was given now.
+    stdin: bool = False
 
 
 #: Names of scripts that say nothing of the experiment, or that read like a split of the data beside a metric's name.
@@ -72,21 +74,22 @@ def open_experiment(
     name = request.name
     folder = _named(name, workspace, proposal, snapshot, request) if name else _same(workspace, proposal, snapshot)
     if folder is None and request.anyway and name is None:
-        latest = _latest(workspace, lambda each: _job(each) == _job(proposal))
+        latest = _latest(workspace, lambda each: _job(each) == _job(_given(proposal, each)))
         folder = workspace.experiment(latest.name) if latest else None
     if folder is None:
         other = "" if name else _other(workspace, proposal, snapshot)
         name = name or free_name(workspace, proposal.entry or _program_of(proposal.command))
         folder = workspace.experiment(name)
         claim(folder)
-        _create(folder, msgspec.structs.replace(proposal, name=name), snapshot)
+        _create(folder, msgspec.structs.replace(proposal, name=name), snapshot, prepared.stdin)
         return Opened(folder=folder, other=other)
     claim(folder)
     require_whole(read_snapshot(folder), folder)
     changed = _changed(folder, proposal, snapshot)
     _grow(folder, proposal, own_metrics=bool(changed))
     aside = [change for change in _changes(folder, snapshot) if not (change.decides or is_log(change.path))]
-    return Opened(folder=folder, aside=aside, changed=changed)
+    took = bool(folder.read_experiment().stdin) and not proposal.stdin
+    return Opened(folder=folder, aside=aside, changed=changed, stdin=took)
 
 
 def requested_runs(request: Request) -> dict[str, int]:
@@ -110,12 +113,18 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
 
 def _job(experiment: Experiment) -> tuple[object, ...]:
     """Return what no option makes equal: what is run, and from which seed."""
-    return (experiment.command, experiment.folder, experiment.entry, experiment.seed, experiment.imported is None)
+    words = (experiment.command, experiment.folder, experiment.entry)
+    return (*words, experiment.stdin, experiment.seed, experiment.imported is None)
+
+
+def _given(proposal: Experiment, existing: Experiment) -> Experiment:
+    """Return a proposal with the standard input of an experiment where it has none itself."""
+    return proposal if proposal.stdin else msgspec.structs.replace(proposal, stdin=existing.stdin)
 
 
 def _is_same(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot) -> bool:
     existing = _stored(folder)
-    return _identity(existing) == _identity(proposal) and not _changed(folder, proposal, snapshot)
+    return _identity(existing) == _identity(_given(proposal, existing)) and not _changed(folder, proposal, snapshot)
 
 
 def _changed(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot) -> list[str]:
@@ -151,8 +160,10 @@ def _stored(folder: ExperimentFolder) -> Experiment:
 
 
 def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
-    folders = (workspace.experiment(name) for name in workspace.names())
-    return next((folder for folder in folders if _is_same(folder, proposal, snapshot)), None)
+    folders = [workspace.experiment(name) for name in workspace.names()]
+    same = [folder for folder in folders if _is_same(folder, proposal, snapshot)]
+    # One with the standard input of another call comes after one that was made without.
+    return min(same, key=lambda folder: folder.read_experiment().stdin != proposal.stdin, default=None)
 
 
 def _latest(workspace: Workspace, alike: Callable[[Experiment], bool]) -> Experiment | None:
@@ -169,7 +180,7 @@ def _other(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> st
     differences = _differences(latest, proposal, workspace.experiment(latest.name), snapshot)
     hint = (
         f"; --anyway adds runs to {latest.name!r} from its copy of the project"
-        if _job(latest) == _job(proposal)
+        if _job(latest) == _job(_given(proposal, latest))
         else ""
     )
     return f"{latest.name!r} has {'; '.join(differences)}{hint}"
@@ -182,7 +193,7 @@ def _named(
     if folder.name not in workspace.names():
         return None
     existing = folder.read_experiment()
-    can_go_on = _job(existing) == _job(proposal)
+    can_go_on = _job(existing) == _job(_given(proposal, existing))
     if _is_same(folder, proposal, snapshot) or (request.anyway and can_go_on):
         return folder
     anyway = f"add --anyway to make more runs from the copy that {name!r} has of the project; or " if can_go_on else ""
@@ -202,6 +213,8 @@ def _differences(
         yield f"another command: {shlex.join(existing.command)}"
     if (existing.folder, existing.entry) != (proposal.folder, proposal.entry):
         yield f"another entry: {existing.entry}, started in {existing.folder}"
+    if existing.stdin != proposal.stdin and proposal.stdin:
+        yield "other data from standard input" if existing.stdin else "no data from standard input"
     if existing.seed != proposal.seed:
         yield f"another --seed: {existing.seed}"
     if changed := _changed(folder, proposal, snapshot):
@@ -241,10 +254,12 @@ def _program_of(command: Sequence[str]) -> str:
     return next((word for word in command if PurePosixPath(word).suffix), command[0])
 
 
-def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot) -> None:
+def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot, stdin: Path | None) -> None:
     """Make the folder; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
     shutil.rmtree(folder.path, ignore_errors=True)
     taken = take(snapshot, folder)
+    if stdin is not None:
+        shutil.copyfile(stdin, folder.stdin_file)
     skipped = skipped_edits(instrument_experiment(folder.snapshot, experiment))
     folder.write_experiment(
         msgspec.structs.replace(experiment, source=taken.source, notes=[*experiment.notes, *skipped])

@@ -22,6 +22,7 @@ from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.executors.warm import PACKAGES, WarmExecutor
 from deviate.replicate.interrupts import at_any_end
+from deviate.replicate.jobs import stays
 from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -32,6 +33,7 @@ from deviate.study.cluster import Engines, make_printer
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.study.packing import Make as MakeTrial
 from deviate.study.packing import clear_trial, trial_options, try_packing
+from deviate.study.prepared import accepted_statuses
 from deviate.study.request import Request
 from deviate.study.resume import note_needless, plan_runs, requested_runs
 from deviate.study.sharing import Sharing, likely_alike
@@ -138,6 +140,8 @@ def run_maker(
             stall=request.stall,
             memory=request.memory,
             retry_failed=request.retry_failed and first,
+            retry_killed=first,
+            accept_status=accepted_statuses(request, folder.project),
             keep_work=not request.discard_work,
             strict=request.strict,
             same_hardware=request.same_hardware,
@@ -173,7 +177,7 @@ def run_maker(
 
 
 def _lacks_runs(folder: ExperimentFolder, asked: Experiment) -> bool:
-    done = {run.run for run in folder.runs() if run.is_done}
+    done = {run.run for run in folder.runs() if stays(run, retry_failed=False, retry_killed=True)}
     return any(
         Run(variant=name, index=index) not in done for name, runs in asked.planned.items() for index in range(runs)
     )

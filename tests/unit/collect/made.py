@@ -42,6 +42,8 @@ def write_process(run: RunFolder, rows, *, stem="1-1", time=10.0, rank=None, eve
     (run.path / f"events-{stem}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     if rows:
         (run.path / f"records-{stem}.bin").write_bytes(b"".join(struct.pack("<iidd", *row) for row in rows))
+    if (outcome := run.read_outcome()) is not None:
+        run.write_outcome(outcome)
 
 
 def make_run(folder, index, rows=None, *, variant="control", outcome=None, seconds=1.0, **kwargs) -> RunFolder:

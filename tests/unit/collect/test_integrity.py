@@ -1,9 +1,10 @@
 """Stored files that were damaged: no number comes from them, and the damage has a name."""
 
 import random
+import struct
 
 import pytest
-from made import make_experiment, make_run, metric, series, write_process
+from made import make_experiment, make_run, metric, series
 
 from deviate.errors import WorkspaceUnusable
 from deviate.replicate.snapshot.manifest import Snapshot
@@ -192,10 +193,29 @@ def test_a_file_that_is_gone_is_named(tmp_path):
     assert values(folder)[1] == {2: "its files were damaged after it ended: records-1-1.bin is missing"}
 
 
-def test_what_a_process_appends_that_outlives_its_run_is_no_damage(tmp_path):
-    _, runs = experiment(tmp_path)
-    write_process(runs[0], series(0, [0.5, 0.75, 9.0]))
+def append(run):
+    """Do what a process does that outlives its run: record, print, and start another one."""
+    with (run.path / "records-1-1.bin").open("ab") as file:
+        file.write(struct.pack("<iidd", 0, 2, 2.0, 9.0))
+    with run.stdout_file.open("a") as file:
+        file.write("epoch 2 val loss 9.0\n")
+    (run.path / "events-2-2.jsonl").write_bytes((run.path / "events-1-1.jsonl").read_bytes())
+    (run.path / "records-2-2.bin").write_bytes(struct.pack("<iidd", 0, 3, 3.0, 99.0))
+
+
+def test_what_is_written_after_a_run_has_ended_is_left_out_and_said(tmp_path):
+    folder, runs = experiment(tmp_path)
+    for run in runs:
+        run.stdout_file.write_text(f"epoch 0 val loss {run.run.index}.5\nepoch 1 val loss {run.run.index}.25\n")
+        run.write_outcome(run.read_outcome())
+    before = values(folder)
+    assert "val loss" in before[0]
+    append(runs[0])
     assert damage(runs[0], runs[0].read_outcome()) == ""
+    assert values(folder) == before
+    (note,) = [each for each in read_results(folder).notes if each.slug == "written-since"]
+    assert note.runs == [runs[0].run.folder]
+    assert note.message.endswith(": records-1-1.bin, records-2-2.bin, events-2-2.jsonl, stdout.log.")
 
 
 def test_what_is_left_of_a_cancelled_run_is_not_looked_at(tmp_path):

@@ -1,10 +1,8 @@
 """The main loop is recognised by the lines that print, and counts the passes of what it prints itself."""
 
-import json
-
 import numpy as np
 import pytest
-from made import make_experiment, make_run
+from made import make_experiment, make_run, write_process
 
 from deviate.collect.observed.slots import mine_text
 from deviate.collect.passes import Noted, by_passes
@@ -112,8 +110,8 @@ def test_records_of_runs_without_a_main_loop_have_the_passes(tmp_path):
         lines = [f"epoch {epoch} err {0.5 + index + epoch:.2f}\n" for epoch in range(3)]
         run.stdout_file.write_text("".join(lines))
         lines = [[-2, len(lines[0]) * epoch, epoch, 0] for epoch in range(3)]
-        with (run.path / f"events-{index}-1.jsonl").open("a") as file:
-            file.write(json.dumps({"event": "reports", "stacks": [[["train.py", 2]]], "lines": lines}) + "\n")
+        event = {"event": "reports", "stacks": [[["train.py", 2]]], "lines": lines}
+        write_process(run, [], stem=f"{index}-1", events=[event])
     with open_tables(experiment) as tables:
         records = tables.records()
     assert records[records["run"] == 1]["iteration"].tolist() == [0, 1, 2]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deviate.replicate.executors.executor import Handle, Launch, Slot
+from deviate.replicate.executors.followers import Followers
 from deviate.replicate.executors.supervise import Supervisor
 
 
@@ -32,6 +33,8 @@ class ScriptedTraining:
         self.obeys, self.followers_obey = obeys, followers_obey
         self.signals: list[tuple[float, int]] = []
         self.ended: int | None = None
+        #: What outlives the command, at a time; by default a helper that does nothing.
+        self.follows: Callable[[float], Followers] = lambda now: Followers(names=("helper",))
 
     def poll(self) -> int | None:
         if self.ended is None and self.clock.now >= self.until:
@@ -45,8 +48,8 @@ class ScriptedTraining:
         if self.followers_obey is not None and number in self.followers_obey:
             self.followers_obey = None
 
-    def has_followers(self) -> bool:
-        return self.followers_obey is not None
+    def followers(self) -> Followers:
+        return Followers() if self.followers_obey is None else self.follows(self.clock.now)
 
     def gpu_memory(self) -> None:
         return None

@@ -5,8 +5,17 @@ import struct
 import pytest
 
 from deviate.experiment import Run
-from deviate.replicate.outcomes import LINE_LENGTH, STDERR_LINES, log_tail, missing_path_hint, run_outcome
+from deviate.replicate.outcomes import (
+    KILLED_HINT,
+    LINE_LENGTH,
+    STDERR_LINES,
+    accept_failed,
+    log_tail,
+    missing_path_hint,
+    run_outcome,
+)
 from deviate.replicate.snapshot.manifest import describe
+from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.run_files import Completed, Ended, Failed, NotInstrumented, signal_name
 
@@ -28,16 +37,19 @@ def copy(tmp_path):
     return place
 
 
-def verdict(tmp_path, status, words=("python", "t.py"), started=True, stderr="", cause=None):
+def verdict(tmp_path, status, words=("python", "t.py"), started=True, stderr="", cause=None, accepts=(0,), **left):
     run = RunFolder(tmp_path / "run", Run(variant="control", index=0))
     run.path.mkdir(exist_ok=True)
     run.stderr_file.write_text(stderr)
     if started:
         (run.path / "events-1-1.jsonl").write_text('{"event":"start"}\n')
     (tmp_path / "project").mkdir(exist_ok=True)
-    end = Ended(status=status, cause=cause, seconds=1.5)
+    end = Ended(status=status, cause=cause, seconds=1.5, **left)
+    write_json(run.ended_file, end)
     snapshot = describe(tmp_path / "project")
-    return run_outcome(end, run, words=words, copy=run.work, cwd=run.work, snapshot=snapshot, warnings=["w"])
+    return run_outcome(
+        end, run, words=words, copy=run.work, cwd=run.work, snapshot=snapshot, warnings=["w"], accepts=accepts
+    )
 
 
 def test_status_0_with_a_start_is_completed(tmp_path):
@@ -51,6 +63,51 @@ def test_a_signal_is_named(tmp_path):
     assert isinstance(outcome, Failed)
     assert (outcome.signal, outcome.exit_code) == ("SIGSEGV", None)
     assert "memory runs out" in verdict(tmp_path, -9).reason
+
+
+@pytest.mark.parametrize("status", [-9, -15, -1, -2, 137, 143, 130])
+def test_what_was_ended_from_outside_is_made_again(tmp_path, status):
+    outcome = verdict(tmp_path, status)
+    assert (outcome.killed, outcome.hint) == (True, KILLED_HINT)
+
+
+@pytest.mark.parametrize(("status", "cause"), [(-11, None), (-6, None), (1, None), (255, None), (-9, "memory")])
+def test_what_failed_by_itself_or_by_a_limit_is_not(tmp_path, status, cause):
+    assert not verdict(tmp_path, status, cause=cause).killed
+
+
+def test_a_status_that_is_accepted_is_completed_and_said(tmp_path):
+    assert verdict(tmp_path, 3, accepts=(0, 3)).warnings == ["w", "ended with status 3, which --accept-status takes"]
+    assert isinstance(verdict(tmp_path, 1, accepts=(0, 3)), Failed)
+
+
+def test_a_status_that_may_be_a_verdict_has_the_way_to_accept_it(tmp_path):
+    assert verdict(tmp_path, 1).hint == ""
+    (tmp_path / "run" / "stdout.log").write_text("auc 0.7\n")
+    assert "--accept-status 1" in verdict(tmp_path, 1, stderr="auc is too low\n").hint
+    trace = 'Traceback (most recent call last):\n  File "t.py", line 1\nValueError: no\n'
+    assert verdict(tmp_path, 1, stderr=trace).hint == ""
+
+
+@pytest.mark.parametrize("status", [1, 2])
+def test_a_run_that_ended_with_a_status_that_is_accepted_later_is_completed_without_being_made(tmp_path, status):
+    run = RunFolder(tmp_path / "run", Run(variant="control", index=0))
+    run.path.mkdir()
+    run.write_outcome(verdict(tmp_path, status))
+    accept_failed(run, (0, 2), expects_python=True)
+    assert isinstance(run.read_outcome(), Completed if status == 2 else Failed)
+    if status == 2:
+        assert run.read_outcome().seconds == 1.5
+        assert run.read_outcome().files
+
+
+def test_what_outlived_a_command_and_did_nothing_is_named(tmp_path):
+    (_, warning) = verdict(tmp_path, 0, left=["tensorboard"]).warnings
+    assert warning.startswith("tensorboard went on after the command had ended, neither recorded nor used")
+    outcome = verdict(tmp_path, 0, left=["python"], left_training=True)
+    assert isinstance(outcome, Failed)
+    assert "60 s and more, and was ended; whether its training was done is unknown" in outcome.reason
+    assert "`wait` at the end" in outcome.hint
 
 
 def test_an_isolated_python_gets_a_hint(tmp_path):

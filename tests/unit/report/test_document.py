@@ -126,7 +126,10 @@ def test_failed_runs_never_enter_a_statistic():
     assert (found.n, found.spread.max) == (2, 0.75)
     (left_out,) = found.excluded
     assert (left_out.run, left_out.status, left_out.value, left_out.reason) == (2, "failed", 99.0, "the run failed")
-    assert said(document, "run-failed") == "1 of 3 runs failed (algo+impl-2); it enters no mean."
+    assert (
+        said(document, "run-failed")
+        == "1 of 3 runs failed (algo+impl-2); it enters no mean: the numbers are of runs that ended well."
+    )
     failed = only(document).runs[2]
     assert (failed.reason, failed.stderr_tail[-1]) == ("exit status 1", "RuntimeError: the loader lost its worker")
 

@@ -53,6 +53,8 @@ class Inside(NamedTuple):
     cores: tuple[int, ...] | None
     #: The machine has GPUs, and the command may see some.
     has_gpus: bool
+    #: It reads standard input.
+    reads: bool = False
 
 
 class Started(NamedTuple):
@@ -69,7 +71,7 @@ def container_command(container: Container, inside: Inside) -> Started:
         return _apptainer(container, inside, names)
     return Started(
         [
-            *(container.program, "run", "--rm"),
+            *(container.program, "run", "--rm", *(["--interactive"] if inside.reads else [])),
             *(_docker(inside) if container.engine == "docker" else _podman(inside)),
             *("--user", f"{os.getuid()}:{os.getgid()}"),
             *("--network", "host", "--ipc", "host", "--security-opt", "label=disable"),

@@ -32,7 +32,7 @@ from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.jobs import Job, Part, evaluating_job
 from deviate.replicate.lease import live_holder
 from deviate.replicate.orders import JobFile, Order, Submission, read_job, read_order, write_submission
-from deviate.replicate.prepare import Source, empty
+from deviate.replicate.prepare import Source, discard, empty
 from deviate.replicate.probe import Probe
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import part_progress
@@ -293,6 +293,9 @@ def hand_over(folder: ExperimentFolder, order: Order, jobs: Sequence[Job]) -> Su
         if job.trains and run.is_done:
             # It failed, and is made again: its worker must not find it done.
             empty(run)
+        for part in () if job.trains else job.parts:
+            if part.step is not None and part.step.is_evaluation:
+                discard(run.step(part.step.name, part.repeat).path)
     return write_submission(folder, order, runs)
 
 

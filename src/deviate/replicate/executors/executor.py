@@ -36,6 +36,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     stdout: Path
     stderr: Path
     slot: Slot
+    #: What it reads from standard input; None: nothing.
+    stdin: Path | None = None
     #: Identifies the run's processes: it is in the environment of each.
     runtime_file: Path
     #: Where it is written how the command ended, see `deviate.replicate.workspace.run_files.Ended`.
@@ -48,6 +50,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     counted: bool = True
     #: Bytes of memory that its processes may hold together; None: as many as there are.
     memory: float | None = None
+    #: Exit statuses with which it has ended well.
+    accepts: tuple[int, ...] = (0,)
 
 
 class Handle(msgspec.Struct, frozen=True):

@@ -16,27 +16,29 @@ LOOK_EVERY = 1.0
 Limit = Callable[[float], Cause | None]
 
 
+def heard(launch: Launch) -> tuple[int, int]:
+    """Return how many bytes a command has recorded, and how many it has printed."""
+    kinds = ("records-*", "events-*", "predictions-*", "weights-*")
+    recorded = (path for kind in kinds for path in launch.runtime_file.parent.glob(kind))
+    return sum(map(_size, recorded)), sum(map(_size, (launch.stdout, launch.stderr)))
+
+
 class Silence:
     """Ends a command that neither records nor prints anything for so many seconds."""
 
     def __init__(self, launch: Launch, seconds: float, now: float) -> None:
-        self._files, self._folder = (launch.stdout, launch.stderr), launch.runtime_file.parent
+        self._launch = launch
         self._seconds, self._heard, self._looked = seconds, now, now
-        self._size = self._written()
+        self._size = heard(launch)
 
     def __call__(self, now: float) -> Cause | None:
         """Look at what was written, at most every `LOOK_EVERY` seconds."""
         if now - self._looked < min(LOOK_EVERY, self._seconds):
             return None
         self._looked = now
-        if (size := self._written()) != self._size:
+        if (size := heard(self._launch)) != self._size:
             self._size, self._heard = size, now
         return "stall" if now - self._heard >= self._seconds else None
-
-    def _written(self) -> int:
-        kinds = ("records-*", "events-*", "predictions-*", "weights-*")
-        recorded = (path for kind in kinds for path in self._folder.glob(kind))
-        return sum(_size(path) for path in (*self._files, *recorded))
 
 
 def _size(path: Path) -> int:

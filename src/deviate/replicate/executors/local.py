@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -15,7 +16,16 @@ import msgspec
 from deviate.replicate.environment.hardware import Gpus, usable_cores, visible_gpus
 from deviate.replicate.environment.nvml import memory_by_process
 from deviate.replicate.executors.executor import Handle, Launch, Slot
-from deviate.replicate.executors.processes import end_processes, find_processes, is_of, name_process, resident, send
+from deviate.replicate.executors.followers import FollowerFinder, Followers
+from deviate.replicate.executors.processes import (
+    adopt_orphans,
+    end_processes,
+    find_processes,
+    is_of,
+    name_process,
+    resident,
+    send,
+)
 from deviate.replicate.executors.supervise import Supervisor
 from deviate.replicate.executors.usage import Started, Usage
 
@@ -77,6 +87,7 @@ class LocalTraining:
         self._process = process
         self._counted = counted
         self._handle = handle
+        self._finder = FollowerFinder(handle, process.pid)
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
@@ -86,7 +97,7 @@ class LocalTraining:
         """Send a signal to the command and everything it started."""
         leader = self._process.pid
         leads = self._process.returncode is None
-        outside = [each for each in find_processes(self._handle) if not (leads and _group(each.pid) == leader)]
+        outside = [each for each in self._finder.find() if not (leads and _group(each.pid) == leader)]
         # The group at once, so that a shell and its program hear it together; then whoever left the group. Once the
         # leader is waited for, the group's number may become another's.
         if leads:
@@ -94,17 +105,17 @@ class LocalTraining:
                 os.killpg(leader, number)
         send(outside, number)
 
-    def has_followers(self) -> bool:
-        """Tell whether something that the command started still runs."""
-        return any(process.pid != self._process.pid for process in find_processes(self._handle))
+    def followers(self) -> Followers:
+        """Return what goes on after the command has ended."""
+        return self._finder.look()
 
     def usage(self) -> Usage | None:
         """Return what the command took, once it has ended; None where nobody tells."""
-        return self._process.usage if self._counted else None
+        return self._finder.usage(self._process.usage) if self._counted else None
 
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
-        return resident(find_processes(self._handle))
+        return resident(self._finder.find())
 
     def gpu_memory(self) -> int | None:
         """Return the bytes of GPU memory that the command and all it started hold; None where it holds none."""
@@ -147,7 +158,8 @@ class LocalExecutor:
         return self._slots[index]
 
     def start(self, launch: Launch) -> Handle:
-        """Start a command in a session of its own, with nothing to read and its output in files."""
+        """Start a command in a session of its own, with its output in files."""
+        adopt_orphans(adopt=True)
         command = self.begin(launch)
         self._running.append(command)
         handle = msgspec.structs.replace(name_process(launch.runtime_file, command.pid), warm=self.warmth(command))
@@ -158,12 +170,13 @@ class LocalExecutor:
         with ExitStack() as stack:
             stdout = stack.enter_context(launch.stdout.open("wb"))
             stderr = stack.enter_context(launch.stderr.open("wb"))
+            stdin = stack.enter_context((launch.stdin or Path(os.devnull)).open("rb"))
             stack.enter_context(held_to(launch.slot.cores))
             process = subprocess.Popen(
                 launch.argv,
                 cwd=launch.cwd,
                 env=dict(launch.environment),
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
@@ -176,7 +189,12 @@ class LocalExecutor:
 
     def poll(self, handle: Handle) -> bool:
         """Tell whether the command, or something that it started, still runs; do what is due to end it."""
-        return self._supervisor.poll(handle) if handle in self._supervisor else bool(find_processes(handle))
+        if handle not in self._supervisor:
+            return bool(find_processes(handle))
+        goes_on = self._supervisor.poll(handle)
+        if self._supervisor.is_idle:
+            adopt_orphans(adopt=False)
+        return goes_on
 
     def end(self, handle: Handle, *, at_once: bool = False) -> int:
         """Begin to end a command; what a killed tool left running has ended on return."""

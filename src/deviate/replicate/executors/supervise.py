@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from deviate.replicate.executors.executor import Handle, Launch
-from deviate.replicate.executors.limits import Limit, Memory, Silence
+from deviate.replicate.executors.followers import Followers, Quiet
+from deviate.replicate.executors.limits import Limit, Memory, Silence, heard
 from deviate.replicate.executors.usage import GpuPeak, Usage
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.run_files import Cause, Ended
@@ -25,9 +27,12 @@ STEPS: dict[Cause, tuple[tuple[int, float], ...]] = {
     "memory": ((signal.SIGKILL, 10.0),),
 }
 
-#: Seconds for what the command started to end by itself after the command, and then after being asked to.
+#: Seconds for what a command that failed or was ended has started to end by itself, and then after being asked to.
 FOLLOWERS_PATIENCE = 1.0
 FOLLOWERS_GRACE = 5.0
+
+#: Seconds between two looks at what is waited for.
+FOLLOWERS_EVERY = 0.5
 
 
 class Training(Protocol):
@@ -39,11 +44,11 @@ class Training(Protocol):
     def signal(self, number: int) -> None:
         """Send a signal to the command and everything it started."""
 
-    def has_followers(self) -> bool:
-        """Tell whether something that the command started still runs."""
+    def followers(self) -> Followers:
+        """Return what goes on after the command has ended."""
 
     def usage(self) -> Usage | None:
-        """Return what the command took, once it has ended; None where nobody tells."""
+        """Return what the command and what outlived it took, once they have ended; None where nobody tells."""
 
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
@@ -55,20 +60,41 @@ class Training(Protocol):
 class Watch:
     """One training that goes on.
 
-    It was started at `now`, in seconds of any clock, and is ended after `timeout` seconds, or by one of `limits`.
+    It was started at `now`, in seconds of any clock, and is ended after `timeout` seconds, or by one of `limits`. What
+    outlives a command that ended with one of the statuses `accepts` is waited for as long as it trains: `heard` returns
+    how many bytes were recorded and printed.
     """
 
-    def __init__(self, training: Training, now: float, timeout: float | None, limits: Sequence[Limit] = ()) -> None:
+    def __init__(
+        self,
+        training: Training,
+        now: float,
+        timeout: float | None,
+        limits: Sequence[Limit] = (),
+        *,
+        accepts: Collection[int] = (0,),
+        heard: Callable[[], tuple[int, int]] = lambda: (0, 0),
+    ) -> None:
         self._training = training
         self._started = now
         self._timeout = timeout
         self._limits = limits
+        self._accepts = accepts
+        self._heard = heard
         self._gpu = GpuPeak(training.gpu_memory)
         self._cause: Cause | None = None
         self._step = -1
         self._deadline = 0.0
+        #: How the command itself ended; None while it goes on.
         self._ended: Ended | None = None
+        self._heard_then = (0, 0)
+        self._quiet = Quiet(now, 0, 0)
+        #: What outlived the command is not waited for any more.
+        self._closing = False
         self._asked_followers = False
+        #: Of these, what was ended because it did nothing.
+        self._left = Followers()
+        self._look_at = 0.0
 
     def seconds(self, now: float) -> float:
         """Return for how long it has gone on."""
@@ -81,15 +107,21 @@ class Watch:
         """
         if self._ended is None:
             self._look_at_command(now, stop_requests)
-        return self._ended if self._ended is not None and self._followers_are_gone(now, stop_requests) else None
+        if self._ended is None or (now < self._look_at and not stop_requests):
+            return None
+        return self._look_at_followers(self._ended, now, stop_requests)
 
     def _look_at_command(self, now: float, stop_requests: int) -> None:
         status = self._training.poll()
         if status is None:
             self._gpu.look(now)
-        if status is not None:
+            self._steer(now, stop_requests)
+        else:
             self._end(status, now)
-        elif self._cause is None:
+
+    def _steer(self, now: float, stop_requests: int) -> None:
+        """Begin to end it where that is due, or go on with that."""
+        if self._cause is None:
             self._decide(now, stop_requests)
         elif stop_requests > 1 and not self._is_last_step():
             self._send(len(STEPS[self._cause]) - 1, now)
@@ -97,17 +129,11 @@ class Watch:
             self._next(now)
 
     def _end(self, status: int | None, now: float) -> None:
-        used = self._training.usage() or Usage(None, None)
-        self._ended = Ended(
-            status=status,
-            cause=self._cause,
-            seconds=self.seconds(now),
-            cpu_seconds=used.cpu_seconds,
-            peak_memory=used.peak_memory,
-            gpu_memory=self._gpu.bytes,
-        )
+        self._ended = Ended(status=status, cause=self._cause, seconds=self.seconds(now))
         self._deadline = now + FOLLOWERS_PATIENCE
-        self._asked_followers = False
+        self._closing = self._cause is not None or status not in self._accepts
+        self._heard_then = self._heard()
+        self._quiet = Quiet(now, *self._heard_then)
 
     def _decide(self, now: float, stop_requests: int) -> None:
         if stop_requests:
@@ -135,16 +161,49 @@ class Watch:
         self._step, self._deadline = step, now + grace
         self._training.signal(number)
 
-    def _followers_are_gone(self, now: float, stop_requests: int) -> bool:
+    def _look_at_followers(self, ended: Ended, now: float, stop_requests: int) -> Ended | None:
+        """Wait for what outlived the command as long as it trains, and end what does not."""
+        followers = self._training.followers()
+        if not followers.names:
+            return self._concluded(ended, now, followers)
+        if self._closing:
+            return self._concluded(ended, now, followers) if self._are_ended(now, stop_requests) else None
+        self._gpu.look(now)
+        self._steer(now, stop_requests)
+        if self._ended is not ended and self._ended is not None:
+            return self._concluded(self._ended, now, followers)
+        if self._cause is None and self._quiet.is_over(now, followers, *self._heard()):
+            self._left, self._closing, self._deadline = followers, True, now
+        elif self._cause is None and self.seconds(now) >= ended.seconds + FOLLOWERS_PATIENCE:
+            self._look_at = now + FOLLOWERS_EVERY
+        return None
+
+    def _are_ended(self, now: float, stop_requests: int) -> bool:
         """End what the command left behind: it would go on writing, and take cores from later runs."""
-        if not self._training.has_followers():
-            return True
         if now < self._deadline and stop_requests < 2:
             return False
         self._training.signal(signal.SIGKILL if self._asked_followers else signal.SIGTERM)
         was_asked, self._asked_followers = self._asked_followers, True
         self._deadline = now + FOLLOWERS_GRACE
         return was_asked
+
+    def _concluded(self, ended: Ended, now: float, followers: Followers) -> Ended:
+        used = self._training.usage() or Usage(None, None)
+        recorded, _ = heard = self._heard()
+        may_have_trained = heard != self._heard_then or not (self._closing or recorded)
+        until = self._quiet.heard_at if self._left.names else now
+        went_on = self._cause != ended.cause or may_have_trained
+        failed = followers.status if not self._closing and followers.status not in self._accepts else 0
+        return Ended(
+            status=failed or ended.status,
+            cause=self._cause,
+            seconds=self.seconds(until) if went_on else ended.seconds,
+            cpu_seconds=used.cpu_seconds,
+            peak_memory=used.peak_memory,
+            gpu_memory=self._gpu.bytes,
+            left=sorted(set(self._left.names)),
+            left_training=self._left.recorded,
+        )
 
 
 @dataclass
@@ -170,10 +229,17 @@ class Supervisor:
     def __contains__(self, handle: Handle) -> bool:
         return handle in self._watched
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is watched."""
+        return not self._watched
+
     def watch(self, handle: Handle, training: Training, launch: Launch) -> Handle:
         """Watch a command that was just started."""
         now = self._clock()
-        watch = Watch(training, now, launch.timeout, _limits(training, launch, now))
+        limits = _limits(training, launch, now)
+        hear = partial(heard, launch)
+        watch = Watch(training, now, launch.timeout, limits, accepts=launch.accepts, heard=hear)
         self._watched[handle] = _Watched(watch, launch.ended_file)
         return handle
 

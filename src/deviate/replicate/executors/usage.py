@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 #: Bytes of the unit in which the system counts memory.
-_UNIT = 1 if sys.platform == "darwin" else 1024
+UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Usage(NamedTuple):
@@ -34,7 +34,7 @@ class Started:
         self.returncode: int | None = None
         self.usage: Usage | None = None
         #: The system counts what this process held as the child's, which began as a copy of it.
-        self._floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+        self._floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
         self._seen: int | None = None
 
     def poll(self) -> int | None:
@@ -47,7 +47,7 @@ class Started:
                 self.returncode = self._process.poll()
                 return self.returncode
             if pid:
-                self.usage = Usage(used.ru_utime + used.ru_stime, self._peak(used.ru_maxrss * _UNIT))
+                self.usage = Usage(used.ru_utime + used.ru_stime, self._peak(used.ru_maxrss * UNIT))
                 # Popen would wait for the process once more if its return code were not set.
                 self.returncode = self._process.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode

@@ -100,6 +100,8 @@ class WarmExecutor(LocalExecutor):
         return tuple(self._packages) if isinstance(command, Forked) else ()
 
     def _fork(self, launch: Launch) -> Forked:
+        if launch.stdin is not None:
+            raise Cold("the command reads its standard input")
         words = split(launch.argv)
         if launch.argv[1 : len(words.head)] != self._words[: len(words.head) - 1]:
             raise Cold("evaluations are started in the ordinary way")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import zlib
@@ -44,6 +45,12 @@ def file_sum(path: Path, size: int | None = None) -> FileSum:
         while chunk := file.read(_CHUNK if size is None else min(_CHUNK, size - length)):
             checksum, length = zlib.crc32(chunk, checksum), length + len(chunk)
     return FileSum(size=length, crc32=f"{checksum:08x}")
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of what a file holds."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_whole(path: Path, data: bytes, *, durable: bool = False) -> None:

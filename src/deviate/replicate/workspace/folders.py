@@ -10,6 +10,7 @@
     .deviate/experiments/NAME/experiment.json       what was asked for
     .deviate/experiments/NAME/hardware.json         what its runs must be made on (--same-hardware)
     .deviate/experiments/NAME/snapshot/             the project as it was
+    .deviate/experiments/NAME/stdin                 what its runs read from standard input
     .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why
     .deviate/experiments/NAME/steps/STEP/           the files of the project that an evaluation was read from
     .deviate/experiments/NAME/submissions/ID/       what was handed to a cluster at once: order.json, job.sh, logs
@@ -25,6 +26,7 @@ Reading needs no lock. Files are the truth: a run is done when its ``outcome.jso
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -240,6 +242,11 @@ class ExperimentFolder:
         return self.path / "snapshot.json"
 
     @property
+    def stdin_file(self) -> Path:
+        """What its runs read from standard input; absent where they read nothing."""
+        return self.path / "stdin"
+
+    @property
     def hardware_file(self) -> Path:
         """What its runs must be made on, where the user wants the same for all."""
         return self.path / "hardware.json"
@@ -423,6 +430,19 @@ class Workspace:
         if name not in names:
             raise UnknownExperiment(f"no experiment is named {name!r} in {self.project}", hint=_names_hint(name, names))
         return self.experiment(name)
+
+
+def unusable(folder: Path, error: OSError) -> WorkspaceUnusable:
+    """Return what to say of a folder below which something could not be written: it is gone, or the disk is full."""
+    wanted = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else folder
+    missing = [path for path in (wanted, *wanted.parents) if not os.path.lexists(path)]
+    is_inside = wanted.is_relative_to(folder) or (missing and folder.is_relative_to(missing[-1]))
+    if missing and is_inside and error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
+        return WorkspaceUnusable(
+            f"{missing[-1]} is gone: it was deleted or moved while Deviate worked in it",
+            hint="put it back, then type the same command; without it that begins anew",
+        )
+    return WorkspaceUnusable(f"{folder} cannot be written: {error}", hint="free the disk, then type the same command")
 
 
 def _names_hint(name: str, names: Sequence[str]) -> str:

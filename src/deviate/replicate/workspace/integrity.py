@@ -16,7 +16,7 @@ class DamagedError(ValueError):
 def damage(folder: RunFolder, outcome: Outcome) -> str:
     """Say how records and events of an ended run differ from what its outcome says of them; empty where they are whole.
 
-    What a process appended that outlived its run is no damage: the file begins as it did. Predictions, weights and text
+    What was appended since is no damage, see `growth`: the file begins as it did. Predictions, weights and text
     are checked where they are read: without them the metrics of the source are as good.
     """
     differences = (
@@ -25,6 +25,33 @@ def damage(folder: RunFolder, outcome: Outcome) -> str:
         if not (name.startswith((PREDICTIONS, WEIGHTS)) or _is_text(folder, name))
     )
     return "; ".join(difference for difference in differences if difference)
+
+
+def sealed_size(folder: RunFolder, path: Path, outcome: Outcome | None) -> int | None:
+    """Return how many bytes of a file of a run are of the run: 0 of one that appeared when it had ended.
+
+    None: all, since that was not noted.
+    """
+    if outcome is None or not outcome.files:
+        return None
+    name = path.relative_to(folder.path).as_posix()
+    stored = outcome.files.get(name)
+    if stored is not None:
+        return stored.size
+    return None if _is_text(folder, name) else 0
+
+
+def read_sealed(folder: RunFolder, path: Path, outcome: Outcome | None) -> bytes:
+    """Return what is of the run in one of its files."""
+    size = sealed_size(folder, path, outcome)
+    with path.open("rb") as file:
+        return file.read(-1 if size is None else size)
+
+
+def growth(folder: RunFolder, outcome: Outcome | None) -> list[str]:
+    """Return the files of an ended run to which something was written since, and those that appeared."""
+    sealed = {path: sealed_size(folder, path, outcome) for path in folder.result_files()}
+    return [path.name for path, size in sealed.items() if size is not None and path.stat().st_size > size]
 
 
 def text_damage(folder: RunFolder, outcome: Outcome | None) -> dict[Path, str]:
@@ -53,13 +80,17 @@ def file_damage(folder: RunFolder, name: str, stored: FileSum) -> str:
 
 
 def require_whole(folder: RunFolder, outcome: Outcome | None, name: str) -> None:
-    """Raise where a file differs from what the outcome says of it; files that it says nothing of pass.
+    """Raise where a file differs from what the outcome says of it; where that says nothing of any, all pass.
 
     Raises
     ------
     DamagedError
         With the difference.
     """
-    stored = outcome.files.get(name) if outcome is not None else None
-    if stored is not None and (difference := file_damage(folder, name, stored)):
-        raise DamagedError(difference)
+    if outcome is None or not outcome.files:
+        return
+    stored = outcome.files.get(name)
+    grew = stored is None or (folder.path / name).stat().st_size > stored.size
+    difference = file_damage(folder, name, stored) if stored is not None else ""
+    if difference or grew:
+        raise DamagedError(difference or f"{name} was written to after the run had ended")

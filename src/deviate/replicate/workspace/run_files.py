@@ -26,6 +26,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: float | None = None
     peak_memory: int | None = None
     gpu_memory: int | None = None
+    #: What outlived the command, did nothing any more and was ended, by name; and whether it had recorded values.
+    left: list[str] = []
+    left_training: bool = False
 
 
 #: What the system and the driver measure of a run: fields of `Ended`, of `Ending` and of results.
@@ -58,7 +61,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
 
 
 class Completed(Ending, frozen=True, kw_only=True, tag="completed"):
-    """The command ended by itself with status 0, and it was instrumented."""
+    """The command ended by itself with a status that is accepted, and it was instrumented."""
 
     status: ClassVar[Status] = "completed"
 
@@ -77,9 +80,12 @@ class Unfinished(Ending, frozen=True, kw_only=True):
 
 
 class Failed(Unfinished, frozen=True, kw_only=True, tag="failed"):
-    """The command ended with another status than 0, or by a signal of its own."""
+    """The command ended with a status that says so, or by a signal."""
 
     status: ClassVar[Status] = "failed"
+
+    #: It was ended from outside, and says nothing of the training: the same command makes the run again.
+    killed: bool = False
 
 
 class TimedOut(Unfinished, frozen=True, kw_only=True, tag="timed-out"):

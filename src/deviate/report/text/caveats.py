@@ -91,7 +91,8 @@ def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:
     for status in dict.fromkeys(run.status for run in facts.runs if run.status != "completed"):
         ended = [run.name for run in facts.runs if run.status == status]
         how, enter = ended_as(status, len(ended)), "it enters" if len(ended) == 1 else "they enter"
-        message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no mean."
+        message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no mean"
+        message += ": the numbers are of runs that ended well." if facts.completed else "."
         yield Caveat(slug=f"run-{status}", message=message, variant=facts.variant)
     if len(facts.runs) < facts.planned:
         have = "has" if len(facts.runs) == 1 else "have"

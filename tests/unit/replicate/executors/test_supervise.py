@@ -6,6 +6,7 @@ import pytest
 from scripted import Clock, ScriptedTraining
 
 from deviate.replicate.executors.executor import Launch, Slot
+from deviate.replicate.executors.followers import HELPER_QUIET, TRAINING_QUIET, Followers
 from deviate.replicate.executors.limits import Memory, Silence
 from deviate.replicate.executors.supervise import FOLLOWERS_GRACE, FOLLOWERS_PATIENCE, Watch
 
@@ -88,10 +89,62 @@ def test_a_process_that_not_even_sigkill_ends_does_not_hang_the_tool(clock):
     assert ended.status is None
 
 
-def test_what_the_command_left_behind_may_end_by_itself_and_then_is_ended(clock):
-    training = ScriptedTraining(clock, seconds=1, followers_obey=(signal.SIGKILL,))
+def follow(clock, follows, *, seconds=1.0, recorded=lambda now: 0, **options):
+    """Return how a command ended that something outlives, and the signals sent to that."""
+    training = ScriptedTraining(clock, seconds=seconds, followers_obey=(signal.SIGKILL,))
+    begun, training.follows = clock.now, lambda now: follows(now - begun)
+    watch = Watch(
+        training, begun, options.pop("timeout", None), heard=lambda: (recorded(clock.now - begun), 0), **options
+    )
+    while (ended := watch.look(clock.now)) is None:
+        clock.now += 0.125
+        assert clock.now < begun + 1000
+    return ended, [(at - begun, signal.Signals(number).name) for at, number in training.signals]
+
+
+def trains(until, status=0):
+    """Something that has recorded values, and works."""
+    return lambda now: Followers(("python",) if now < until else (), recorded=True, cpu_seconds=now, status=status)
+
+
+def test_what_trains_on_after_the_command_is_waited_for(clock):
+    ended, signals = follow(clock, trains(until=300), recorded=lambda now: int(now) * 24)
+    assert (ended.status, ended.cause, signals) == (0, None, [])
+    assert ended.seconds == pytest.approx(300, abs=1)
+
+
+def test_how_it_failed_is_how_the_training_ended(clock):
+    assert follow(clock, trains(until=30, status=3))[0].status == 3
+    assert follow(clock, trains(until=30, status=3), accepts=(0, 3))[0].status == 0
+
+
+def test_limits_are_those_of_the_whole(clock):
+    ended, signals = follow(clock, trains(until=300), timeout=20)
+    assert (ended.cause, signals) == ("timeout", [(20.0, "SIGTERM"), (30.0, "SIGKILL")])
+    assert ended.seconds >= 30
+
+
+@pytest.mark.parametrize(("recorded", "quiet"), [(24, HELPER_QUIET), (0, TRAINING_QUIET)])
+def test_a_helper_that_does_nothing_is_ended(clock, recorded, quiet):
+    idle = Followers(("tensorboard",), cpu_seconds=0.1)
+    ended, signals = follow(clock, lambda now: idle, recorded=lambda now: recorded)
+    assert (ended.status, ended.seconds, ended.left, ended.left_training) == (0, 1.0, ["tensorboard"], False)
+    (asked, _), (killed, _) = signals
+    assert asked == pytest.approx(1 + quiet, abs=1)
+    assert killed == pytest.approx(asked + FOLLOWERS_GRACE, abs=1)
+
+
+def test_what_recorded_values_and_does_nothing_is_ended_later_and_said(clock):
+    idle = Followers(("python",), recorded=True, reported=True)
+    ended, signals = follow(clock, lambda now: idle, recorded=lambda now: 24)
+    assert signals[0][0] == pytest.approx(1 + TRAINING_QUIET, abs=1)
+    assert ended.left_training
+
+
+def test_what_outlives_a_command_that_failed_is_ended_at_once(clock):
+    training = ScriptedTraining(clock, seconds=1, status=2, followers_obey=(signal.SIGKILL,))
     ended, signals = run(clock, training)
-    assert ended.seconds == 1.0
+    assert (ended.status, ended.seconds) == (2, 1.0)
     assert signals == [
         (1.0 + FOLLOWERS_PATIENCE, "SIGTERM"),
         (1.0 + FOLLOWERS_PATIENCE + FOLLOWERS_GRACE, "SIGKILL"),
@@ -99,5 +152,5 @@ def test_what_the_command_left_behind_may_end_by_itself_and_then_is_ended(clock)
 
 
 def test_followers_that_listen_are_not_killed(clock):
-    _, signals = run(clock, ScriptedTraining(clock, seconds=1, followers_obey=(signal.SIGTERM,)))
-    assert [name for _, name in signals] == ["SIGTERM"]
+    training = ScriptedTraining(clock, seconds=1, status=2, followers_obey=(signal.SIGTERM,))
+    assert [name for _, name in run(clock, training)[1]] == ["SIGTERM"]
