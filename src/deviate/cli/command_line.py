@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -52,7 +53,8 @@ def run_command_line() -> int:
         warnings.simplefilter("ignore", RuntimeWarning)
     try:
         status = group.main(standalone_mode=False)
-        sys.stdout.flush()
+        with suppress(ReaderGone):
+            sys.stdout.flush()
     except OutputLost as error:
         drop_output()
         _say(error)
