@@ -14,7 +14,7 @@ import msgspec
 
 from deviate.replicate.environment.command import looks_isolated
 from deviate.replicate.environment.masking import mask_lines, secrets_of
-from deviate.replicate.executors.followers import HELPER_QUIET, TRAINING_QUIET
+from deviate.replicate.executors.limits import HELPER_QUIET, TRAINING_QUIET
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.tracebacks import named_in_project
 from deviate.replicate.workspace.files import write_json

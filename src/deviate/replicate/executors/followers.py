@@ -11,13 +11,9 @@ from typing import NamedTuple
 import psutil
 
 from deviate.replicate.executors.executor import Handle
+from deviate.replicate.executors.limits import HELPER_QUIET, TRAINING_QUIET
 from deviate.replicate.executors.processes import find_processes, scan, session_of
 from deviate.replicate.executors.usage import UNIT, Usage
-
-#: Seconds without records, output and processor time after which what goes on is ended: a helper (a server of logs, a
-#: tracker of resources), and a process that trained, or may be about to.
-HELPER_QUIET = 10.0
-TRAINING_QUIET = 60.0
 
 #: Of one core, what counts as processor time: a server that waits wakes up now and then, too.
 BUSY_SHARE = 0.05

@@ -12,6 +12,11 @@ from deviate.replicate.workspace.run_files import Cause
 #: Seconds between two looks.
 LOOK_EVERY = 1.0
 
+#: Seconds without records, output and processor time after which what goes on is ended: a helper (a server of logs, a
+#: tracker of resources), and a process that trained, or may be about to.
+HELPER_QUIET = 10.0
+TRAINING_QUIET = 60.0
+
 #: Given the time in seconds, says why the command is to be ended; None: it is not.
 Limit = Callable[[float], Cause | None]
 

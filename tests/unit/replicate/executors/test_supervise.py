@@ -6,8 +6,8 @@ import pytest
 from scripted import Clock, ScriptedTraining
 
 from deviate.replicate.executors.executor import Launch, Slot
-from deviate.replicate.executors.followers import HELPER_QUIET, TRAINING_QUIET, Followers
-from deviate.replicate.executors.limits import Memory, Silence
+from deviate.replicate.executors.followers import Followers
+from deviate.replicate.executors.limits import HELPER_QUIET, TRAINING_QUIET, Memory, Silence
 from deviate.replicate.executors.supervise import FOLLOWERS_GRACE, FOLLOWERS_PATIENCE, Watch
 
 
