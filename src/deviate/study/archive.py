@@ -283,9 +283,12 @@ def _forget_process(run: RunFolder) -> None:
 
 def _read_head(path: Path) -> Head:
     try:
-        head = msgspec.json.decode(read_head(path), type=Head)
+        data, found = read_head(path)
+        head = msgspec.json.decode(data, type=Head)
     except (*DAMAGE, msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise _damaged(path, problem) from problem
+    if not found.issuperset([f"{SEVERAL}/{cell}" for cell in head.cells] or [BELOW]):
+        raise _damaged(path, "it does not hold what its head names")
     if head.schema > SCHEMA:
         raise BadInput(f"{path} was made by a newer Deviate", hint=UPDATE)
     return head

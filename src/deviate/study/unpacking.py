@@ -75,8 +75,10 @@ def copy_depth(parts: tuple[str, ...]) -> int:
     return 3 if parts[:1] == ("runs",) and parts[2:3] == ("work",) and len(parts) > 3 else 0
 
 
-def read_head(path: Path) -> bytes:
-    """Return what an archive says of itself, after looking at all of it: names, sizes, kinds and checksum.
+def read_head(path: Path) -> tuple[bytes, set[str]]:
+    """Return what an archive says of itself, and the folders of experiments that are in it.
+
+    All of it is looked at: names, sizes, kinds and checksum.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def read_head(path: Path) -> bytes:
     OSError, EOFError, zlib.error, tarfile.TarError
         If it is damaged.
     """
-    head = b""
+    head, found = b"", set()
     with Members(path) as members:
         for number, member in enumerate(members):
             if (number == 0) != (member.name == HEAD):
@@ -94,7 +96,8 @@ def read_head(path: Path) -> bytes:
                 head = members.read(MOST_HEAD)
             else:
                 _require_place(member)
-    return head
+                found.add(divided(member.name)[0])
+    return head, found
 
 
 def _require_place(member: Member) -> None:

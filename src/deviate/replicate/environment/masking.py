@@ -11,7 +11,7 @@ import mmap
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from deviate.replicate.environment.shapes import (
     NAME,
@@ -203,8 +203,8 @@ def secrets_of(command: Sequence[str], environment: Mapping[str, str]) -> list[s
         for found in ([value] if is_secret_variable(name) else _hidden(value, mask_text(value)))
         if len(found) >= SHORTEST
     }
-    # As they stand in a URL, too.
-    found = {form for each in typed | named for form in (each, quote(each, safe=""))}
+    # As they stand in a URL, and as they are meant there.
+    found = {form for each in typed | named for form in (each, quote(each, safe=""), unquote(each))}
     return sorted(filter(_can_be_sought, found), key=lambda each: (-len(each), each))
 
 
