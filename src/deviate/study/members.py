@@ -23,7 +23,7 @@ BLOCK = 512
 MOST_SETTINGS, MOST_SAID = 1 << 16, 1 << 26
 
 #: Members of an archive; bytes and parts of a name.
-MOST_MEMBERS = 500_000
+MOST_MEMBERS = 200_000
 LONGEST_NAME, LONGEST_PART, DEEPEST = 2000, 255, 100
 
 #: An archive unpacks to at most so many times its own bytes, unless that is little.
@@ -68,7 +68,7 @@ class Members:
         self._path = path
         self._allowed = max(ALWAYS_ALLOWED, MOST_GROWTH * path.stat().st_size)
         self._size = self._left = 0
-        self._said = 0
+        self._read = self._said = 0
         self._file: gzip.GzipFile
 
     def __enter__(self) -> Members:
@@ -119,7 +119,8 @@ class Members:
 
     def _take(self, size: int, *, exact: bool = True) -> bytes:
         data = self._file.read(size)
-        if self._file.tell() > self._allowed:
+        self._read += len(data)
+        if self._read > self._allowed:
             raise RefusedMember(f"it unpacks to more than {self._allowed:,} bytes")
         if exact and len(data) < size:
             raise EOFError("it ends in the middle of a file")
@@ -194,8 +195,11 @@ def _require_new(member: Member, kinds: dict[str, str]) -> None:
 def _checked(name: str) -> str:
     """Return a name that leads below the folder that an archive is unpacked to, and nowhere else."""
     parts = name.split("/")
-    odd = "\0" in name or any(part in ("", ".", "..") or len(os.fsencode(part)) > LONGEST_PART for part in parts)
-    if odd or len(parts) > DEEPEST or len(os.fsencode(name)) > LONGEST_NAME:
+    odd = "\0" in name or not {"", ".", ".."}.isdisjoint(parts)
+    # Most names are short, and need no look at each part.
+    if not odd and len(name) * 4 > LONGEST_PART:
+        odd = len(os.fsencode(name)) > LONGEST_NAME or any(len(os.fsencode(part)) > LONGEST_PART for part in parts)
+    if odd or len(parts) > DEEPEST:
         raise RefusedMember(f"{name[:LONGEST_PART]!r} is no name of a file")
     return name
 
@@ -210,16 +214,19 @@ def _number(field: bytes) -> int:
     """Return a number of a header: octal digits, or binary where its first bit is set."""
     if field[0] == 0x80:
         return int.from_bytes(field[1:])
-    return _whole(field.split(b"\0")[0].strip().decode("ascii", "replace") or "0", 8)
+    try:
+        value = int(field.split(b"\0", 1)[0].strip() or b"0", 8)
+    except ValueError as problem:
+        raise tarfile.ReadError(f"{field!r} stands where a number should") from problem
+    if value < 0:
+        raise tarfile.ReadError(f"{value} stands where a size should")
+    return value
 
 
-def _whole(text: str, base: int = 10) -> int:
+def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise tarfile.ReadError(f"{text[:20]!r} stands where a number should")
-    try:
-        return int(text, base)
-    except ValueError as problem:
-        raise tarfile.ReadError(str(problem)) from problem
+    return int(text)
 
 
 def _time(text: str, field: bytes) -> float:
@@ -232,7 +239,7 @@ def _time(text: str, field: bytes) -> float:
 
 
 def _field(field: bytes) -> str:
-    return _text(field.split(b"\0")[0])
+    return _text(field.split(b"\0", 1)[0])
 
 
 def _text(data: bytes) -> str:

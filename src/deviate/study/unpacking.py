@@ -28,6 +28,9 @@ from deviate.study.members import Member, Members, RefusedMember
 #: name.
 HEAD, BELOW, SEVERAL = "deviate-archive.json", "experiment", "experiments"
 
+#: The file that every experiment has.
+_DESCRIPTION = (ExperimentFolder(Path()).experiment_file.name,)
+
 #: Bytes of the head, which names the cells of a grid.
 MOST_HEAD = 1 << 22
 
@@ -96,7 +99,9 @@ def read_head(path: Path) -> tuple[bytes, set[str]]:
                 head = members.read(MOST_HEAD)
             else:
                 _require_place(member)
-                found.add(divided(member.name)[0])
+                below, parts = divided(member.name)
+                if parts == _DESCRIPTION:
+                    found.add(below)
     return head, found
 
 
