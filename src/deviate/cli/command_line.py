@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -63,10 +64,8 @@ def run_command_line() -> int:
         _say(error)
         status = error.exit_status
     except click.ClickException as error:
-        from deviate.report.escape import clean
-
         # What was typed is in the message.
-        vars(error)["message"] = clean(error.message)
+        vars(error)["message"] = _clean(error.message)
         error.show()
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
@@ -94,12 +93,18 @@ def _refused(error: OSError) -> SystemRefused:
 
 
 def _say(error: DeviateError) -> None:
+    slug = click.style(f"  [{error.slug}]", dim=True)
+    click.echo(click.style("error: ", fg="red", bold=True) + _clean(error.message) + slug, err=True)
+    if error.hint:
+        click.echo(click.style("hint:  ", fg="cyan") + _clean(error.hint), err=True)
+
+
+def _clean(text: str) -> str:
+    """Return a message without what a terminal would obey, and without the secrets that were typed or are set."""
+    from deviate.replicate.environment.masking import mask_lines, secrets_of
     from deviate.report.escape import clean
 
-    slug = click.style(f"  [{error.slug}]", dim=True)
-    click.echo(click.style("error: ", fg="red", bold=True) + clean(error.message) + slug, err=True)
-    if error.hint:
-        click.echo(click.style("hint:  ", fg="cyan") + clean(error.hint), err=True)
+    return clean(mask_lines([text], secrets_of(sys.argv, os.environ))[0])
 
 
 def _stopped(words: Sequence[str]) -> str:

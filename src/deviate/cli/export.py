@@ -33,8 +33,9 @@ def command(name: str, output: Path | None, work: bool) -> None:
     """Write a whole experiment to one archive; `deviate import` takes it in elsewhere.
 
     NAME is an experiment, or a grid, with all its cells. The archive holds the copy of the project, records, logs, and
-    the predictions and weights that Deviate kept: every report is the same where it is imported. Where runs are being
-    made, nothing is written.
+    the predictions and weights that Deviate kept: every report is the same where it is imported. Data that runs link
+    and files of credentials are not in it, and stars stand for keys in other files; what was left out is named. Where
+    runs are being made, nothing is written.
     """
     from deviate.replicate.snapshot.own_files import note_written
     from deviate.replicate.workspace.folders import Workspace
@@ -47,13 +48,16 @@ def command(name: str, output: Path | None, work: bool) -> None:
     path = output or Path(f"{grid or name}{SUFFIX}")
     if not path.name.endswith(SUFFIX):
         raise BadOption(f"{path} does not end in {SUFFIX}", hint=f"type -o {path}{SUFFIX}")
+    notes: list[str] = []
     try:
-        export_experiments(folders, path, grid=grid, work=work)
+        export_experiments(folders, path, grid=grid, work=work, notes=notes)
     except OSError as problem:
         raise BadOption(
             f"cannot write {problem.filename or path}: {problem.strerror}", hint="name a file that can be written"
         ) from problem
     note_written(path)
     what = f"{count(len(folders), 'cell')} of {grid} written" if grid else "written"
+    for note in notes:
+        say(note)
     size = show_size(path.stat().st_size)
     say(f"{what} to {path} ({size}); take it in with: deviate import {shlex.quote(str(path))}")

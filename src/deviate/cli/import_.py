@@ -113,7 +113,10 @@ def command(as_json: bool, **options: Any) -> None:
 
     request = _request(**options)
     if len(request.paths) == 1 and is_archive(request.paths[0]):
-        _say_archive(import_archive(request.paths[0], Workspace(request.project), request.name), as_json=as_json)
+        notes: list[str] = []
+        taken = import_archive(request.paths[0], Workspace(request.project), request.name, notes)
+        say(*notes, err=True)
+        _say_archive(taken, as_json=as_json)
         return
     folders = import_results(request)
     if as_json:

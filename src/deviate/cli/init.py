@@ -37,6 +37,7 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
     """
     from deviate.project.config import FILE_NAME
     from deviate.project.starter import starter_config
+    from deviate.replicate.environment.masking import mask_words
     from deviate.study.prepared import prepare_request
     from deviate.study.request import Request
 
@@ -50,7 +51,7 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
         return
     _write(path, starter_config(prepared.findings))
     say("", f"written to {path}: everything but the entry is commented out", err=True)
-    say(f"next        deviate run -n 8 -- {shlex.join(words)}", err=True)
+    say(f"next        deviate run -n 8 -- {shlex.join(mask_words(words))}", err=True)
 
 
 def _likely_command() -> list[str]:
@@ -75,6 +76,7 @@ def _write(path: Path, text: str) -> None:
 
 def _plan(prepared: Prepared) -> list[str]:
     """Say in a few lines what a run is made of."""
+    from deviate.replicate.environment.masking import mask_words
     from deviate.report.text.words import count
 
     findings, snapshot = prepared.findings, prepared.snapshot
@@ -83,7 +85,7 @@ def _plan(prepared: Prepared) -> list[str]:
     factors = Counter(draw.factor for draw in findings.draws)
     copied = sum(item.size for item in snapshot.items if item.kind == "copy")
     return [
-        f"command     {shlex.join(prepared.target.command)}",
+        f"command     {shlex.join(mask_words(prepared.target.command))}",
         f"program     {prepared.program}",
         f"entry       {findings.entry}",
         f"main loop   {f'{loop.file}:{loop.line}' if loop else 'none found: records have no iteration'}",

@@ -13,6 +13,8 @@ import msgspec
 
 from deviate.experiment import SCHEMA, Experiment
 from deviate.instrument.edits import FileCode
+from deviate.replicate.environment.masking import mask_words
+from deviate.replicate.kept_words import drop_words, keep_words, read_words
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.prepare import Source, make_source
 from deviate.replicate.snapshot.manifest import require_whole
@@ -25,10 +27,7 @@ MOST_LETTERS = 30
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What all runs of a submission are made from: ``submissions/ID/order.json``.
-
-    It holds the command with its secrets, and only its owner may read it.
-    """
+    """What all runs of a submission are made from: ``submissions/ID/order.json``."""
 
     schema: int = SCHEMA
     experiment: Experiment
@@ -46,6 +45,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     scratch: str = ""
     #: It was printed for the user to submit, who may not have done so.
     printed: bool = False
+    #: The file with the words of the command, where stars stand for secrets in them, see
+    #: `deviate.replicate.kept_words`; empty: there are none.
+    words: str = ""
 
 
 class JobFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,10 +71,18 @@ class Submission:
         """Its name, which no other one has."""
         return self.folder.name
 
+    @property
+    def note(self) -> str:
+        """What whoever submits it by hand has to know, as a comment; empty where that is nothing."""
+        order: Order = read_json(self.folder / "order.json", Order)
+        where = f"# The command holds a secret, which is not here: every machine must see {order.words}\n"
+        return where if order.words else ""
+
     def withdraw(self) -> None:
         """Leave its runs to others: nobody was asked for their workers."""
         for run in self.runs:
             run.job_file.unlink(missing_ok=True)
+        drop_words(self.name)
         shutil.rmtree(self.folder)
 
 
@@ -81,11 +91,21 @@ def write_submission(folder: ExperimentFolder, order: Order, runs: Sequence[RunF
     submission = Submission(folder.submissions / _free_name(folder.name), runs)
     folder.submissions.mkdir(exist_ok=True)
     submission.folder.mkdir(mode=0o700)
-    write_json(submission.folder / "order.json", order)
+    write_json(submission.folder / "order.json", _without_secrets(order, submission.name))
     for index, run in enumerate(runs):
         run.worker.mkdir(parents=True, exist_ok=True)
         write_json(run.job_file, JobFile(submission=submission.name, index=index))
     return submission
+
+
+def _without_secrets(order: Order, submission: str) -> Order:
+    """Return an order without the secrets of its command, which are kept elsewhere."""
+    command = order.experiment.command
+    masked = mask_words(command)
+    if masked == command:
+        return order
+    experiment = msgspec.structs.replace(order.experiment, command=masked)
+    return msgspec.structs.replace(order, experiment=experiment, words=keep_words(submission, command))
 
 
 def _free_name(experiment: str) -> str:
@@ -102,11 +122,12 @@ def read_job(run: RunFolder) -> JobFile | None:
     return job
 
 
-def clear_submissions(folder: ExperimentFolder) -> None:
-    """Remove what no run refers to any more: the command stands there with its secrets."""
-    used = {job.submission for run in folder.runs() if (job := read_job(run)) is not None}
+def clear_submissions(folder: ExperimentFolder, *, all_of_them: bool = False) -> None:
+    """Remove what no run refers to any more, and what was kept elsewhere for it."""
+    used = {job.submission for run in folder.runs() if not all_of_them and (job := read_job(run)) is not None}
     for path in folder.submissions.iterdir() if folder.submissions.is_dir() else ():
         if path.name not in used:
+            drop_words(path.name)
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -125,6 +146,8 @@ def ordered_source(
 ) -> tuple[Source, dict[str, StepSource]]:
     """Return what a worker makes runs and their steps from; `environment` is its own, `mirror` and `disk` likewise."""
     experiment = order.experiment
+    if order.words:
+        experiment = msgspec.structs.replace(experiment, command=read_words(order.words))
     made_from = make_source(
         experiment, folder, order.overlay, environment, order.options, order.executor, jobs=1, git=order.git
     )

@@ -19,6 +19,7 @@ from deviate.experiment import Experiment, Step
 from deviate.replicate import todo
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.lease import LeaseHeld, live_holder
+from deviate.replicate.orders import clear_submissions
 from deviate.replicate.prepare import clear_removed, discard, discard_work
 from deviate.replicate.stage import elsewhere
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
@@ -41,6 +42,7 @@ def remove(workspace: Workspace, name: str) -> None:
     """
     with _held(workspace, name, "rm") as folder:
         end_leftovers(folder)
+        clear_submissions(folder, all_of_them=True)
         discard(folder.path)
     clear_removed(folder.path.parent)
 

@@ -43,7 +43,7 @@ class PrintStage:
             jobs.append(job)
         for start in range(0, len(jobs), MOST_AT_ONCE):
             submission = hand_over(self._source.folder, self._order, jobs[start : start + MOST_AT_ONCE])
-            script = self._printer.script(submission)
+            script = self._printer.script(submission) + submission.note
             yield Submitted(executor=self._printer.name, runs=len(submission.runs), script=script, sent=False)
 
     def abandon(self, stop: StopRequests) -> None:

@@ -9,42 +9,46 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from urllib.parse import quote, unquote
 
-#: What stands for a secret.
-STARS = "***"
-
-#: A shorter text stands in too many places to be looked for in messages.
-SHORTEST = 6
-
-#: Names of secrets, as lower-case words joined by ``_``; of a longer name the end counts.
-_NAME = re.compile(
-    r"(.*_)?("
-    r"password|passwd|passphrase|secrets?|credentials?|authorization|bearer|auth"
-    r"|(api|access|private|secret|account|ssh|signing|encryption|license|licence)_?key(_id)?|secret_access_key|apikey"
-    r"|(wandb|comet|neptune|openai|anthropic|hf|huggingface|kaggle|cohere|mistral|google|azure|aws|clearml)_key"
-    r"|(auth|access|api|bearer|refresh|session|security|id|login|user|service|sas|hub|hf|huggingface|github|gh|gitlab"
-    r"|git|slack|bot|telegram|neptune|wandb|comet|openai|kaggle|clearml|replicate|dagshub|mlflow|push_to_hub)_?token"
-    r")|token|pwd|(use_)?auth_token"
+from deviate.replicate.environment.shapes import (
+    NAME,
+    NAMED,
+    NAMED_MARKS,
+    NAMED_QUOTED,
+    QUERY,
+    QUERY_NAMES,
+    SHAPES,
+    STARS,
 )
 
-#: ``scheme://user:password@`` and ``scheme://token@``.
-_URL = re.compile(r"(?<=://)[^/\s@'\"]+(?=@)")
+#: A shorter text stands in too many places to be looked for in messages, unless it stands alone.
+SHORTEST, SHORTEST_ALONE = 6, 3
 
-#: Keys by their shape: Hugging Face, OpenAI and its like, GitHub, GitLab, AWS, Google, Slack, JSON web tokens.
-_SHAPE = re.compile(
-    r"(?<![\w-])(hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{35}|xox[abprs]-[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)(?![\w-])"
-)
+#: Words that are typed for a secret, and are none.
+_NO_SECRETS = frozenset({"true", "false", "none", "null", "yes", "no", "auto", "basic", "off", "required", "disabled"})
 
-#: ``Authorization: Bearer abc``.
-_BEARER = re.compile(r"(?i)(\b(?:bearer|basic)\s+)([\w.~+/=-]{8,})")
-
-#: A name with its value inside a longer text, such as the words of ``bash -c``.
+#: A name with its value inside a longer text, such as the words of ``bash -c``, or an object of JSON. In one word
+#: ``a:b`` may be a machine and a port.
 _VALUE = r"""("[^"]*"|'[^']*'|(?!-)[^\s;&|'",)}\]]+)"""
-_OPTION = re.compile(rf"(?<![\w.-])(--?[A-Za-z][\w.-]*)(=|\s+){_VALUE}")
-_ASSIGNED = re.compile(rf"(?<![\w.-])([A-Za-z][\w.-]*)(=|:\s?){_VALUE}")
+_OPTION = rf"(?<![\w.-])(--?[A-Za-z][\w.-]*)(=|\s+){_VALUE}"
+_ASSIGNED = rf"(?<![\w.-])([A-Za-z][\w.-]*)(=|:\s?|['\"]\s?:\s?){_VALUE}"
+_ASSIGNED_IN_WORD = rf"(?<![\w.-])([A-Za-z][\w.-]*)(=|['\"]\s?:\s?){_VALUE}"
+
+#: Stand after ``Authorization:``, before the secret.
+_SCHEMES = frozenset({"bearer", "basic", "token", "digest", "apikey"})
+
+#: Programs, commands and options after which ``-p``, ``-k`` and ``--key`` are followed by a secret.
+_LOGIN = re.compile(
+    r"(?i)(.*[-_.])?(log-?in|auth(enticate|entication|orize|orization)?|sshpass|passw(or)?d|credentials?|secrets?"
+    r"|mysql\w*|mariadb\w*|user(name)?)"
+)
+_AFTER_LOGIN = frozenset({"-p", "-P", "-k", "-t", "--key", "--pass", "--pw", "--pin"})
+
+#: ``-u user:password``, of curl.
+_USER = frozenset({"-u", "--user", "--proxy-user"})
 
 
 def mask_words(command: Sequence[str]) -> list[str]:
@@ -55,23 +59,62 @@ def mask_words(command: Sequence[str]) -> list[str]:
     >>> mask_words(["python", "a.py", "--api-key", "abc", "--lr=0.1", "hub.token=abc"])
     ['python', 'a.py', '--api-key', '***', '--lr=0.1', 'hub.token=***']
     """
-    masked = []
-    expected = False
+    masked: list[str] = []
+    expected: Callable[[str], str] | None = None
+    logs_in = False
     for word in command:
-        if expected and not word.startswith("--"):
-            masked.append(STARS)
-            expected = False
+        if expected is not None and not word.startswith("--"):
+            masked.append(expected(word))
+            expected = None
             continue
-        expected = word.startswith("-") and "=" not in word and is_secret(word)
-        masked.append(word if expected else _mask_word(word))
+        expected = _expected(word, logs_in=logs_in)
+        masked.append(word if expected else _glued(word) if logs_in else _mask_word(word))
+        logs_in = logs_in or _LOGIN.fullmatch(PurePath(word).name.lstrip("-")) is not None
     return masked
+
+
+def _expected(word: str, *, logs_in: bool) -> Callable[[str], str] | None:
+    """Return what hides the word after an option; None where that is no secret."""
+    if not word.startswith("-") or "=" in word:
+        return None
+    if is_secret(word) or (logs_in and word in _AFTER_LOGIN):
+        return _starred if is_secret(word) else _starred_text
+    return _after_colon if word in _USER else None
+
+
+def _starred(word: str) -> str:
+    return STARS
+
+
+def _starred_text(word: str) -> str:
+    """Hide a word unless it is a short number, such as a port."""
+    return word if re.fullmatch(r"[-+]?[\d.]{1,5}", word) else STARS
+
+
+def _after_colon(word: str) -> str:
+    user, colon, password = word.partition(":")
+    return f"{user}:{STARS}" if colon and password and "://" not in word else _mask_word(word)
+
+
+def _glued(word: str) -> str:
+    """Hide ``-pPASSWORD``, as mysql has it."""
+    return f"-p{STARS}" if re.fullmatch(r"-p(?!\d{1,5}$)\w\S{2,}", word) and "=" not in word else _mask_word(word)
 
 
 def _mask_word(word: str) -> str:
     name, sign, value = word.partition("=")
-    if sign and value and not re.search(r"\s", name) and is_secret(name):
-        return f"{name}={STARS}"
+    if sign and value and not re.search(r"[\s?&]", name):
+        if is_secret(name) or _is_set(name):
+            return f"{name}={STARS}"
+        # The words of ``env``, or of an option that takes such: ``--env=NAME=VALUE``.
+        if name.startswith("-") and re.match(r"\w+=", value):
+            return f"{name}={_mask_word(value)}"
     return mask_text(word)
+
+
+def _is_set(name: str) -> bool:
+    """Tell whether a name before ``=`` is that of a variable that holds a secret."""
+    return re.fullmatch(r"[A-Z][A-Z0-9_]*", name) is not None and is_secret_variable(name)
 
 
 def mask_text(text: str) -> str:
@@ -79,16 +122,37 @@ def mask_text(text: str) -> str:
 
     Examples
     --------
-    >>> mask_text("cd x && python a.py --password abc git://me:abc@host/x")
-    'cd x && python a.py --password *** git://***@host/x'
+    >>> mask_text("cd x && python a.py --password abc git://me:abc@host/x?token=abc")
+    'cd x && python a.py --password *** git://***@host/x?token=***'
     """
-    masked = _SHAPE.sub(STARS, _URL.sub(STARS, _BEARER.sub(rf"\g<1>{STARS}", text)))
-    return _ASSIGNED.sub(_masked_pair, _OPTION.sub(_masked_pair, masked)) if re.search(r"\s", text) else masked
+    masked = re.sub(QUERY, _masked_query, text)
+    # Patterns are compiled where they are needed: together they take longer to compile than a small command takes.
+    for marks, shape in SHAPES:
+        masked = re.sub(shape, _masked_group, masked) if any(mark in masked for mark in marks) else masked
+    if not re.search(r"\s", masked):
+        return re.sub(_ASSIGNED_IN_WORD, _masked_pair, masked)
+    return re.sub(_ASSIGNED, _masked_pair, re.sub(_OPTION, _masked_pair, masked))
+
+
+def _masked_query(match: re.Match[str]) -> str:
+    return _masked_group(match) if _is_query_secret(match[1]) else match[0]
+
+
+def _masked_group(match: re.Match[str]) -> str:
+    """Put stars in place of what the last group of a match holds."""
+    start, end = (place - match.start() for place in match.span(match.re.groups))
+    return match[0][:start] + STARS + match[0][end:]
+
+
+def _is_query_secret(name: str) -> bool:
+    return is_secret(name) or re.sub(r"[-.]", "_", name).lower() in QUERY_NAMES
 
 
 def _masked_pair(match: re.Match[str]) -> str:
     name, sign, value = match.groups()
-    return f"{name}{sign}{STARS}" if value and is_secret(name) else match[0]
+    if not value or value.lower() in _SCHEMES or not (is_secret(name) or _is_set(name)):
+        return match[0]
+    return f"{name}{sign}{STARS}"
 
 
 def is_secret(name: str) -> bool:
@@ -103,7 +167,7 @@ def is_secret(name: str) -> bool:
         return False
     spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-+"))
     words = re.sub(r"[-.:/]+", "_", spread).lower()
-    return _NAME.fullmatch(words) is not None or _NAME.fullmatch(re.split(r"[.:/]", spread.lower())[-1]) is not None
+    return NAME.fullmatch(words) is not None or NAME.fullmatch(re.split(r"[.:/]", spread.lower())[-1]) is not None
 
 
 def is_secret_variable(name: str) -> bool:
@@ -114,7 +178,7 @@ def is_secret_variable(name: str) -> bool:
     >>> is_secret_variable("MY_TOKEN"), is_secret_variable("TOKENIZERS_PARALLELISM")
     (True, False)
     """
-    return is_secret(name) or name.upper().endswith("_TOKEN")
+    return is_secret(name) or name.upper().endswith(("_TOKEN", "_PASS", "_PAT", "_CREDS"))
 
 
 def mask_variables(variables: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -133,35 +197,72 @@ def secrets_of(command: Sequence[str], environment: Mapping[str, str]) -> list[s
         if word != masked
         for found in _hidden(word, masked)
     }
-    named = {value for name, value in environment.items() if is_secret_variable(name)}
-    return sorted((each for each in typed | named if len(each) >= SHORTEST), key=lambda each: (-len(each), each))
+    named = {
+        found
+        for name, value in environment.items()
+        for found in ([value] if is_secret_variable(name) else _hidden(value, mask_text(value)))
+        if len(found) >= SHORTEST
+    }
+    # As they stand in a URL, and as they are meant there.
+    found = {form for each in typed | named for form in (each, quote(each, safe=""), unquote(each))}
+    return sorted(filter(_can_be_sought, found), key=lambda each: (-len(each), each))
 
 
-def _hidden(word: str, masked: str) -> Iterable[str]:
+def _can_be_sought(secret: str) -> bool:
+    """Tell whether a secret is looked for: a short one that is a number, or a common word, stands everywhere."""
+    if len(secret) >= SHORTEST:
+        return True
+    return len(secret) >= SHORTEST_ALONE and not secret.isdecimal() and secret.lower() not in _NO_SECRETS
+
+
+def _hidden(word: str, masked: str) -> Iterator[str]:
     """Yield the parts of `word` that stars stand for in `masked`."""
-    pattern = "(.+?)".join(re.escape(part) for part in masked.split(STARS))
-    match = re.fullmatch(pattern, word, re.DOTALL)
-    yield from match.groups() if match else ()
-    yield from (part for found in (match.groups() if match else ()) for part in found.split(":") if ":" in found)
+    first, *parts = masked.split(STARS)
+    start = len(first)
+    for number, part in enumerate(parts, 1):
+        end = len(word) - len(part) if number == len(parts) else word.find(part, start + 1)
+        if word != masked and start < end:
+            found = word[start:end]
+            # In the words of a shell it may be quoted; before a password may stand a user.
+            bare = found[1:-1] if found[0] in "'\"" and found[0] == found[-1] else found
+            yield from (each for each in {bare, bare.partition(":")[2]} if each)
+        start = end + len(part)
+
+
+def _sought(secrets: Sequence[str]) -> list[str]:
+    """Return patterns that find each secret: a short one, or one of digits, where it stands alone."""
+    return [
+        rf"(?<![\d.]){re.escape(secret)}(?![\d.])"
+        if secret.isdecimal()
+        else rf"(?<![\w.-]){re.escape(secret)}(?![\w-])"
+        if len(secret) < SHORTEST
+        else re.escape(secret)
+        for secret in secrets
+    ]
 
 
 def mask_lines(lines: Iterable[str], secrets: Sequence[str]) -> list[str]:
     """Return lines of a program's output without `secrets`, and without others that are known by name or shape."""
+    patterns = list(map(re.compile, _sought(secrets)))
     masked = []
     for line in lines:
-        for secret in secrets:
-            line = line.replace(secret, STARS)
+        for pattern in patterns:
+            line = pattern.sub(STARS, line)
         masked.append(mask_text(line))
     return masked
 
 
-#: The same shapes in the bytes of a log.
-_SHAPES_IN_BYTES = tuple(re.compile(shape.pattern.encode()) for shape in (_SHAPE, _URL))
+def star_text(data: bytes, *, is_code: bool) -> bytes:
+    """Return the bytes of a text of the same length with stars over secrets that are known by shape, or by name.
 
-
-def _in_bytes(secret: str) -> re.Pattern[bytes]:
-    literal = re.escape(secret.encode())
-    return re.compile(rb"(?<![\d.])" + literal + rb"(?![\d.])" if secret.isdecimal() else literal)
+    In code a secret stands in quotes: other words after its name are an expression. What has a zero in it is no text,
+    and stays.
+    """
+    if b"\0" in data[:1024]:
+        return data
+    content = bytearray(data)
+    _star(content, (*SHAPES, (NAMED_MARKS, NAMED_QUOTED if is_code else NAMED)))
+    return bytes(content)
 
 
 def star_file(path: Path, secrets: Sequence[str]) -> None:
@@ -172,8 +273,21 @@ def star_file(path: Path, secrets: Sequence[str]) -> None:
     """
     if not path.is_file() or not path.stat().st_size:
         return
-    patterns = [*map(_in_bytes, secrets), *_SHAPES_IN_BYTES]
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
-        for pattern in patterns:
-            for start, end in [match.span() for match in pattern.finditer(content)]:
-                content[start:end] = b"*" * (end - start)
+        _star(content, (*(([""], pattern) for pattern in _sought(secrets)), *SHAPES, (NAMED_MARKS, NAMED)))
+
+
+def _star(content: bytearray | mmap.mmap, patterns: Iterable[tuple[Sequence[str], str]]) -> None:
+    """Write stars over what the last group of each pattern finds, or all of it where it has none."""
+    for marks, pattern in patterns:
+        if any(content.find(mark.encode()) >= 0 for mark in marks):
+            compiled = re.compile(pattern.encode("utf-8", "surrogateescape"))
+            _write_stars(content, [match.span(compiled.groups) for match in compiled.finditer(content)])
+    if content.find(b"=") >= 0:
+        queries = re.finditer(QUERY.encode(), content)
+        _write_stars(content, [match.span(2) for match in queries if _is_query_secret(match[1].decode())])
+
+
+def _write_stars(content: bytearray | mmap.mmap, spans: Iterable[tuple[int, int]]) -> None:
+    for start, end in spans:
+        content[start:end] = b"*" * (end - start)

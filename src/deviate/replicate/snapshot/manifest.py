@@ -13,12 +13,14 @@ import msgspec
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import SCHEMA
+from deviate.replicate.environment.masking import star_text
+from deviate.replicate.snapshot.credentials import shows_credentials
 from deviate.replicate.snapshot.git import tracked_files
 from deviate.replicate.snapshot.named_files import unnamed_files
 from deviate.replicate.snapshot.own_files import read_written, stamp
 from deviate.replicate.snapshot.rules import SnapshotRules, matches
 from deviate.replicate.snapshot.surroundings import Outside, levels_above, named_outside, outside_reach, pinned_files
-from deviate.replicate.snapshot.survey import OWN, UNREADABLE, Item, survey
+from deviate.replicate.snapshot.survey import CREDENTIALS, OWN, UNREADABLE, Item, survey
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder
 
@@ -47,8 +49,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     beside: list[str] = []
     #: Files in which the project's absolute path stands, so that runs leave their copy.
     pinned: list[str] = []
+    #: SHA-256 of the files that are linked since they were seen to hold credentials, with stars in place of these:
+    #: another key is no other source.
+    starred: dict[str, str] = {}
     #: How many folders above itself a run's copy has as the project has them; of an older snapshot, what it reaches.
     levels: int = 1
+
+    @property
+    def contents(self) -> dict[str, str]:
+        """What stands for the content of files that were read."""
+        return {**self.digests, **self.starred}
 
     @property
     def left_out(self) -> list[Item]:
@@ -98,12 +108,15 @@ def describe(
     rules = rules or SnapshotRules()
     tracked = tracked_files(project)
     words = list(words)
-    items, digests = [], {}
+    items: list[Item] = []
+    digests, starred = {}, {}
     for item in survey(project, rules, tracked):
         data = _read(project / item.path) if item.kind == "copy" else b""
-        items.append(item if data is not None else msgspec.structs.replace(item, kind="left out", reason=UNREADABLE))
-        if item.kind == "copy" and data is not None:
+        items.append(_looked_into(project, item, data))
+        if items[-1].kind == "copy" and data is not None:
             digests[item.path] = hashlib.sha256(data).hexdigest()
+        elif item.kind == "copy" and data is not None:
+            starred[item.path] = hashlib.sha256(star_text(data, is_code=False)).hexdigest()
     written = _written(items, digests, read_written(project))
     own = {path for path in written if not matches(path, rules.include)}
     items = [msgspec.structs.replace(item, kind="left out", reason=OWN) if item.path in own else item for item in items]
@@ -114,15 +127,25 @@ def describe(
     outside = outside_reach(project, named, rules)
     return Snapshot(
         project=str(project),
-        source=_source(items, digests, {*written, *unnamed}),
+        source=_source(items, {**digests, **starred}, {*written, *unnamed}),
         items=items,
         digests=digests,
+        starred=starred,
         written=written,
         outside=outside,
         unnamed=unnamed,
         pinned=pinned_files(project, sorted(digests)),
         levels=levels_above(project, named, outside),
     )
+
+
+def _looked_into(project: Path, item: Item, data: bytes | None) -> Item:
+    """Return what becomes of a file now that its content is known; None: it cannot be read."""
+    if data is None:
+        return msgspec.structs.replace(item, kind="left out", reason=UNREADABLE)
+    if item.kind != "copy" or not shows_credentials(item.path, data):
+        return item
+    return msgspec.structs.replace(item, kind="link", reason=CREDENTIALS, target=str(project / item.path))
 
 
 def _unnamed(
@@ -146,7 +169,7 @@ def _written(items: Iterable[Item], digests: dict[str, str], known: frozenset[st
 
 
 def _source(items: Iterable[Item], digests: dict[str, str], written: Iterable[str]) -> str:
-    """Digest paths with contents; of linked files size and time stand for the content."""
+    """Digest paths with contents; of linked files that were not read size and time stand for the content."""
     own = OWN_FILES.union(written)
     lines = sorted(line for item in items if (line := _line(item, digests, own)))
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
@@ -157,6 +180,8 @@ def _line(item: Item, digests: dict[str, str], own: frozenset[str]) -> str:
         return ""
     if item.kind == "copy":
         return f"copy {item.path!r} {digests[item.path]}"
+    if item.kind == "link" and item.path in digests:
+        return f"link {item.path!r} {digests[item.path]}"
     if item.kind == "link":
         return f"link {item.path!r} {item.size} {item.mtime_ns}"
     return f"symlink {item.path!r} {item.target!r}" if item.kind == "symlink" else ""
@@ -168,7 +193,7 @@ def changes(before: Snapshot, after: Snapshot) -> list[Change]:
     A file decides if it does in one of the two, unless it is beside the training in one of them.
     """
     old, new = (
-        {item.path: line for item in each.items if (line := _line(item, each.digests, OWN_FILES.union(each.written)))}
+        {item.path: line for item in each.items if (line := _line(item, each.contents, OWN_FILES.union(each.written)))}
         for each in (before, after)
     )
     linked = {item.path for each in (before, after) for item in each.items if item.kind == "link"}
@@ -215,7 +240,7 @@ def _taken(snapshot: Snapshot, digests: dict[str, str]) -> Snapshot:
         snapshot,
         items=items,
         digests=digests,
-        source=_source(items, digests, {*snapshot.written, *snapshot.unnamed}),
+        source=_source(items, {**digests, **snapshot.starred}, {*snapshot.written, *snapshot.unnamed}),
     )
 
 

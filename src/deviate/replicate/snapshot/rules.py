@@ -60,15 +60,6 @@ _INPUTS = re.compile(r"data|datas|dataset|datasets|processed|raw|corpus|corpora|
 _JUNK = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 
-#: Files of secrets, beside which their templates lie.
-_SECRETS = re.compile(r"\.env(rc|\.(?!example|sample|template|dist|defaults?$).+)?")
-
-
-def holds_secrets(path: str) -> bool:
-    """Tell whether a file is one of the environment's variables (``.env``), in which secrets are kept."""
-    return _SECRETS.fullmatch(PurePosixPath(path).name) is not None
-
-
 class SnapshotRules(msgspec.Struct, frozen=True, kw_only=True):
     """What the user wants otherwise: glob patterns over paths relative to the project.
 

@@ -12,12 +12,12 @@ from typing import Literal
 
 import msgspec
 
+from deviate.replicate.snapshot.credentials import is_credentials
 from deviate.replicate.snapshot.git import tracked_files
 from deviate.replicate.snapshot.rules import (
     SnapshotRules,
     file_reason,
     folder_reason,
-    holds_secrets,
     is_checkpoint_folder,
     is_checkpoint_like,
     matches,
@@ -38,6 +38,7 @@ CHECKPOINT = "looks like a checkpoint of a former training"
 UNREADABLE = "cannot be read"
 OWN = "written by deviate"
 SPECIAL = "no regular file"
+CREDENTIALS = "holds credentials"
 EXCLUDED = "excluded by you"
 OWN_OUTPUT = "output of this command"
 
@@ -189,8 +190,8 @@ def _file(path: str, entry: os.DirEntry[str]) -> Item:
         return Item(path=path, kind="left out", reason=SPECIAL)
     if not os.access(entry.path, os.R_OK):
         return Item(path=path, kind="left out", reason=UNREADABLE)
-    if holds_secrets(path):
-        return _linked(path, entry, "holds secrets")
+    if is_credentials(path):
+        return _linked(path, entry, CREDENTIALS)
     if status.st_size > COPY_LIMIT:
         return _linked(path, entry, "larger than 1 MiB")
     return Item(path=path, kind="copy", size=status.st_size, mtime_ns=status.st_mtime_ns)

@@ -38,6 +38,7 @@ import msgspec
 from deviate.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable
 from deviate.experiment import Experiment, Run
 from deviate.replicate.workspace.files import file_sum, read_json, write_json, write_whole
+from deviate.replicate.workspace.inside import require_names, require_no_link
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
 
 FOLDER = ".deviate"
@@ -191,6 +192,7 @@ class RunFolder:
         if not self.outcome_file.is_file():
             return None
         outcome: Outcome = read_json(self.outcome_file, Outcome)
+        require_names(self.outcome_file, outcome.files)
         return outcome
 
     def write_outcome(self, outcome: Outcome) -> None:
@@ -307,6 +309,7 @@ class ExperimentFolder:
     def read_experiment(self) -> Experiment:
         """Return what was asked for; its name is the folder's, also where giving it another was cut short."""
         experiment: Experiment = read_json(self.experiment_file, Experiment)
+        require_names(self.experiment_file, [*experiment.planned, *(step.name for step in experiment.steps)], parts=1)
         return msgspec.structs.replace(experiment, name=self.name)
 
     def write_experiment(self, experiment: Experiment) -> None:
@@ -315,10 +318,15 @@ class ExperimentFolder:
         write_json(self.experiment_file, experiment, durable=True)
 
 
-def _can_name(name: str) -> bool:
+def can_name(name: str) -> bool:
     """Tell whether an experiment may be called so: it names a folder, and is printed."""
     fits = name.isprintable() and len(name.encode()) <= MAX_NAME
     return bool(name) and fits and not name.startswith((".", "-")) and "/" not in name
+
+
+def _is_copy(parts: tuple[str, ...]) -> bool:
+    """Tell whether a folder below that of an experiment is a copy of the project, or has that of a run in it."""
+    return parts == ("snapshot",) or (len(parts) == 3 and (parts[0], parts[2]) == ("runs", "work"))
 
 
 @dataclass(frozen=True)
@@ -401,7 +409,7 @@ class Workspace:
     def names(self) -> list[str]:
         """Return the names of the experiments."""
         names = (path.parent.name for path in self.path.glob("experiments/*/experiment.json"))
-        return sorted(name for name in names if _can_name(name))
+        return sorted(name for name in names if can_name(name))
 
     def experiment(self, name: str) -> ExperimentFolder:
         """Return the folder of the experiment `name`, whether or not it exists.
@@ -410,13 +418,17 @@ class Workspace:
         ------
         BadOption
             If `name` cannot be the name of a folder.
+        WorkspaceUnusable
+            If a link stands in that folder where Deviate has a file or folder of its own.
         """
-        if not _can_name(name):
+        if not can_name(name):
             raise BadOption(
                 f"{name!r} cannot name an experiment",
                 hint="use letters, digits, '.', '_' and '-', beginning with a letter or digit",
             )
-        return ExperimentFolder(self.path / "experiments" / name)
+        folder = ExperimentFolder(self.path / "experiments" / name)
+        require_no_link(folder.path, free=_is_copy)
+        return folder
 
     def find_experiment(self, name: str) -> ExperimentFolder:
         """Return the folder of an existing experiment.
