@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from deviate.collect.foreign_arrays import UNREADABLE, read_npy
 from deviate.collect.pictures import is_picture, picture
 from deviate.collect.prediction_files import UnreadableError, read_columns
 from deviate.collect.predictions import Array
@@ -84,9 +85,9 @@ def read_inputs(path: Path) -> Inputs:
 
 def _array(path: Path) -> Inputs:
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise UnreadableError(f"{path.name} cannot be read: {error}") from error
+        array = read_npy(path)
+    except UNREADABLE as error:
+        raise UnreadableError(f"{path.name} cannot be read: {error or type(error).__name__}") from error
     if array.ndim == 0:
         raise UnreadableError(f"{path.name} is one value, and no array with one entry an example")
     return Inputs(path.name, len(array), None, lambda row: show_entry(np.asarray(array[row])))
