@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def read_inputs(path: Path) -> Inputs:
     UnreadableError
         If it is none of these, or damaged.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         return _folder(path)
     if path.suffix == ".npy":
         return _array(path)
@@ -119,7 +120,7 @@ def _clipped(text: str) -> str:
 def _folder(path: Path) -> Inputs:
     known = (*PICTURES, *TEXTS)
     files = sorted(
-        (each for each in path.rglob("*") if each.suffix.lower() in known and each.is_file()),
+        (each for each in path.rglob("*") if each.suffix.lower() in known and os.path.isfile(each)),
         key=lambda each: (str(each.parent), each.name),
     )
     if not files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -88,7 +89,9 @@ def _narrowed(run: ForeignRun, kept: list[str]) -> ForeignRun:
 
 def _name(request: ImportRequest, group: str, several: bool) -> str:
     first = request.paths[0]
-    base = request.name or ("" if group else _word(first.resolve().stem if first.is_file() else first.resolve().name))
+    base = request.name or (
+        "" if group else _word(first.resolve().stem if os.path.isfile(first) else first.resolve().name)
+    )
     parts = [base, _word(group)] if several or not base else [base]
     return "-".join(part for part in parts if part) or "imported"
 

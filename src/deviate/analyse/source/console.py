@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ def console_scripts(folder: Path) -> list[ConsoleScript]:
             file = _file_of(home, match[1]) if match is not None else None
             if match is not None and file is not None:
                 found.append(ConsoleScript(name, file, match[2]))
-        if found or (home / ".git").exists():
+        if found or os.path.exists(home / ".git"):
             break
     return found
 
@@ -69,6 +70,6 @@ def _file_of(home: Path, module: str) -> Path | None:
     for base in (home, home / "src"):
         at = base.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
-            if path.is_file():
+            if os.path.isfile(path):
                 return path.resolve()
     return None
