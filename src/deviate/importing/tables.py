@@ -205,14 +205,14 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
 
 
 def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles: Roles, options: TableOptions) -> None:
-    """Refuse a run with several values at one iteration that nothing explains."""
-    keys = [(reading.metric, reading.iteration) for reading in readings]
-    if len(keys) == len(set(keys)):
+    """Refuse a run with several values of one metric at one iteration: which of them counts nobody knows."""
+    times = Counter((reading.metric, reading.iteration) for reading in readings)
+    (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
+    if most < 2:
         return
     if not roles.iteration and options.rows != "iterations":
-        most = max(keys.count(key) for key in set(keys))
         raise NotRuns(
-            f"{label} has {most} values of {readings[0].metric!r}: these may be epochs, folds, test examples or "
+            f"{label} has {most} values of {metric!r}: these may be epochs, folds, test examples or "
             "several recipes",
             hint="type --iteration-column COLUMN, --mean-over COLUMN, --experiment-column COLUMN, --where COLUMN=VALUE "
             "or --rows iterations",
@@ -222,6 +222,29 @@ def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles:
             f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
             hint=f"type --experiment-column {name!r}, or take one: --where '{name}={rows[0][name]}'",
         )
+    if options.in_time:
+        return
+    raise NotRuns(
+        f"{label} has {most} values of {metric!r} at {roles.iteration} {iteration}: its rows may be of several trainings, "
+        "or of parts of one iteration",
+        hint=_readings_of(rows, roles) or "keep one row of each, or give the trainings a column and name it with "
+        "--run-column; for the mean of such rows --mean-over COLUMN with what they count",
+    )
+
+
+def _readings_of(rows: list[Row], roles: Roles) -> str:
+    """Say what to type for both readings, with a column that tells the rows of an iteration apart; empty without one."""
+    for name in dict.fromkeys(name for row in rows for name in row if name not in roles.taken):
+        cells = [(row.get(roles.iteration), row.get(name)) for row in rows]
+        whole = all(number(row.get(name, "")) in _WHOLE for row in rows)
+        if whole and len(set(cells)) == len(cells):
+            column = shlex.quote(name)
+            run = ",".join((*roles.run, name))
+            return (
+                f"if {name!r} counts parts of an iteration, type --iteration-column {column} or --mean-over {column}; "
+                f"if it tells trainings apart, --run-column {shlex.quote(run)}"
+            )
+    return ""
 
 
 def _mixed(rows: list[Row], roles: Roles) -> Iterator[str]:
