@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.errors import BadOption, NotImportable
-from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken
+from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken, storable
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import read_mlflow
 from deviate.importing.request import FORMATS, Format, ImportRequest
@@ -51,7 +51,7 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
         raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
-    return named_broken(results)
+    return storable(named_broken(results))
 
 
 def format_of(request: ImportRequest) -> Format:
@@ -135,7 +135,8 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
         tables.append(Table(label, _shaped(rows, kind, path, request)))
     if first is not None and not tables:
         raise first
-    return _joined(read_tables(tables, request.table), broken, labels)
+    options = msgspec.structs.replace(request.table, in_time=kind == "log")
+    return _joined(read_tables(tables, options), broken, labels)
 
 
 def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -> list[Row]:

@@ -206,7 +206,7 @@ def read_config(project: Path) -> Config:
     try:
         text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise BadConfig(f"{path}: {problem}", hint="mend the line, or delete the file to start anew") from problem
     # msgspec does not say which element of a list is wrong, so each is converted by itself, first.
     for key, entry in _LISTED.items():

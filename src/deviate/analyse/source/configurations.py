@@ -102,7 +102,7 @@ def _defaults(text: str) -> list[object] | None:
         return None
     try:
         loaded = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return None
     listed = loaded.get("defaults") if isinstance(loaded, dict) else None
     return listed if isinstance(listed, list) else None

@@ -43,7 +43,7 @@ def _declared(home: Path) -> Iterator[tuple[str, str]]:
     """Yield names and targets in the files of a folder that say how it is installed."""
     try:
         loaded = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         loaded = {}
     tools = loaded.get("tool", {})
     for table in (loaded.get("project", {}), tools.get("poetry", {}) if isinstance(tools, dict) else {}):
