@@ -414,7 +414,8 @@ class Workspace:
         if not _can_name(name):
             raise BadOption(
                 f"{name!r} cannot name an experiment",
-                hint="use letters, digits, '.', '_' and '-', beginning with a letter or digit",
+                hint=f"use characters that can be printed, but no '/', and {MAX_NAME} bytes at most; "
+                "begin with neither '.' nor '-'",
             )
         return ExperimentFolder(self.path / "experiments" / name)
 
