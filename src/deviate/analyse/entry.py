@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -24,6 +25,7 @@ from deviate.analyse.source.programs import (
 )
 from deviate.analyse.source.shell import made_commands, simple_commands
 from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython, NoScript
+from deviate.paths import globbed
 
 #: Programs that may start Python.
 _STARTING = {*LAUNCHERS, *RUNNERS, *SHELLS, *MAKES}
@@ -145,7 +147,7 @@ def _module_file(module: str, folder: Path) -> Path:
     for base in (folder, folder / "src"):
         at = base.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__main__.py"):
-            if path.is_file():
+            if os.path.isfile(path):
                 return path.resolve()
     raise EntryNotFound(
         f"module {module}: expected {'/'.join(parts)}.py or {'/'.join(parts)}/__main__.py in {folder}, found neither",
@@ -190,7 +192,7 @@ def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> lis
 
 def _from_shell_script(name: str, folder: Path, depth: int) -> list[Start]:
     path = folder / name
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise EntryNotFound(f"shell script {name}: expected a file in {folder}, found nothing there", hint=NAME_ENTRY)
     try:
         text = path.read_text(encoding="utf-8")
@@ -233,7 +235,7 @@ def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list
     path = folder / word
     if word.endswith(".py"):
         return [Start(_script(word, folder), words)]
-    if path.is_file():
+    if os.path.isfile(path):
         first = _interpreter(path)
         if b"python" in first:
             return [Start(path.resolve(), words)]
@@ -251,15 +253,15 @@ def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list
 
 def _script(word: str, folder: Path) -> Path:
     path = folder / word
-    if path.is_dir() and (path / "__main__.py").is_file():
+    if os.path.isdir(path) and os.path.isfile(path / "__main__.py"):
         return (path / "__main__.py").resolve()
     return _checked(path, word)
 
 
 def _checked(path: Path, name: str) -> Path:
-    if path.is_dir():
+    if os.path.isdir(path):
         raise EntryNotFound(f"entry {name}: expected a Python file, found a folder", hint=NAME_ENTRY)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise EntryNotFound(
             f"entry {name}: expected a Python file, found nothing there", hint=_similar(path) or NAME_ENTRY
         )
@@ -280,7 +282,7 @@ def _interpreter(path: Path) -> bytes:
 def _similar(path: Path) -> str:
     """Hint with the scripts that are there instead."""
     try:
-        names = sorted(script.name for script in path.parent.glob("*.py"))[:5]
+        names = sorted(script.name for script in globbed(path.parent, "*.py"))[:5]
     except OSError:
         return ""
     return f"scripts there: {', '.join(names)}" if names else ""

@@ -10,6 +10,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deviate.paths import globbed
+
 if TYPE_CHECKING:
     from deviate.project.cells import Cell
     from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
@@ -45,7 +47,7 @@ def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
 
 def likely_scripts(folder: Path) -> list[str]:
     """Return the names of the Python files in `folder` that look like a training's, the likeliest first."""
-    stems = {path.name: path.stem.lower() for path in sorted(folder.glob("*.py"))}
+    stems = {path.name: path.stem.lower() for path in globbed(folder, "*.py")}
     ranked = [(word, name) for word in TRAINING_NAMES for name, stem in stems.items() if _begins_or_ends(stem, word)]
     return list(dict.fromkeys(name for _, name in ranked))
 

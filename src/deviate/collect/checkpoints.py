@@ -7,6 +7,7 @@ optimizers, schedules and generators are left out.
 from __future__ import annotations
 
 import io
+import itertools
 import pickle
 import re
 import struct
@@ -19,7 +20,14 @@ import msgspec
 import numpy as np
 
 from deviate.collect.bfloat16 import widened
-from deviate.collect.predictions import Array
+from deviate.collect.foreign_arrays import (
+    UNREADABLE,
+    Array,
+    check_members,
+    read_npy,
+    read_npz,
+    require_fitting,
+)
 from deviate.replicate.workspace.integrity import DamagedError
 
 #: Entries of a checkpoint that are no weights, by their first name.
@@ -27,6 +35,12 @@ OTHER = re.compile(r"(?<![a-z])(opt|optim\w*|\w*sched\w*|rng\w*|scaler\w*|callba
 
 #: Nested mappings and lists are followed this far.
 DEEPEST = 12
+
+#: Entries of the nest that are looked at: lists that hold one another have any number, and few bytes.
+MOST_ENTRIES = 1_000_000
+
+#: How often a file's bytes may be named: weights that layers share are stored once and count for each.
+MOST_SHARED = 16
 
 #: NumPy's types of torch's storages; bfloat16 is the upper half of a 32-bit number. Integers are no weights.
 STORAGES = {"DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": "<u2"}
@@ -47,16 +61,16 @@ def read_checkpoint(path: Path, read_safetensors: Callable[[Path], dict[str, Arr
         With the reason.
     """
     try:
-        arrays = dict(_named(_tree(path, read_safetensors)))
+        arrays = dict(_named(_tree(path, read_safetensors), itertools.count()))
+        made = sum({id(array): array.nbytes for array in arrays.values()}.values())
+        if sum(array.nbytes for array in arrays.values()) > MOST_SHARED * made:
+            raise ValueError(f"its arrays are named {MOST_SHARED} times and more")
     except NoCheckpointError:
         raise
     except DamagedError as error:
         raise NoCheckpointError(f"{path.name} is no checkpoint that can be read: {error}") from error
-    # What an unpickler meets in a file that was made up is any of these.
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, RecursionError) as error:
-        raise NoCheckpointError(f"{path.name} cannot be read: {error}") from error
-    except (pickle.UnpicklingError, zipfile.BadZipFile) as error:
-        raise NoCheckpointError(f"{path.name} cannot be read: {error}") from error
+    except UNREADABLE as error:
+        raise NoCheckpointError(f"{path.name} cannot be read: {error or type(error).__name__}") from error
     if not arrays:
         raise NoCheckpointError(f"{path.name} holds no arrays of floating-point numbers")
     return arrays
@@ -68,7 +82,7 @@ def _tree(path: Path, read_safetensors: Callable[[Path], dict[str, Array]]) -> A
     if begins.startswith(b"PK"):
         return _archive(path)
     if begins.startswith(b"\x93NUMPY"):
-        return {"array": np.load(path, allow_pickle=False)}
+        return {"array": read_npy(path)}
     if begins.startswith(b"\x89HDF"):
         return _hdf5(path)
     if begins.startswith(b"\x80"):
@@ -84,9 +98,9 @@ def _archive(path: Path) -> Any:
         if pickled is not None:
             return _Unpickler(path, archive, pickled).load()
         if "model.weights.h5" in names:
+            check_members([archive.getinfo("model.weights.h5")], path.stat().st_size)
             return _hdf5(io.BytesIO(archive.read("model.weights.h5")))
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+    return read_npz(path)
 
 
 def _hdf5(file: Path | io.BytesIO) -> dict[str, Array]:
@@ -98,6 +112,10 @@ def _hdf5(file: Path | io.BytesIO) -> dict[str, Array]:
 
     def take(name: str, item: object) -> None:
         if isinstance(item, h5py.Dataset):
+            # Their numbers lie in other files, whichever the file names.
+            if item.external or item.is_virtual:
+                raise ValueError(f"{name} lies in another file")
+            require_fitting(item.nbytes, item.id.get_storage_size(), packed=item.compression is not None)
             arrays[name] = np.asarray(item)
 
     with h5py.File(file, "r") as opened:
@@ -106,8 +124,10 @@ def _hdf5(file: Path | io.BytesIO) -> dict[str, Array]:
     return arrays
 
 
-def _named(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]:
+def _named(tree: Any, entries: Iterator[int], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]:
     """Yield arrays of floating-point numbers by their place in a nest of mappings and lists."""
+    if next(entries) >= MOST_ENTRIES:
+        raise ValueError(f"it nests more than {MOST_ENTRIES:,} entries")
     if isinstance(tree, np.ndarray):
         if tree.dtype.kind == "f":
             yield "/".join(path), tree
@@ -115,7 +135,7 @@ def _named(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]
     items = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list | tuple) else ()
     for key, value in items if len(path) < DEEPEST else ():
         if path or not OTHER.search(str(key).partition("/")[0]):
-            yield from _named(value, (*path, str(key)))
+            yield from _named(value, entries, (*path, str(key)))
 
 
 # PyTorch
@@ -155,8 +175,13 @@ class _Unpickler(pickle.Unpickler):
     """Reads what `torch.save` writes. A file can name functions; only those here are ever called."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, pickled: str) -> None:
-        super().__init__(io.BytesIO(archive.read(pickled)))
+        check_members([archive.getinfo(pickled)], path.stat().st_size)
+        data = archive.read(pickled)
+        _check_pickle(data)
+        super().__init__(io.BytesIO(data))
         self.path = path
+        #: Bytes that tensors may have together.
+        self.room = MOST_SHARED * path.stat().st_size
         self.archive = archive
         self.folder = pickled.removesuffix("data.pkl")
 
@@ -166,7 +191,7 @@ class _Unpickler(pickle.Unpickler):
             return name
         known: dict[tuple[str, str], Any] = {
             ("collections", "OrderedDict"): _Mapping,
-            ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+            ("torch._utils", "_rebuild_tensor_v2"): self._tensor,
             ("torch._utils", "_rebuild_parameter"): _parameter,
         }
         return known.get((module, name), _Placeholder)
@@ -184,23 +209,45 @@ class _Unpickler(pickle.Unpickler):
             raise ValueError(f"{name} is compressed")
         if not member.file_size:
             return np.empty(0, dtype)
+        require_fitting(member.file_size, self.path.stat().st_size)
         with self.path.open("rb") as file:
             file.seek(member.header_offset + 26)
             lengths = struct.unpack("<HH", file.read(4))
         start = member.header_offset + 30 + sum(lengths)
         return np.memmap(self.path, dtype, "r", start, (member.file_size // dtype.itemsize,))
 
+    def _tensor(
+        self, storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *rest: Any
+    ) -> Array | None:
+        """Return a tensor; None where it holds no weights."""
+        if not isinstance(storage, _Storage):
+            return None
+        array = _view(storage.values, offset, size, stride)
+        # One that was expanded shows a number in many places.
+        require_fitting(array.nbytes, storage.values.nbytes)
+        self.room -= array.nbytes
+        if self.room < 0:
+            raise ValueError("its tensors are larger than itself")
+        return widened(array) if storage.is_bfloat16 else array
 
-def _tensor(storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *rest: Any) -> Array | None:
-    """Return a tensor as a view of its storage, checked to lie in it; None where it holds no weights."""
-    if not isinstance(storage, _Storage):
-        return None
+
+def _check_pickle(data: bytes) -> None:
+    """Refuse a pickle whose instructions ask for more memory than they have bytes, before any is done."""
+    import pickletools
+
+    for opcode, argument, _ in pickletools.genops(data):
+        # Each of the objects that are remembered takes a byte at least.
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and argument is not None and int(argument) >= len(data):
+            raise ValueError(f"its pickle of {len(data):,} bytes names a place {argument}")
+
+
+def _view(values: Array, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+    """Return a tensor as a view of its storage, checked to lie in it."""
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    if min((offset, *size, *stride)) < 0 or (0 not in size and last >= storage.values.size):
+    if min((offset, *size, *stride)) < 0 or (0 not in size and last >= values.size):
         raise ValueError("a tensor lies outside of its storage")
-    values, steps = storage.values[offset:], tuple(step * storage.values.itemsize for step in stride)
-    array = np.lib.stride_tricks.as_strided(values, size, steps, writeable=False)
-    return widened(array) if storage.is_bfloat16 else array
+    steps = tuple(step * values.itemsize for step in stride)
+    return np.lib.stride_tricks.as_strided(values[offset:], size, steps, writeable=False)
 
 
 def _parameter(data: Any, *rest: Any) -> Any:

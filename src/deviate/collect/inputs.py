@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from deviate.collect.foreign_arrays import UNREADABLE, read_npy
 from deviate.collect.pictures import is_picture, picture
 from deviate.collect.prediction_files import UnreadableError, read_columns
 from deviate.collect.predictions import Array
@@ -72,7 +74,7 @@ def read_inputs(path: Path) -> Inputs:
     UnreadableError
         If it is none of these, or damaged.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         return _folder(path)
     if path.suffix == ".npy":
         return _array(path)
@@ -84,9 +86,9 @@ def read_inputs(path: Path) -> Inputs:
 
 def _array(path: Path) -> Inputs:
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise UnreadableError(f"{path.name} cannot be read: {error}") from error
+        array = read_npy(path)
+    except UNREADABLE as error:
+        raise UnreadableError(f"{path.name} cannot be read: {error or type(error).__name__}") from error
     if array.ndim == 0:
         raise UnreadableError(f"{path.name} is one value, and no array with one entry an example")
     return Inputs(path.name, len(array), None, lambda row: show_entry(np.asarray(array[row])))
@@ -118,7 +120,7 @@ def _clipped(text: str) -> str:
 def _folder(path: Path) -> Inputs:
     known = (*PICTURES, *TEXTS)
     files = sorted(
-        (each for each in path.rglob("*") if each.suffix.lower() in known and each.is_file()),
+        (each for each in path.rglob("*") if each.suffix.lower() in known and os.path.isfile(each)),
         key=lambda each: (str(each.parent), each.name),
     )
     if not files:

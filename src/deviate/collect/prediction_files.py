@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deviate.collect.foreign_arrays import MOST_UNPACKED, UNREADABLE, read_npy, read_npz
+
+#: Bytes of a cell of a table in memory, at least.
+CELL = 8
 
 #: Names of columns, in lower case without spaces, hyphens and underscores.
 IDS = frozenset(
@@ -69,30 +75,37 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """
     try:
         return _read(path, names)
-    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, pd.errors.ParserError) as error:
-        raise UnreadableError(f"{path.name} cannot be read: {error}") from error
+    except (*UNREADABLE, pa.ArrowException) as error:
+        raise UnreadableError(f"{path.name} cannot be read: {error or type(error).__name__}") from error
 
 
 def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
     match path.suffix:
         case ".npy":
-            with path.open("rb") as file:
-                array = np.load(file, allow_pickle=False)
+            array = np.array(read_npy(path))
             if array.ndim == 1:
                 return {names[0]: array}
             if array.ndim == 2 and array.shape[1] <= len(names):
                 return dict(zip(names, array.T, strict=False))
             raise ValueError(f"an array of shape {array.shape}, expected (n,) or (n, {len(names)})")
         case ".npz":
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                return dict(stored)
+            return read_npz(path)
         case ".parquet":
+            _check_parquet(path)
             table = pd.read_parquet(path)
         case ".jsonl":
             table = pd.read_json(path, lines=True)
         case _:
             table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
     return {str(name): table[name].to_numpy() for name in table.columns}
+
+
+def _check_parquet(path: Path) -> None:
+    """Refuse a table that is unpacked to more than is read: a column of one value takes no bytes, and any memory."""
+    metadata = pq.ParquetFile(path).metadata
+    cells = metadata.num_rows * metadata.num_columns
+    if CELL * cells > MOST_UNPACKED:
+        raise ValueError(f"a table of {metadata.num_rows:,} rows of {metadata.num_columns:,} columns")
 
 
 def _named(table: dict[str, Any], path: Path) -> dict[str, Any]:

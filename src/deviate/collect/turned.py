@@ -124,7 +124,7 @@ class Loops:
         """Return the first and last line of each loop, outer ones first."""
         try:
             tree = ast.parse((self.project / file).read_bytes())
-        except (OSError, SyntaxError, ValueError, RecursionError):
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             return []
         return sorted(_loop_spans(tree))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from deviate.collect.bfloat16 import widened
 from deviate.collect.checkpoints import read_checkpoint
-from deviate.collect.predictions import Array
+from deviate.collect.foreign_arrays import UNREADABLE, Array, require_fitting
 from deviate.collect.runs import RunFiles
 from deviate.replicate.checkpoints import CHECKPOINT
 from deviate.replicate.workspace.integrity import DamagedError, require_whole
@@ -141,8 +141,10 @@ def read_tensors(path: Path) -> dict[str, Array]:
         described.pop(METADATA, None)
         tensors = {name: msgspec.json.decode(each, type=Stored) for name, each in described.items()}
         data = np.memmap(path, np.uint8, "r", offset=start) if tensors else np.empty(0, np.uint8)
+        # Each byte is of one tensor.
+        require_fitting(sum(end - start for start, end in (each.data_offsets for each in tensors.values())), len(data))
         return {name: _array(data, each) for name, each in tensors.items()}
-    except (OSError, ValueError, KeyError, struct.error, msgspec.MsgspecError) as error:
+    except (*UNREADABLE, msgspec.MsgspecError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from error
 
 

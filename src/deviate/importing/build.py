@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ import msgspec
 from deviate.analyse.naming.words import Meaning, aggregate_of, meaning_of
 from deviate.errors import BadOption, NotImportable
 from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
-from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable
 from deviate.importing.request import ImportRequest
+from deviate.importing.tables import check_runs
 
 #: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.
 UNKNOWN = Meaning("quality", None)
@@ -52,6 +54,7 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
             f"{len(kept):,} metrics were found; at most {MOST_METRICS:,} are imported",
             hint=f"name those that matter: --metric {shlex.quote(kept[0])}",
         )
+    check_runs(len(results.runs))
     groups: dict[str, list[ForeignRun]] = {}
     for run in results.runs:
         groups.setdefault(run.group, []).append(_narrowed(run, kept))
@@ -88,7 +91,9 @@ def _narrowed(run: ForeignRun, kept: list[str]) -> ForeignRun:
 
 def _name(request: ImportRequest, group: str, several: bool) -> str:
     first = request.paths[0]
-    base = request.name or ("" if group else _word(first.resolve().stem if first.is_file() else first.resolve().name))
+    base = request.name or (
+        "" if group else _word(first.resolve().stem if os.path.isfile(first) else first.resolve().name)
+    )
     parts = [base, _word(group)] if several or not base else [base]
     return "-".join(part for part in parts if part) or "imported"
 
@@ -106,13 +111,13 @@ def _proposal(
     ]
     imported = Imported(
         format=kind,
-        sources=[str(path) for path in request.paths],
+        sources=[encodable(str(path)) for path in request.paths],
         labels={str(index): run.label for index, run in enumerate(runs)},
         notes=[*notes, *_copies(runs)],
     )
     experiment = Experiment(
         name=name,
-        command=request.command,
+        command=[encodable(word) for word in request.command],
         entry="",
         metrics=[_metric(metric, request) for metric in present],
         main_loop=None,

@@ -53,6 +53,33 @@ class ForeignResults(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
+def encodable(text: str) -> str:
+    r"""Write half a pair of surrogates, which is no character and cannot be stored, as its number.
+
+    Examples
+    --------
+    >>> encodable("lo\ud800ss") == r"lo\ud800ss"
+    True
+    """
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def storable(results: ForeignResults) -> ForeignResults:
+    """Return the results with names and sentences that can be stored."""
+    runs = [
+        msgspec.structs.replace(
+            run, label=encodable(run.label), group=encodable(run.group), status=encodable(run.status),
+            broken=encodable(run.broken),
+            readings=[
+                each if each.metric.isascii() else msgspec.structs.replace(each, metric=encodable(each.metric))
+                for each in run.readings
+            ],
+        )
+        for run in results.runs
+    ]  # fmt: skip
+    return ForeignResults(runs=runs, notes=[encodable(note) for note in results.notes])
+
+
 def named_broken(results: ForeignResults) -> ForeignResults:
     """Call runs without any value broken, so that they are counted among the runs, and among those that failed."""
     runs = [run if run.readings or not run.is_finished else _without_values(run) for run in results.runs]

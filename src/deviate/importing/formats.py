@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from deviate.errors import BadOption, NotImportable
-from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken
+from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken, storable
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import read_mlflow
 from deviate.importing.request import FORMATS, Format, ImportRequest
@@ -50,7 +51,7 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
         raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
-    return named_broken(results)
+    return storable(named_broken(results))
 
 
 def format_of(request: ImportRequest) -> Format:
@@ -64,7 +65,7 @@ def format_of(request: ImportRequest) -> Format:
         If the files are of several formats.
     """
     for path in request.paths:
-        if not path.exists():
+        if not os.path.exists(path):
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
     if request.format or request.patterns:
         return request.format or "log"
@@ -81,7 +82,9 @@ def format_of(request: ImportRequest) -> Format:
 
 
 def _not_known(path: Path) -> NotImportable:
-    tables = [file for file in sorted(path.rglob("*")) if file.suffix.lower() in _SUFFIXES] if path.is_dir() else []
+    tables = (
+        [file for file in sorted(path.rglob("*")) if file.suffix.lower() in _SUFFIXES] if os.path.isdir(path) else []
+    )
     if tables:
         depth = len(tables[0].relative_to(path).parts)
         pattern = "/".join(["*"] * (depth - 1) + [f"*{tables[0].suffix}"])
@@ -97,7 +100,7 @@ def _name_files(folder: Path, pattern: str) -> str:
 
 
 def _kind(path: Path) -> Format | None:
-    if path.is_file():
+    if os.path.isfile(path):
         return "tensorboard" if MARK in path.name else _SUFFIXES.get(path.suffix.lower())
     marks: tuple[tuple[str, Format], ...] = (
         ("*.wandb", "wandb"),
@@ -124,7 +127,7 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
         try:
             rows = _rows(kind, path, patterns)
         except NotImportable as error:
-            if path.is_dir():
+            if os.path.isdir(path):
                 raise
             first = first or error
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
@@ -132,7 +135,8 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
         tables.append(Table(label, _shaped(rows, kind, path, request)))
     if first is not None and not tables:
         raise first
-    return _joined(read_tables(tables, request.table), broken, labels)
+    options = msgspec.structs.replace(request.table, in_time=kind == "log")
+    return _joined(read_tables(tables, options), broken, labels)
 
 
 def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -> list[Row]:
@@ -157,7 +161,7 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
 
 
 def _rows(kind: Format, path: Path, patterns: list[LinePattern]) -> list[Row]:
-    if path.is_dir():
+    if os.path.isdir(path):
         raise NotImportable(f"{path} is a folder", hint=_name_files(path, f"*.{kind}"))
     if kind == "log":
         return log_rows(path, patterns)

@@ -64,7 +64,7 @@ def _check_free(proposals: list[Proposal], workspace: Workspace, replace: bool) 
     """
     for proposal in proposals:
         folder = workspace.experiment(proposal.experiment.name)
-        if not folder.experiment_file.is_file():
+        if not os.path.isfile(folder.experiment_file):
             continue
         if folder.read_experiment().imported is None:
             raise NameTaken(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,17 +23,17 @@ SEEDS = ("seed", "random_seed", "random-seed")
 
 def read_mlflow(roots: list[Path]) -> ForeignResults:
     """Read the runs of MLflow stores; each MLflow experiment is a group."""
-    runs = [run for root in roots for run in (_from_database(root) if root.is_file() else _from_folder(root))]
+    runs = [run for root in roots for run in (_from_database(root) if os.path.isfile(root) else _from_folder(root))]
     return ForeignResults(runs=in_order(runs))
 
 
 def _from_folder(root: Path) -> Iterator[ForeignRun]:
     for meta_file in sorted(root.rglob(META)):
         folder, meta = meta_file.parent, _flat_yaml(meta_file)
-        if not (folder / METRICS).is_dir() or meta.get("lifecycle_stage") == DELETED:
+        if not os.path.isdir(folder / METRICS) or meta.get("lifecycle_stage") == DELETED:
             continue
         start = _milliseconds(meta.get("start_time"))
-        files = [path for path in sorted((folder / METRICS).rglob("*")) if path.is_file()]
+        files = [path for path in sorted((folder / METRICS).rglob("*")) if os.path.isfile(path)]
         scalars = [
             scalar for path in files for scalar in read_metric(path, path.relative_to(folder / METRICS).as_posix())
         ]
@@ -47,7 +48,7 @@ def _from_folder(root: Path) -> Iterator[ForeignRun]:
 
 def _flat_yaml(path: Path) -> dict[str, str]:
     """Return the plain entries of a ``meta.yaml``: MLflow writes one word a line, none of them nested."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     pairs = (line.partition(": ") for line in lines if not line.startswith((" ", "-")))
@@ -64,7 +65,9 @@ def _readings(scalars: Iterable[Scalar], start: float | None) -> list[Reading]:
 
 def _seed(folder: Path) -> str | None:
     paths = (folder / "params" / name for name in SEEDS)
-    return next((path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()), None)
+    return next(
+        (path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if os.path.isfile(path)), None
+    )
 
 
 def _milliseconds(text: object) -> float | None:

@@ -24,6 +24,9 @@ MOST_BYTES = 256 << 20
 #: More columns are refused.
 MOST_COLUMNS = 5_000
 
+#: More cells are refused: in memory each takes some hundred bytes.
+MOST_CELLS = 2_500_000
+
 #: Cells that say that there is no value. ``nan`` is not among them: it is the value of a training that diverged.
 ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
 
@@ -36,7 +39,9 @@ def csv_rows(path: Path) -> list[Row]:
     NotImportable
         If there is no row, or two columns have one name.
     """
-    lines = _text(path).splitlines()
+    text = _text(path)
+    check_cells(path, text, ",;\t\n")
+    lines = text.splitlines()
     # Some tools write a line of facts above the head: `#{"t_start": ...}` of Stable-Baselines' monitor.
     start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
     head = lines[start] if lines else ""
@@ -75,7 +80,7 @@ def json_rows(path: Path) -> list[Row]:
     """
     try:
         rows = [_present((name, _word(value)) for name, value in flat(item).items()) for item in _items(path)]
-    except RecursionError as error:
+    except (RecursionError, MemoryError) as error:
         raise NotImportable(f"{path} is nested too deeply", hint="expected a list of objects") from error
     columns = len({name for row in rows for name in row})
     if columns > MOST_COLUMNS:
@@ -178,8 +183,25 @@ def _present(cells: Iterable[tuple[str, str]]) -> Row:
     return {name: word.strip() for name, word in cells if name and word.strip().lower() not in ABSENT}
 
 
+def check_cells(path: Path, text: str, marks: str) -> None:
+    """Refuse a text with more values than are read, as the marks between them show.
+
+    Raises
+    ------
+    NotImportable
+        With the number of the marks.
+    """
+    count = sum(map(text.count, marks))
+    if count > MOST_CELLS:
+        raise NotImportable(
+            f"{path} has some {count:,} values; at most {MOST_CELLS:,} are read",
+            hint=f"keep the columns and rows that matter: awk 'NR % 10 == 1' {path.name} > some{path.suffix}",
+        )
+
+
 def _items(path: Path) -> list[Any]:
     text = _text(path)
+    check_cells(path, text, "[{,")
     try:
         whole = _parsed(text, path)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -15,10 +16,13 @@ from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import Roles, find_roles
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import refuse, trend
+from deviate.importing.unit import ITERATIONS, plain, refuse, trend
 
 #: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
 UNIX_SECONDS = 1e9
+
+#: More runs are refused: each has its folder, its record files and its line in reports.
+MOST_RUNS = 2_000
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -49,9 +53,26 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
         for row_number, row in enumerate(table.rows, 1):
             group = row.get(roles.group, "") if grouped else ""
             parts.setdefault((group, _label(table, row_number, row, roles, options, len(every))), []).append(row)
+    check_runs(len(parts))
     metrics, notes = metric_columns(all_rows, roles), list(comma_notes(all_rows, roles))
     runs = [_run(label, group, rows, metrics, roles, options) for (group, label), rows in parts.items()]
     return ForeignResults(runs=runs, notes=[*notes, *_unused(every, roles, parts, grouped), *_trends(runs, options)])
+
+
+def check_runs(count: int) -> None:
+    """Refuse more runs than are imported.
+
+    Raises
+    ------
+    NotImportable
+        With both numbers.
+    """
+    if count > MOST_RUNS:
+        raise NotImportable(
+            f"{count:,} runs were found; at most {MOST_RUNS:,} are imported",
+            hint="take some of them with --where COLUMN=VALUE; if the rows are no trainings, name the column of the "
+            "run with --run-column",
+        )
 
 
 def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
@@ -137,8 +158,8 @@ def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bo
         return False
     rows = [row for table in tables for row in table.rows]
     pairs = {(row.get(roles.group, ""), *(row.get(name, "") for name in roles.run)) for row in rows}
-    groups = [pair[0] for pair in pairs]
-    return len(set(groups)) > 1 and all(groups.count(group) > 1 for group in set(groups))
+    groups = Counter(pair[0] for pair in pairs)
+    return len(groups) > 1 and min(groups.values()) > 1
 
 
 def _run(
@@ -152,7 +173,7 @@ def _run(
     if options.mean_over:
         readings = _averaged(readings)
     else:
-        _check_repeated(label, rows, readings, roles, options)
+        _check_repeated(label, rows, readings, metrics, roles, options)
     states = [row[roles.state] for row in rows if roles.state in row]
     # The time in the one row of a run is that of the run; in one of several, that of a record.
     took = _clock(rows[0], roles) if len(rows) == 1 and not roles.value else None
@@ -204,16 +225,17 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
     ]
 
 
-def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles: Roles, options: TableOptions) -> None:
-    """Refuse a run with several values at one iteration that nothing explains."""
-    keys = [(reading.metric, reading.iteration) for reading in readings]
-    if len(keys) == len(set(keys)):
+def _check_repeated(
+    label: str, rows: list[Row], readings: list[Reading], metrics: list[str], roles: Roles, options: TableOptions
+) -> None:
+    """Refuse a run with several values of one metric at one iteration: which of them counts nobody knows."""
+    times = Counter((reading.metric, reading.iteration) for reading in readings)
+    (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
+    if most < 2:
         return
     if not roles.iteration and options.rows != "iterations":
-        most = max(keys.count(key) for key in set(keys))
         raise NotRuns(
-            f"{label} has {most} values of {readings[0].metric!r}: these may be epochs, folds, test examples or "
-            "several recipes",
+            f"{label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several recipes",
             hint="type --iteration-column COLUMN, --mean-over COLUMN, --experiment-column COLUMN, --where COLUMN=VALUE "
             "or --rows iterations",
         )
@@ -222,6 +244,39 @@ def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles:
             f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
             hint=f"type --experiment-column {name!r}, or take one: --where '{name}={rows[0][name]}'",
         )
+    if options.in_time or _is_counted_finer(rows, roles):
+        return
+    raise NotRuns(
+        f"{label} has {most} values of {metric!r} at {roles.iteration} {iteration}: its rows may be of several "
+        "trainings, or of parts of an iteration",
+        hint=_both_readings(rows, metrics, roles),
+    )
+
+
+def _is_counted_finer(rows: list[Row], roles: Roles) -> bool:
+    """Whether another column counts within the iterations: the steps of an epoch."""
+    finer = {name for row in rows for name in row if plain(name) in ITERATIONS and name != roles.iteration}
+    return any(_tells_apart(name, rows, roles) for name in finer)
+
+
+def _tells_apart(name: str, rows: list[Row], roles: Roles) -> bool:
+    """Whether no two rows of one iteration have the same in a column; those of other metrics may."""
+    cells = [(row.get(roles.iteration), row.get(roles.metric), row.get(name)) for row in rows if name in row]
+    return len(set(cells)) == len(cells) == len(rows)
+
+
+def _both_readings(rows: list[Row], metrics: list[str], roles: Roles) -> str:
+    """Say what to type if the rows of an iteration are trainings, and if they are parts of one."""
+    names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken.union(metrics))
+    telling = next((name for name in names if _tells_apart(name, rows, roles)), None)
+    if telling is None:
+        return (
+            "keep one row of each run and iteration; or add a column that tells the rows apart, and type --run-column "
+            "COLUMN if it names trainings, --mean-over COLUMN if it counts parts of an iteration"
+        )
+    runs = " ".join(f"--run-column {shlex.quote(name)}" for name in (*roles.run, telling))
+    column = shlex.quote(telling)
+    return f"type {runs} if {telling!r} names trainings, --mean-over {column} if it counts parts of an iteration"
 
 
 def _mixed(rows: list[Row], roles: Roles) -> Iterator[str]:

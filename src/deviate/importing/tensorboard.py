@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -26,7 +27,7 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
     runs: dict[str, _RunEvents] = {}
     for root in folders:
         for folder in sorted({path.parent for path in _event_files(root)}):
-            files = [root] if root.is_file() else _event_files(folder, deep=False)
+            files = [root] if os.path.isfile(root) else _event_files(folder, deep=False)
             scalars, damage = _read_all(files)
             run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
             events = runs.setdefault(_label(run, root, folders), _RunEvents(folder=run))
@@ -80,7 +81,7 @@ def _why_silent(files: list[Path]) -> str:
 
 
 def _event_files(root: Path, deep: bool = True) -> list[Path]:
-    if root.is_file():
+    if os.path.isfile(root):
         return [root]
     return sorted(root.rglob(f"*{MARK}*") if deep else root.glob(f"*{MARK}*"))
 
@@ -106,7 +107,7 @@ def _owner(folder: Path, tags: set[str]) -> tuple[Path, _Prefix]:
 
 
 def _label(run: Path, root: Path, roots: list[Path]) -> str:
-    base = root.parent if root.is_file() else root
+    base = root.parent if os.path.isfile(root) else root
     inside = run.relative_to(base).as_posix() if run.is_relative_to(base) else "."
     if len(roots) == 1:
         return inside if inside != "." else run.resolve().name

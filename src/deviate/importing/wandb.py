@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
     files = sorted({path for root in roots for path in _run_files(root)})
     read = {path: read_run(path) for path in files}
-    summaries = sorted({path for root in roots if root.is_dir() for path in root.rglob(SUMMARY)})
+    summaries = sorted({path for root in roots if os.path.isdir(root) for path in root.rglob(SUMMARY)})
     known = {path.parent for path, run in read.items() if run.readings}
     loose = [path for path in summaries if _folder(path) not in known]
     # Without values in either, a run failed before its first.
@@ -40,7 +41,7 @@ def _or_broken(path: Path, run: ForeignRun) -> ForeignRun:
 
 
 def _run_files(root: Path) -> list[Path]:
-    if root.is_file():
+    if os.path.isfile(root):
         return [root]
     # `latest-run` is a link to a folder that is there under its own name.
     return [path for path in root.rglob("*.wandb") if not path.parent.is_symlink()]

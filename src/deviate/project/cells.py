@@ -91,7 +91,10 @@ def _cells(entry: ExperimentEntry, refuse: Callable[[str, str], BadConfig]) -> l
 
 def _check(entry: ExperimentEntry, refuse: Callable[[str, str], BadConfig]) -> None:
     if not entry.name or not re.fullmatch(r"[\w.+~-]+", entry.name) or entry.name.startswith((".", "-")):
-        raise refuse(f"name = {entry.name!r} cannot name an experiment", "use letters, digits, '.', '_' and '-'")
+        raise refuse(
+            f"name = {entry.name!r} cannot name an experiment",
+            "use letters, digits and . _ + ~ -, and begin with neither . nor -",
+        )
     for key, values in entry.grid.items():
         if not values or not key.isidentifier():
             raise refuse(f"grid.{key} = {values!r}", "a key is a word, and lists one value or more: lr = [0.1, 0.01]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -200,12 +201,12 @@ def read_config(project: Path) -> Config:
         If the file is not TOML, or a key or value is not as it must be; the message has key and line.
     """
     path = project / FILE_NAME
-    if not path.exists():
+    if not os.path.exists(path):
         return Config()
     try:
         text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise BadConfig(f"{path}: {problem}", hint="mend the line, or delete the file to start anew") from problem
     # msgspec does not say which element of a list is wrong, so each is converted by itself, first.
     for key, entry in _LISTED.items():
@@ -261,7 +262,7 @@ def _replaced(own: ObservedWish, said: ObservedWish) -> ObservedWish:
 
 def _write(project: Path, values: Mapping[str, Any]) -> Path:
     path = project / FILE_NAME
-    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if os.path.exists(path) else tomlkit.document()
     document.update(values)
     aside = path.with_suffix(".toml.new")
     aside.write_text(tomlkit.dumps(document), encoding="utf-8")

@@ -24,7 +24,7 @@ def import_folders(command: Sequence[str], cwd: Path, environment: Mapping[str, 
     """
     entries = [Path(cwd, entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     folders = [*entries, *(folder for site in _sites(command, cwd, environment) for folder in _editable(site))]
-    return list(dict.fromkeys(Path(os.path.abspath(folder)) for folder in folders if folder.is_dir()))
+    return list(dict.fromkeys(Path(os.path.abspath(folder)) for folder in folders if os.path.isdir(folder)))
 
 
 def file_digests(files: Iterable[str]) -> dict[str, str]:

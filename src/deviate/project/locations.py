@@ -36,5 +36,5 @@ def parse_file(path: Path, error: Callable[[str, str], BadInput]) -> ast.Module:
         return ast.parse(path.read_bytes())
     except OSError as problem:
         raise error(f"cannot read {path}: {problem.strerror}", "paths are relative to the project") from problem
-    except (SyntaxError, ValueError) as problem:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
         raise error(f"{path} does not parse: {problem}", "name a file of Python source") from problem

@@ -10,6 +10,7 @@ import msgspec
 
 from deviate.analyse.entry import Start, find_starts
 from deviate.errors import BadOption, EntryNotFound
+from deviate.paths import real_path
 
 #: A file or folder that marks the root of a repository.
 REPOSITORY_MARK = ".git"
@@ -95,10 +96,10 @@ def _require_inside(cwd: Path, root: Path) -> None:
 
 def project_root(cwd: Path, *scripts: Path) -> Path:
     """Return the project of scripts started in `cwd`: that folder, or one above it in the same repository."""
-    repository = next((folder for folder in (cwd, *cwd.parents) if (folder / REPOSITORY_MARK).exists()), None)
+    repository = next((folder for folder in (cwd, *cwd.parents) if os.path.exists(folder / REPOSITORY_MARK)), None)
     if repository is None:
         return cwd
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sources = [*(script.parent for script in scripts), *(Path(cwd, entry).resolve() for entry in entries if entry)]
-    inside = [folder for folder in sources if folder.is_relative_to(repository) and folder.is_dir()]
+    sources = [*(script.parent for script in scripts), *(Path(real_path(cwd / entry)) for entry in entries if entry)]
+    inside = [folder for folder in sources if folder.is_relative_to(repository) and os.path.isdir(folder)]
     return Path(os.path.commonpath([cwd, *inside]))

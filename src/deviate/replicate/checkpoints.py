@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from deviate.paths import real_path
 from deviate.replicate.snapshot.link_watch import State, state
 from deviate.replicate.workspace.folders import WEIGHTS, ExperimentFolder, RunFolder
 from deviate.replicate.written_files import is_as_before
@@ -67,7 +68,7 @@ def keep_checkpoints(weights: str, cwd: Path, folder: RunFolder, before: State) 
 
 def _written(weights: str, cwd: Path, folder: RunFolder, before: State) -> Iterator[Path]:
     for path in cwd.glob(weights):
-        own = path.is_file() and path.resolve().is_relative_to(folder.work.resolve())
+        own = os.path.isfile(path) and Path(real_path(path)).is_relative_to(folder.work.resolve())
         if own and not is_as_before(path, before):
             yield path
 

@@ -79,7 +79,7 @@ def _files(copy: Path) -> Iterator[tuple[Path, bool]]:
             folders.clear()
         for name in names:
             path = Path(parent, name)
-            if not name.startswith(".") and not path.is_symlink() and path.is_file():
+            if not name.startswith(".") and not path.is_symlink() and os.path.isfile(path):
                 yield path, own
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections import deque
@@ -104,7 +105,7 @@ def asks_for_cells(request: Request) -> bool:
 def _root(request: Request) -> Path:
     """Return the folder of ``deviate.toml``: where the user stands, or the project that this is a part of."""
     here = (request.project or request.here or Path.cwd()).resolve()
-    return here if (here / FILE_NAME).is_file() else Workspace.nearest(here).project
+    return here if os.path.isfile(here / FILE_NAME) else Workspace.nearest(here).project
 
 
 def make_cells(

@@ -208,7 +208,7 @@ def _is_whole(folder: ExperimentFolder, step: Step) -> bool:
 
 
 def _differs(path: Path, digest: str) -> bool:
-    return not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest
+    return not os.path.isfile(path) or hashlib.sha256(path.read_bytes()).hexdigest() != digest
 
 
 def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -> dict[str, FileCode]:
@@ -245,7 +245,7 @@ def require_folders(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None
         name = next((other.name for other in known if _what(other) == _what(step)), None)
         passes = range(step.repeat)
         lacking = [run for run in runs if name is None or not all(run.step(name, each).is_done for each in passes)]
-        if lacking and not any(run.work.is_dir() for run in lacking):
+        if lacking and not any(os.path.isdir(run.work) for run in lacking):
             raise BadOption(
                 f"the runs of {folder.name!r} have no working folder any more, in which {step.name!r} would be run",
                 hint="it was deleted (--discard-work, deviate prune), or not exported (--with-work); evaluate new "

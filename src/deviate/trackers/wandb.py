@@ -156,4 +156,7 @@ def numbers(name: str, value: object) -> dict[str, float]:
         return {key: number for part in parts for key, number in part.items()}
     if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
         return {name: float(value)}
-    return {name: float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else {}
+    try:
+        return {name: float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else {}
+    except OverflowError:  # a whole number of hundreds of digits
+        return {}

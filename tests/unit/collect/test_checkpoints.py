@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import resource
 import zipfile
+from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -86,6 +89,18 @@ class Harm:
         return os.mkdir, (self.folder,)
 
 
+@contextmanager
+def little_memory():
+    """Let this process take 2 GiB more than it has."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (2 << 30), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def torch_file(path, content, **members):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", content)
@@ -129,6 +144,113 @@ def test_tensors_outside_of_their_storage_and_broken_files_are_refused(tmp_path)
     ):
         with pytest.raises(NoCheckpointError, match=reason):
             read(tmp_path / f"{name}.pt")
+
+
+def lists_of_one_another(depth):
+    """Return a pickle of few bytes that nests ten to the power of `depth` entries."""
+    nest = [1.0]
+    for _ in range(depth):
+        nest = [nest] * 10
+    return pickle.dumps(nest, protocol=2)
+
+
+def npy(shape, data=b"", kind="<f4"):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": kind, "fortran_order": False, "shape": shape})
+    return file.getvalue() + data
+
+
+def shared(times, length=2):
+    """Return a pickle of tensors over one storage."""
+    tensor = OUTSIDE.replace(b"K\x03\x85", bytes([75, length]) + b"\x85")[2:-1]
+    return b"\x80\x02](" + tensor + b"ctorch._utils\n_rebuild_tensor_v2\nh\x01R" * times + b"e."
+
+
+def repeated(times):
+    """Return a pickle of one tensor under many names."""
+    tensor = OUTSIDE.replace(b"K\x03\x85", b"K\x02\x85")[2:-1]
+    return b"\x80\x02](" + tensor + b"q\x02" + b"h\x02" * times + b"e."
+
+
+def bomb_of_hdf5(path, **settings):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("w", (10**11,), np.float32, **settings)
+
+
+#: Files of some kilobytes, each with a reason.
+BOMBS = {
+    "expanded.pt": (OUTSIDE.replace(b"K\x03\x85K\x01", b"J\xff\xff\xff\x7f\x85K\x00"), "larger than the 8 bytes"),
+    "huge.pt": (OUTSIDE.replace(b"K\x03\x85K\x01", b"\x8a\x0a" + b"\xff" * 9 + b"\x00\x85K\x00"), "cannot be read"),
+    "memo.pt": (b"\x80\x02Nr\xff\xff\xff\x7f.", "names a place 2147483647"),
+    "memo of text.pt": (b"\x80\x02Np99999999999\n.", "names a place 99999999999"),
+    "bytes.pt": (b"\x80\x05\x96" + (1 << 40).to_bytes(8, "little") + b".", "cannot be read"),
+    "nest.pt": (lists_of_one_another(11), "nests more than 1,000,000 entries"),
+    "shared.pt": (shared(20_000, 250), "tensors are larger than itself"),
+    "repeated.pt": (repeated(20), "named 16 times"),
+    "a.npy": (npy((10**11,)), "larger than the 0 bytes"),
+    "wrapped.npy": (npy((1 << 32, 1 << 32)), "cannot be read"),
+    "negative.npy": (npy((-2, -(10**11)), b"\0" * 16), "of shape"),
+    "wide.npy": (npy((1,), kind="<U100000000"), "larger than"),
+    "a.npz": ({"w.npy": npy((10**11,))}, "larger than the 0 bytes"),
+    "packed.npz": ({"w.npy": npy((10**9,), b"\0" * 40)}, "larger than the 40 bytes"),
+    "overlapping.safetensors": (
+        (130).to_bytes(8, "little")
+        + (
+            b'{"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
+        ).ljust(130)
+        + b"\0" * 8,
+        "an array of 16 bytes is larger than the 8 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_file_that_claims_more_than_it_has_is_refused_before_anything_is_made(tmp_path, name):
+    content, reason = BOMBS[name]
+    if name.endswith(".pt"):
+        torch_file(tmp_path / name, content, **{"0": np.ones(250 if "shared" in name else 2, "<f4").tobytes()})
+    elif isinstance(content, dict):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, data in content.items():
+                archive.writestr(member, data)
+    else:
+        (tmp_path / name).write_bytes(content)
+    with little_memory(), pytest.raises(NoCheckpointError, match=reason):
+        read(tmp_path / name)
+
+
+def test_members_that_lie_over_one_another_are_refused(tmp_path):
+    """As in a zip bomb whose members all have the same bytes: here one is listed twice."""
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("w.npy", npy((1000,), np.random.default_rng(0).bytes(4000)))
+        archive.filelist.append(archive.filelist[0])
+    with pytest.raises(NoCheckpointError, match="larger than itself"):
+        read(path)
+
+
+def test_data_sets_of_hdf5_that_nobody_wrote_or_that_lie_elsewhere_are_refused(tmp_path):
+    bomb_of_hdf5(tmp_path / "a.h5", chunks=(1024,))
+    bomb_of_hdf5(tmp_path / "b.h5", chunks=(1024,), compression="gzip")
+    for name in ("a.h5", "b.h5"):
+        with little_memory(), pytest.raises(NoCheckpointError, match="larger than the 0 bytes"):
+            read(tmp_path / name)
+    (tmp_path / "secret").write_bytes(np.ones(4, "<f4").tobytes())
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "c.h5", "w") as file:
+        file.create_dataset("w", (4,), "<f4", external=[(str(tmp_path / "secret"), 0, 16)])
+    with pytest.raises(NoCheckpointError, match="lies in another file"):
+        read(tmp_path / "c.h5")
+
+
+def test_what_was_packed_or_is_shared_by_layers_is_read(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", w=np.zeros(100_000), empty=np.zeros((0, 3)))
+    assert {name: len(array) for name, array in read(tmp_path / "a.npz").items()} == {"w": 100_000, "empty": 0}
+    np.save(tmp_path / "a.npy", np.zeros((0, 3)))
+    assert read(tmp_path / "a.npy") == {"array": []}
+    torch_file(tmp_path / "a.pt", shared(3), **{"0": np.ones(2, "<f4").tobytes()})
+    assert read(tmp_path / "a.pt") == {str(number): [1.0, 1.0] for number in range(4)}
 
 
 def test_what_a_run_wrote_is_kept_in_its_order_and_the_last_is_final(tmp_path):

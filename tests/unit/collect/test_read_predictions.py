@@ -6,6 +6,7 @@ import pytest
 from made import make_experiment, make_run, metric, read, series, write_predictions
 from numpy.testing import assert_array_equal
 
+from deviate.collect import prediction_files
 from deviate.collect.matching import Predictions, Withheld, match_passes, match_sides
 from deviate.collect.prediction_files import UnreadableError, read_prediction_file
 from deviate.collect.predictions import read_pass, read_predictions
@@ -245,3 +246,14 @@ def test_objects_in_an_array_are_never_unpickled(tmp_path):
     np.save(tmp_path / "p.npy", np.array([{}], dtype=object))
     with pytest.raises(UnreadableError, match="allow_pickle"):
         read_prediction_file(tmp_path / "p.npy")
+
+
+def test_files_that_claim_more_than_they_have_are_refused_before_anything_is_made(tmp_path, monkeypatch):
+    pd.DataFrame({"prediction": np.zeros(1000, np.int64)}).to_parquet(tmp_path / "a.parquet")
+    assert len(read_prediction_file(tmp_path / "a.parquet")["label"]) == 1000
+    monkeypatch.setattr(prediction_files, "MOST_UNPACKED", 7999)
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<i8", "fortran_order": False, "shape": (10**12,)})
+    for name, reason in (("a.parquet", "1,000 rows of 1 columns"), ("a.npy", "larger than the 0 bytes")):
+        with pytest.raises(UnreadableError, match=reason):
+            read_prediction_file(tmp_path / name)

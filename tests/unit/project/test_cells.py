@@ -1,6 +1,9 @@
 """``[[experiment]]``: every cell with its name and command, every mistake with its line."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
 
 from deviate.errors import BadConfig
 from deviate.project.cells import read_cells
@@ -99,3 +102,17 @@ def test_a_mistake_is_named_with_its_line_and_what_to_type(cells, text, line, sa
     assert f"deviate.toml:{line}: " in caught.value.message
     assert said in caught.value.message
     assert hint in caught.value.hint
+
+
+@examples(60)
+@given(st.text("abzéЖ09._+~-@ /:", max_size=8))
+def test_a_name_is_taken_if_it_is_what_the_hint_allows(tmp_path_factory, name):
+    folder = tmp_path_factory.mktemp("cells")
+    (folder / "deviate.toml").write_text(TABLE.replace("digits", name) + GRID)
+    allowed = bool(name) and all(each.isalnum() or each in "._+~-" for each in name) and name[0] not in ".-"
+    if allowed:
+        assert read_cells(folder)[0].name.startswith(name)
+        return
+    with pytest.raises(BadConfig) as refused:
+        read_cells(folder)
+    assert "letters, digits and . _ + ~ -" in refused.value.hint

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from deviate.analyse.source.documents import read_texts
+from deviate.paths import globbed
 
 #: Files that say it, those that a package manager reads before those that people read.
 _SAYING = (
@@ -26,8 +27,7 @@ def stated_version(root: Path, library: str) -> Version | None:
     )
     for folder in (root, root.parent):
         for patterns in _SAYING:
-            paths = sorted(path for pattern in patterns for path in folder.glob(pattern))
-            stated = [exact.finditer(text) for _, text in read_texts(paths)]
+            stated = [exact.finditer(text) for _, text in read_texts(globbed(folder, *patterns))]
             versions = [tuple(map(int, match[3].split("."))) for matches in stated for match in matches]
             if versions:
                 return max(versions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from deviate.analyse.settings.derived import is_member
 from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
@@ -36,6 +36,7 @@ class Alternatives:
         self._calls_of = calls_of
         self._is_nothing = is_nothing
         self._parents = Parents()
+        self._imports: dict[ast.stmt, set[str]] = {}
         #: How many alternatives of each choice are left out, and whether there was one to choose.
         self.passed_over = 0
         self.has_chosen = False
@@ -46,7 +47,7 @@ class Alternatives:
         An ``if`` without an ``else`` adds something, unless it ends the function (``if args.find_rate: search();
         return``) or the next ``if`` asks for another value of the same. A switch with an ``else`` chooses, too.
         """
-        if isinstance(node, ast.If) and node.orelse and bound_by_imports(node.body) & bound_by_imports(node.orelse):
+        if isinstance(node, ast.If) and not self._imported(node.body).isdisjoint(self._imported(node.orelse)):
             return True
         is_exclusive = isinstance(node, ast.If) and (bool(node.orelse) or ends(node))
         if is_exclusive and self._is_set(_without_not(node.test), scope.unit):
@@ -54,6 +55,17 @@ class Alternatives:
         if not is_choice(node.test):
             return False
         return bool(node.orelse) or leaves(node) or (isinstance(node, ast.If) and self._is_one_of_a_row(node, scope))
+
+    def _imported(self, block: list[ast.stmt]) -> set[str]:
+        """Return the names that the import statements of a block bind; each is looked into once, however it nests."""
+        names: set[str] = set()
+        for statement in block:
+            if statement not in self._imports:
+                self._imports[statement] = _own_imports(statement).union(
+                    *(self._imported(inner) for inner in _blocks(statement))
+                )
+            names |= self._imports[statement]
+        return names
 
     def _is_one_of_a_row(self, node: ast.If, scope: Scope) -> bool:
         name, words = _chosen_by(node)
@@ -195,11 +207,15 @@ def _without_not(test: ast.expr) -> ast.expr:
     return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
 
 
-def bound_by_imports(block: list[ast.stmt]) -> set[str]:
-    """Return the names that the import statements of a block bind."""
-    nodes = (node for statement in block for node in ast.walk(statement))
-    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
-    return {alias.asname or alias.name for node in imports for alias in node.names}
+def _own_imports(statement: ast.stmt) -> set[str]:
+    aliases = statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else ()
+    return {alias.asname or alias.name for alias in aliases}
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of a compound statement."""
+    for part in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield from (block for name in ("body", "orelse", "finalbody") if (block := getattr(part, name, None)))
 
 
 def leaves(node: ast.If | ast.While) -> bool:

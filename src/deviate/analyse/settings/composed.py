@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -41,7 +42,7 @@ def _composing(path: Path, words: Mapping[str, str], depth: int) -> Iterator[tup
     for item in defaults if isinstance(defaults, list) and depth < MAX_DEPTH else ():
         for group, name, package in _chosen(item, words):
             found = path.parent / group / f"{name.removesuffix(path.suffix)}{path.suffix}"
-            if not found.is_file():
+            if not os.path.isfile(found):
                 continue
             above = (
                 () if _is_global(found) or package == "_global_" else tuple((package or group.strip("/")).split("/"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from deviate.analyse.settings.arguments import Arguments, words_after
 from deviate.analyse.source.documents import read_texts, shell_scripts
 from deviate.analyse.source.shell import simple_commands
+from deviate.paths import globbed
 
 #: Marks before a command in a text, and what stands for something that the reader fills in.
 _PROMPT = re.compile(r"^\s*(?:[$>%#*-]\s+|`+(?:bash|sh|shell|python(?=python))?\s*)+")
@@ -71,7 +72,7 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
 def _documents(root: Path, entry: Path) -> Iterator[list[Path]]:
     """Yield the README files, then the shell scripts, which count where no README says how to start the entry."""
     folders = dict.fromkeys([*(folder for folder in entry.parents if folder.is_relative_to(root)), *root.parents[:2]])
-    yield [path for folder in folders for path in sorted(folder.glob("README*"))]
+    yield [path for folder in folders for path in globbed(folder, "README*")]
     yield shell_scripts(root)
 
 

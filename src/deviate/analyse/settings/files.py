@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import yaml
@@ -13,6 +15,8 @@ from deviate.analyse.source.syntax import dotted_text
 
 #: Larger files hold data.
 MAX_BYTES = 1_000_000
+#: As many settings are read: mappings of YAML that hold one another by aliases have any number, in few bytes.
+MAX_ENTRIES = 100_000
 SUFFIXES = {".yaml", ".yml", ".json", ".py"}
 
 #: Values by the keys that lead to them.
@@ -28,18 +32,19 @@ def read_settings(path: Path) -> Listed:
         if path.suffix == ".py":
             return _assigned(ast.parse(text))
         loaded = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        return dict(_flat(loaded, (), count()))
     except (OSError, ValueError, SyntaxError, RecursionError, yaml.YAMLError):
         return {}
-    return _flat(loaded, ())
 
 
-def _flat(value: object, keys: tuple[str, ...]) -> Listed:
-    if not isinstance(value, dict):
-        return {keys: Known(value)} if keys else {}
-    listed: Listed = {}
-    for key, item in value.items():
-        listed.update(_flat(item, (*keys, str(key))))
-    return listed
+def _flat(value: object, keys: tuple[str, ...], entries: Iterator[int]) -> Iterator[tuple[tuple[str, ...], Known]]:
+    if next(entries) > MAX_ENTRIES:
+        raise ValueError(f"more than {MAX_ENTRIES:,} settings")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flat(item, (*keys, str(key)), entries)
+    elif keys:
+        yield keys, Known(value)
 
 
 def _assigned(tree: ast.Module) -> Listed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -214,7 +215,7 @@ class Settings:
         """Whether the command names a file of settings that cannot be read: it may change any of them."""
         return any(
             PurePath(value).suffix in SUFFIXES | _OTHER_SUFFIXES
-            and not (PurePath(value).suffix in SUFFIXES and (self.root / value).is_file())
+            and not (PurePath(value).suffix in SUFFIXES and os.path.isfile(self.root / value))
             for value in self.arguments.values
         )
 
@@ -223,7 +224,7 @@ class Settings:
         groups = {value: name for name, value in self.arguments.assigned.items()}
         for value in self.arguments.values:
             path = self.root / value
-            if path.suffix in SUFFIXES and path.is_file():
+            if path.suffix in SUFFIXES and os.path.isfile(path):
                 yield (), path
                 continue
             if by_stem is None:
@@ -256,7 +257,7 @@ class Settings:
 
     def _files_in_source(self) -> Iterable[Path]:
         for name in self._names_in_source():
-            if (self.root / name).is_file():
+            if os.path.isfile(self.root / name):
                 yield self.root / name
                 continue
             same = [file for file in config_files(self.root) if file.name == name.rpartition("/")[2]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from deviate.analyse.source.index import Binding, BindingKind, ModuleIndex, Nesting, Scope, Unit, bindings_of
+from deviate.analyse.source.index import Binding, BindingKind, ModuleIndex, Nesting, Scope, Unit, bindings_of, keep
 
 _MUTATORS: dict[str, BindingKind] = {
     "append": "element", "add": "element", "appendleft": "element", "insert": "element", "push": "element",
@@ -56,10 +56,10 @@ class Binder:
         at: Scope | None = scope
         while at is not None:
             if name in at.bindings and name not in at.outer_names:
-                at.bindings[name].append(binding)
+                keep(at.bindings[name], binding)
                 return
             at = at.parent
-        scope.module.unit.bindings.setdefault(name, []).append(binding)
+        keep(scope.module.unit.bindings.setdefault(name, []), binding)
 
     def _mutate(self, base: ast.expr, binding: Binding) -> None:
         """Bind what is put into an object; what is put into an item of a container is in the container."""
@@ -82,7 +82,7 @@ class Binder:
         self._mutate(container, binding)
 
     def _store_attribute(self, target: ast.Attribute, binding: Binding) -> None:
-        self._attributes_at(target, binding.scope).setdefault(target.attr, []).append(binding)
+        keep(self._attributes_at(target, binding.scope).setdefault(target.attr, []), binding)
 
     def _attributes_at(self, target: ast.Attribute, scope: Scope) -> dict[str, list[Binding]]:
         """Return the attributes known of the object that a target is an attribute of."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 
 from deviate.analyse.source.index import ModuleIndex
 from deviate.analyse.source.syntax import called_name
+from deviate.paths import folders_below
 
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
 _TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path|\bclass|\btype)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
@@ -100,7 +102,7 @@ def _defaults(text: str) -> list[object] | None:
         return None
     try:
         loaded = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return None
     listed = loaded.get("defaults") if isinstance(loaded, dict) else None
     return listed if isinstance(listed, list) else None
@@ -131,17 +133,9 @@ def _text(path: Path) -> str:
 def config_files(root: Path) -> list[Path]:
     """List the YAML files of a project."""
     files: list[Path] = []
-    waiting = [root]
-    while waiting and len(files) < MAX_CONFIG_FILES:
-        folder = waiting.pop(0)
-        try:
-            entries = sorted(folder.iterdir())
-        except OSError:
-            continue
-        for path in entries:
-            if path.is_dir() and path.name not in _SKIPPED_FOLDERS and not path.name.startswith("."):
-                if len(path.relative_to(root).parts) <= 4:
-                    waiting.append(path)
-            elif path.suffix in {".yaml", ".yml"}:
-                files.append(path)
+    for folder, names in folders_below(root, 4, lambda name: name not in _SKIPPED_FOLDERS and name[:1] != "."):
+        named = (folder / name for name in names if name.endswith((".yaml", ".yml")))
+        files.extend(path for path in named if not os.path.isdir(path))
+        if len(files) >= MAX_CONFIG_FILES:
+            break
     return files[:MAX_CONFIG_FILES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ def console_scripts(folder: Path) -> list[ConsoleScript]:
             file = _file_of(home, match[1]) if match is not None else None
             if match is not None and file is not None:
                 found.append(ConsoleScript(name, file, match[2]))
-        if found or (home / ".git").exists():
+        if found or os.path.exists(home / ".git"):
             break
     return found
 
@@ -42,7 +43,7 @@ def _declared(home: Path) -> Iterator[tuple[str, str]]:
     """Yield names and targets in the files of a folder that say how it is installed."""
     try:
         loaded = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         loaded = {}
     tools = loaded.get("tool", {})
     for table in (loaded.get("project", {}), tools.get("poetry", {}) if isinstance(tools, dict) else {}):
@@ -69,6 +70,6 @@ def _file_of(home: Path, module: str) -> Path | None:
     for base in (home, home / "src"):
         at = base.joinpath(*parts)
         for path in (at.with_name(at.name + ".py"), at / "__init__.py"):
-            if path.is_file():
+            if os.path.isfile(path):
                 return path.resolve()
     return None

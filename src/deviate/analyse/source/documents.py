@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from deviate.paths import folders_below
 
 #: Texts larger than this, and shell scripts beyond so many, are not read.
 MAX_BYTES = 500_000
@@ -16,14 +19,16 @@ _VARIABLE = re.compile(r"\$\{?([A-Z_a-z]\w*)\}?")
 
 def shell_scripts(root: Path) -> list[Path]:
     """Return the shell scripts of a project, up to two folders deep."""
-    return sorted(path for pattern in ("*.sh", "*/*.sh", "*/*/*.sh") for path in root.glob(pattern))[:MAX_SCRIPTS]
+    return sorted(home / name for home, names in folders_below(root, 2) for name in names if name.endswith(".sh"))[
+        :MAX_SCRIPTS
+    ]
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     """Yield files with their text; what is no file, too large or unreadable is left out."""
     for path in paths:
         try:
-            if path.is_file() and path.stat().st_size <= MAX_BYTES:
+            if os.path.isfile(path) and path.stat().st_size <= MAX_BYTES:
                 yield path, path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
@@ -17,6 +18,7 @@ from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.search_path import SearchPath, relative
 from deviate.analyse.source.syntax import IMPORTERS, called_name, dotted_text, passed_for
+from deviate.paths import globbed
 
 #: Files outside the project that are read at most: more are a library, whoever brings it in.
 MAX_OUTSIDE_FILES = 300
@@ -222,7 +224,7 @@ class Imports:
                 self._load_dotted(dotted, module)
 
     def _is_script(self, word: str) -> bool:
-        return word.endswith(".py") and (self.root / word).is_file()
+        return word.endswith(".py") and os.path.isfile(self.root / word)
 
     def _load_named(self) -> None:
         """Load what texts of the program name: ``make(class_name="training.loss.Loss")``, ``load("kit.work")``."""
@@ -254,7 +256,7 @@ class Imports:
         if keyword in {"from", "import"} and package:
             for folder in self.search.folders:
                 at = folder.joinpath(*package.split("."))
-                for inner in (at, *sorted(path for path in at.glob("*") if path.is_dir())[:MAX_PLUGIN_FILES]):
+                for inner in (at, *[path for path in globbed(at, "*") if os.path.isdir(path)][:MAX_PLUGIN_FILES]):
                     self._load_folder(inner)
 
     def _load_pattern(self, name: ast.expr, module: ModuleIndex) -> None:
@@ -263,13 +265,11 @@ class Imports:
             return
         if pattern := constant_ends(name):
             for folder in self.search.folders:
-                self._load_plugins(sorted(folder.glob(f"{pattern}.py")) + sorted(folder.glob(f"{pattern}/__init__.py")))
+                self._load_plugins(globbed(folder, f"{pattern}.py") + globbed(folder, f"{pattern}/__init__.py"))
             return
         if count := open_parts(name):
-            globbed = (
-                path for folder in self.search.folders for path in sorted(folder.glob("/".join("*" * count) + ".py"))
-            )
-            self._load_plugins([path for path in globbed if self._words >= set(path.with_suffix("").parts[-count:])])
+            listed = (path for folder in self.search.folders for path in globbed(folder, "/".join("*" * count) + ".py"))
+            self._load_plugins([path for path in listed if self._words >= set(path.with_suffix("").parts[-count:])])
             return
         prefix = constant_start(name)
         package = prefix.rpartition(".")[0].lstrip(".")
@@ -298,7 +298,7 @@ class Imports:
 
     def _load_folder(self, folder: Path) -> None:
         """Load the modules of a folder as plug-ins."""
-        self._load_plugins(sorted(folder.glob("*.py")))
+        self._load_plugins(globbed(folder, "*.py"))
 
     def _load_plugins(self, paths: Sequence[Path]) -> None:
         """Load modules that the program chooses among while it runs."""

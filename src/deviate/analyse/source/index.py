@@ -12,6 +12,11 @@ BindingKind = Literal[
 ]
 
 
+#: Bindings of one name that are looked at: what reads the name follows each of them. A program that binds a name more
+#: often was written by another.
+MOST_BINDINGS = 200
+
+
 @dataclass(eq=False, slots=True, repr=False)
 class Nesting:
     """The compound statement around a piece of code, linked to the next one outwards."""
@@ -20,6 +25,12 @@ class Nesting:
     #: Field of the statement that holds the code: ``body``, ``orelse``, ``handlers``, ...
     branch: str
     outer: Nesting | None
+    #: Whether it is under ``if __name__ == "__main__"``.
+    guarded: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = isinstance(self.node, ast.If) and self.branch == "body" and _is_main_test(self.node.test)
+        self.guarded = own or (self.outer is not None and self.outer.guarded)
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -37,6 +48,12 @@ class Binding:
     key: str = ""
     target: Unit | ClassScope | None = None
     statement: ast.AST | None = None
+
+
+def keep(bindings: list[Binding], binding: Binding) -> None:
+    """Add a binding to those of its name, unless they are `MOST_BINDINGS`."""
+    if len(bindings) < MOST_BINDINGS:
+        bindings.append(binding)
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -100,7 +117,7 @@ class Scope:
     def bind(self, name: str, binding: Binding) -> None:
         """Add a binding, in the scope that ``global`` or ``nonlocal`` names."""
         home = self._declared_home(name) if name in self.outer_names else self
-        home.bindings.setdefault(name, []).append(binding)
+        keep(home.bindings.setdefault(name, []), binding)
 
     def _declared_home(self, name: str) -> Scope:
         scope = self.parent
@@ -269,11 +286,7 @@ def enclosing_branches(nesting: Nesting | None) -> Iterator[tuple[ast.If, str]]:
 
 def under_main_guard(nesting: Nesting | None) -> bool:
     """Whether code is under ``if __name__ == "__main__"``."""
-    while nesting is not None:  # a loop of its own: it is run for each call and each name
-        if isinstance(nesting.node, ast.If) and nesting.branch == "body" and _is_main_test(nesting.node.test):
-            return True
-        nesting = nesting.outer
-    return False
+    return nesting is not None and nesting.guarded
 
 
 def _is_main_test(test: ast.expr) -> bool:

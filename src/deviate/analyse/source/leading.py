@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -74,4 +75,4 @@ def _names(statement: ast.stmt) -> list[str]:
 
 def _files(folder: Path, dotted: str) -> Iterator[Path]:
     below = folder.joinpath(*dotted.split("."))
-    yield from (path for path in (below.with_suffix(".py"), below / "__init__.py") if path.is_file())
+    yield from (path for path in (below.with_suffix(".py"), below / "__init__.py") if os.path.isfile(path))

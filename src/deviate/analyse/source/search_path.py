@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from deviate.analyse.source.documents import exported_folders
+from deviate.paths import globbed
 
 #: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
@@ -75,7 +77,7 @@ class SearchPath:
         for folder in folders:
             clean = _normal(folder)
             may_be_read = self.holds(clean) or (anywhere and not LIBRARY_FOLDERS & set(clean.parts))
-            if clean not in self.folders and may_be_read and clean.is_dir():
+            if clean not in self.folders and may_be_read and os.path.isdir(clean):
                 self.folders.append(clean)
         return len(self.folders) > count
 
@@ -129,13 +131,13 @@ class SearchPath:
     def _homes_above(self) -> list[Path]:
         """Folders with the packages of the installed repository that holds the project."""
         tops = self.root.parents[: MAX_ABOVE + 1] if not _is_top(self.root) else ()
-        top = next((each for each in tops if any((each / mark).is_file() for mark in _INSTALLED_MARKS)), None)
+        top = next((each for each in tops if any(os.path.isfile(each / mark) for mark in _INSTALLED_MARKS)), None)
         return [top, top / "src"] if top is not None else []
 
     def _beside(self, name: str) -> Path | None:
         """Find the one file of a name in the folders beside the entry's, which a script may put on the search path."""
         homes = [home for home in (self.root, self.folders[0].parent) if self.holds(home)]
-        found = {path for home in homes for path in home.glob(f"*/{name}.py")}
+        found = {path for home in homes for path in globbed(home, f"*/{name}.py")}
         return found.pop() if len(found) == 1 else None
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
@@ -148,7 +150,7 @@ class SearchPath:
     def _is_file(self, path: Path) -> bool:
         if path not in self._exists:
             try:
-                self._exists[path] = path.is_file()
+                self._exists[path] = os.path.isfile(path)
             except (OSError, ValueError):
                 self._exists[path] = False
         return self._exists[path]
@@ -169,7 +171,7 @@ class SearchPath:
 
     def is_package(self, dots: str, parts: list[str]) -> bool:
         """Whether the first part is a folder without ``__init__.py``, which Python imports all the same."""
-        if dots or any((folder / parts[0]).is_dir() for folder in self.folders):
+        if dots or any(os.path.isdir(folder / parts[0]) for folder in self.folders):
             return True
         return parts[0] not in LIBRARIES and (self.is_wide or parts[0] in self._called)
 
@@ -182,7 +184,7 @@ def _package(folder: Path) -> str:
 
 def _is_top(folder: Path) -> bool:
     """Whether a folder is that of a whole repository or distribution."""
-    return any((folder / mark).exists() for mark in _TOP_MARKS)
+    return any(os.path.exists(folder / mark) for mark in _TOP_MARKS)
 
 
 def relative(path: Path, root: Path) -> str:

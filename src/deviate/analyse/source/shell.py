@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -25,7 +26,7 @@ def simple_commands(text: str, folder: Path) -> Iterator[tuple[list[str], Path]]
         while words and words[0] in _KEYWORDS:
             words = words[1:]
         if words[:1] == ["cd"]:
-            folder = folder / words[1] if len(words) == 2 and (folder / words[1]).is_dir() else folder
+            folder = folder / words[1] if len(words) == 2 and os.path.isdir(folder / words[1]) else folder
         elif words:
             yield words, folder
 

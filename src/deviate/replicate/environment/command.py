@@ -46,7 +46,7 @@ def spellings(project: Path, folder: str, environment: Mapping[str, str]) -> tup
 
 
 def _is_same(first: Path, second: Path) -> bool:
-    return first.is_dir() and second.is_dir() and first.samefile(second)
+    return os.path.isdir(first) and os.path.isdir(second) and first.samefile(second)
 
 
 def map_paths(text: str, moved: Moved) -> str:
@@ -78,7 +78,7 @@ def find_program(word: str, folder: Path, environment: Mapping[str, str]) -> Pat
     """
     if "/" in word:
         path = Path(os.path.normpath(folder / word))
-        if path.is_file() and os.access(path, os.X_OK):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
         raise CommandNotFound(_missing(word, path), hint=_hint(word, path))
     # Relative entries of PATH mean the folder the user stands in, not the one the run will be started in.
@@ -96,13 +96,13 @@ def named_program(word: str, folder: Path) -> Path:
 
 
 def _missing(word: str, path: Path) -> str:
-    return f"{word} is not executable" if path.is_file() else f"command not found: {word}"
+    return f"{word} is not executable" if os.path.isfile(path) else f"command not found: {word}"
 
 
 def _hint(word: str, path: Path, searched: str | None = None) -> str:
-    if path.is_file() and path.suffix == ".py":
+    if os.path.isfile(path) and path.suffix == ".py":
         return f"start it with python: python {word}"
-    if path.is_file():
+    if os.path.isfile(path):
         return f"make it executable (chmod +x {word}), or start it with its interpreter: bash {word}"
     if re.fullmatch(r"python[\d.]*", word):
         return f"activate your environment, or name the interpreter: {sys.executable}"

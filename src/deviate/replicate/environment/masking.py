@@ -8,6 +8,7 @@ are no secrets: a command with another one of these is another command.
 from __future__ import annotations
 
 import mmap
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -271,7 +272,7 @@ def star_file(path: Path, secrets: Sequence[str]) -> None:
     Records say where the output stood when an iteration began, so nothing in a log may move. A secret of digits is
     starred where it stands alone, not within a longer number.
     """
-    if not path.is_file() or not path.stat().st_size:
+    if not os.path.isfile(path) or not path.stat().st_size:
         return
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
         _star(content, (*(([""], pattern) for pattern in _sought(secrets)), *SHAPES, (NAMED_MARKS, NAMED)))

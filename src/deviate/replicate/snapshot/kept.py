@@ -54,7 +54,7 @@ def _hold(folder: Path, snapshot: Snapshot, experiment: ExperimentFolder, held: 
         fcntl.flock(lock, fcntl.LOCK_SH)
     except OSError:
         return experiment.snapshot
-    return whole if whole.is_dir() else experiment.snapshot
+    return whole if os.path.isdir(whole) else experiment.snapshot
 
 
 def _digest(snapshot: Snapshot, experiment: ExperimentFolder) -> str:
@@ -87,7 +87,7 @@ def _whole(place: Path, snapshot: Snapshot, experiment: ExperimentFolder) -> Pat
     """Return the snapshot below `place`, copied where it is missing or was damaged."""
     whole, partial = place / "whole", place / "partial"
     shutil.rmtree(partial, ignore_errors=True)
-    if whole.is_dir():
+    if os.path.isdir(whole):
         with suppress(WorkspaceUnusable):
             require_whole(snapshot, experiment, whole)
             return whole
@@ -103,7 +103,7 @@ def _whole(place: Path, snapshot: Snapshot, experiment: ExperimentFolder) -> Pat
 
 def _clear(place: Path) -> None:
     """Remove the snapshots beside `place` that are not used any more."""
-    for other in place.parent.iterdir() if place.parent.is_dir() else ():
+    for other in place.parent.iterdir() if os.path.isdir(place.parent) else ():
         if other.suffix == _REMOVED:
             shutil.rmtree(other, ignore_errors=True)
         elif other != place:

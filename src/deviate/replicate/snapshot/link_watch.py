@@ -47,7 +47,7 @@ def _stat(path: Path) -> tuple[int, int] | None:
         status = path.stat()
     except OSError:
         return None
-    return (0 if path.is_dir() else status.st_size, status.st_mtime_ns)
+    return (0 if os.path.isdir(path) else status.st_size, status.st_mtime_ns)
 
 
 def written_to(before: State, after: State) -> list[str]:

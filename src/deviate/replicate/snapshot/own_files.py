@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
+from deviate.paths import real_path
 from deviate.replicate.workspace.folders import FOLDER, Workspace
 
 
@@ -13,9 +15,9 @@ def note_written(path: Path) -> None:
 
     What lies in no project with a workspace is not remembered: it enters no snapshot.
     """
-    resolved = path.resolve()
-    project = next((folder for folder in resolved.parents if (folder / FOLDER).is_dir()), None)
-    if project is None or not resolved.is_file():
+    resolved = Path(real_path(path))
+    project = next((folder for folder in resolved.parents if os.path.isdir(folder / FOLDER)), None)
+    if project is None or not os.path.isfile(resolved):
         return
     attributes = resolved.stat()
     with resolved.open("rb") as written:
@@ -36,4 +38,6 @@ def read_written(project: Path) -> frozenset[str]:
     A file that was edited since has others. What was damaged of this list matches no file.
     """
     path = Workspace(project).written_file
-    return frozenset(path.read_text(encoding="ascii", errors="replace").split()) if path.is_file() else frozenset()
+    return (
+        frozenset(path.read_text(encoding="ascii", errors="replace").split()) if os.path.isfile(path) else frozenset()
+    )

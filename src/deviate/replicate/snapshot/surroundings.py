@@ -131,7 +131,7 @@ def _links(project: Path, path: Path) -> Iterator[Path]:
     # path itself may not be there yet (`../data/cache.npz`).
     common = Path(os.path.commonpath([project, path]))
     highest = common / path.relative_to(common).parts[0]
-    if highest.exists():
+    if os.path.exists(highest):
         yield highest
 
 
@@ -158,10 +158,10 @@ def _outside(project: Path, path: Path, rules: SnapshotRules) -> Outside:
     relative = os.path.relpath(path, project)
     if matches(relative, rules.include) or any(pattern.startswith(f"{relative}/") for pattern in rules.include):
         return Outside(path=relative, target=str(path), reason="included by you")
-    if path.is_dir() and is_output_name(path.name):
+    if os.path.isdir(path) and is_output_name(path.name):
         reason = "its name says results: each run gets an empty folder of its own"
         return Outside(path=relative, target=str(path), linked=False, reason=reason)
-    if path.is_file() and is_checkpoint_like(path.name):
+    if os.path.isfile(path) and is_checkpoint_like(path.name):
         reason = "looks like a checkpoint of a former training"
         return Outside(path=relative, target=str(path), linked=False, reason=reason)
     return Outside(path=relative, target=str(path))

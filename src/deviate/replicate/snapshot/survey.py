@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from deviate.paths import real_path
 from deviate.replicate.snapshot.credentials import is_credentials
 from deviate.replicate.snapshot.git import tracked_files
 from deviate.replicate.snapshot.rules import (
@@ -181,7 +182,7 @@ def _small_or_linked(
 
 def is_environment(folder: Path) -> bool:
     """Tell whether a folder is a virtual environment, of venv, virtualenv or conda."""
-    return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
+    return os.path.isfile(folder / "pyvenv.cfg") or os.path.isdir(folder / "conda-meta")
 
 
 def _file(path: str, entry: os.DirEntry[str]) -> Item:
@@ -199,7 +200,7 @@ def _file(path: str, entry: os.DirEntry[str]) -> Item:
 
 def _linked(path: str, entry: os.DirEntry[str], reason: str) -> Item:
     status = entry.stat()
-    target = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+    target = real_path(entry.path) if entry.is_symlink() else entry.path
     # A folder's size and time change with every lock or cache file that a training leaves in it: they say nothing.
     known = (0, 0) if entry.is_dir() else (status.st_size, status.st_mtime_ns)
     return Item(path=path, kind="link", reason=reason, target=target, size=known[0], mtime_ns=known[1])

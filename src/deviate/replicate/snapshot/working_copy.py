@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.instrument.edits import FileCode
+from deviate.paths import real_path
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.snapshot.surroundings import levels_above
 from deviate.replicate.workspace.folders import RunFolder
@@ -62,7 +63,7 @@ def bring_files(copy: Path, overlay: Mapping[str, FileCode]) -> None:
     """Have the run's copy of the project hold the files of `overlay` as their author wrote them."""
     for name, code in overlay.items():
         path = copy / name
-        if not path.is_file() or path.read_bytes() != code.source:
+        if not os.path.isfile(path) or path.read_bytes() != code.source:
             _replace(copy, path, code.source)
 
 
@@ -80,7 +81,7 @@ def give_code(folder: RunFolder, copy: Path, overlay: Mapping[str, FileCode]) ->
         assert code.given is not None
         text.write_bytes(code.given)
         text.with_suffix(".json").write_bytes(msgspec.json.encode(code.columns))
-        path = os.path.realpath(name) if os.path.isabs(name) else name
+        path = real_path(name) if os.path.isabs(name) else name
         given[path] = GivenCode(
             text=str(text), size=len(code.source), crc=zlib.crc32(code.source), written=_written(copy / path, code)
         )
@@ -108,7 +109,7 @@ def _unfold(folder: Path) -> None:
     if not folder.is_symlink():
         folder.mkdir(exist_ok=True)
         return
-    target = Path(os.path.realpath(folder))
+    target = Path(real_path(folder))
     folder.unlink()
     folder.mkdir()
     for name in os.listdir(target):
@@ -122,7 +123,7 @@ def _surround(snapshot: Snapshot, run: RunFolder) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if outside.linked:
             path.symlink_to(outside.target)
-        elif Path(outside.target).is_dir():
+        elif os.path.isdir(Path(outside.target)):
             path.mkdir()
 
 
@@ -134,7 +135,7 @@ def shared_paths(snapshot: Snapshot) -> list[str]:
     linked = [item.target for item in snapshot.items if item.kind in ("link", "symlink")]
     linked += [outside.target for outside in snapshot.outside if outside.linked]
     named = [path for path in linked if os.path.isabs(path) and os.path.exists(path)]
-    return sorted({*named, *map(os.path.realpath, named)})
+    return sorted({*named, *map(real_path, named)})
 
 
 def redirected_exceptions(snapshot: Snapshot, overlay: Mapping[str, FileCode]) -> list[str]:
@@ -144,4 +145,6 @@ def redirected_exceptions(snapshot: Snapshot, overlay: Mapping[str, FileCode]) -
     """
     linked = [item for item in snapshot.linked if not any(name.startswith(f"{item.path}/") for name in overlay)]
     project = Path(snapshot.project)
-    return [str(project / item.path) for item in (*snapshot.environments, *linked) if (project / item.path).is_dir()]
+    return [
+        str(project / item.path) for item in (*snapshot.environments, *linked) if os.path.isdir(project / item.path)
+    ]

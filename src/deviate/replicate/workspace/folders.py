@@ -424,7 +424,8 @@ class Workspace:
         if not can_name(name):
             raise BadOption(
                 f"{name!r} cannot name an experiment",
-                hint="use letters, digits, '.', '_' and '-', beginning with a letter or digit",
+                hint=f"use characters that can be printed, but no '/', and {MAX_NAME} bytes at most; "
+                "begin with neither '.' nor '-'",
             )
         folder = ExperimentFolder(self.path / "experiments" / name)
         require_no_link(folder.path, free=_is_copy)

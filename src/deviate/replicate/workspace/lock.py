@@ -15,7 +15,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -91,9 +91,11 @@ def _locked(path: Path, what: str, command: Sequence[str], wait_s: float) -> Ite
     descriptor = _open(path)
     try:
         _acquire(descriptor, path, what, time.monotonic() + wait_s)
-        # Not truncated before the lock is held: the file may say who holds it.
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), shlex.join(command))), 0)
+        # Held without a signature, too, where there is no room for one.
+        with suppress(OSError):
+            # Not truncated before the lock is held: the file may say who holds it.
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), shlex.join(command))), 0)
         yield
     finally:
         os.close(descriptor)

@@ -1,13 +1,16 @@
 """Names of files, and files that are never half written."""
 
 import os
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deviate.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable
 from deviate.experiment import Experiment, Run
 from deviate.replicate.workspace.files import read_json, write_json
-from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.folders import MAX_NAME, Workspace
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed, NotInstrumented, TimedOut
 
 EXPERIMENT = Experiment(
@@ -94,6 +97,18 @@ def test_a_name_that_is_no_folders_name_is_refused(workspace, name):
         workspace.experiment(name)
 
 
+@given(st.text(max_size=210))
+def test_a_name_is_taken_if_it_is_what_the_hint_allows(name):
+    hinted = name.isprintable() and "/" not in name and len(name.encode("utf-8", "replace")) <= MAX_NAME
+    allowed = bool(name) and hinted and name[0] not in ".-"
+    if allowed:
+        assert Workspace(Path("nowhere")).experiment(name).name == name
+        return
+    with pytest.raises(BadOption) as refused:
+        Workspace(Path("nowhere")).experiment(name)
+    assert all(each in refused.value.hint for each in ("printed", "'/'", f"{MAX_NAME} bytes", "'.'", "'-'"))
+
+
 def test_a_workspace_that_cannot_be_written_is_a_message_and_nothing_is_written(tmp_path, monkeypatch):
     (tmp_path / ".deviate").write_text("")
     with pytest.raises(WorkspaceUnusable, match="not a folder"):
@@ -111,7 +126,7 @@ def test_a_file_of_a_newer_tool_is_refused_with_what_to_do(tmp_path):
     write_json(path, {"schema": 999})
     with pytest.raises(WorkspaceUnusable, match="newer Deviate") as caught:
         read_json(path, Experiment)
-    assert "upgrade" in caught.value.hint
+    assert "git pull" in caught.value.hint
 
 
 def test_a_broken_file_is_a_message(tmp_path):

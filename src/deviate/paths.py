@@ -1,0 +1,50 @@
+"""What lies in a user's folders, asked so that nothing there ends a command.
+
+A link may lead to a place that may not be entered, to itself, or to a name that no file system has; `Path.is_dir` and
+its like raise then. Where a user's files are asked about it is `os.path.isdir`, `isfile` and `exists`, which say no.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+def real_path(path: str | Path) -> str:
+    """Return where a path leads, as far as that may be known: links of ``/proc`` cannot be read by everybody."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)
+
+
+def globbed(folder: Path, *patterns: str) -> list[Path]:
+    """Return what matches one of the patterns in a folder, sorted; what cannot be asked about is passed over."""
+    names = (name for each in patterns for name in glob.iglob(each, root_dir=folder, include_hidden=True))
+    return sorted(folder / name for name in names)
+
+
+def folders_below(
+    root: Path, depth: int, enter: Callable[[str], bool] = lambda name: True
+) -> Iterator[tuple[Path, list[str]]]:
+    """Yield a folder and those below it whose names `enter` takes, each with the sorted names of what is in it.
+
+    Folders that cannot be read are passed over, links out of `root` are not followed, and none is yielded twice.
+    """
+    home = real_path(root)
+    entered, waiting = {home}, [(root, 0)]
+    while waiting:
+        folder, level = waiting.pop(0)
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        yield folder, names
+        for name in names if level < depth else ():
+            path = folder / name
+            place = real_path(path)
+            if enter(name) and place not in entered and Path(place).is_relative_to(home) and os.path.isdir(path):
+                entered.add(place)
+                waiting.append((path, level + 1))
