@@ -80,6 +80,9 @@ expression = "accuracy"
 
 RECORD = struct.Struct("<iidd")
 
+#: Id of the first record of a file, which is no value.
+HEAD = -4
+
 
 @dataclass
 class Round:
@@ -319,7 +322,9 @@ def record_faults(folder: Path) -> Iterator[str]:
         yield f"{folder.name} has {len(files)} record files"
         return
     data = files[0].read_bytes()
-    records = list(RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]))
+    slots = RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size])
+    # A slot without a time is unused; the first record says so.
+    records = [record for record in slots if record[2] and record[0] != HEAD]
     for metric in {record[0] for record in records} or {0}:
         iterations = [record[1] for record in records if record[0] == metric]
         if iterations != list(range(ITERATIONS)):

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from deviate.collect.processes import Process, run_processes
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import FIRST_DYNAMIC, TICK, parse_records
+from deviate.replicate.workspace.records import FIRST_DYNAMIC, TICK
+from deviate.replicate.workspace.slots import parse_records, read_records
 
 #: What ticks of the main loop are called in the stored table; not a metric.
 TICK_NAME = ""
@@ -89,7 +90,7 @@ def since_start(process: Process, members: Iterable[Process]) -> float:
 
 
 def _process_table(process: Process, names: RunNames, offset: float) -> pa.Table:
-    records = parse_records(process.record_file.read_bytes()) if process.record_file else parse_records(b"")
+    records = read_records(process.record_file) if process.record_file else parse_records(b"")
     records = records[records["id"] >= TICK]
     ids, positions = np.unique(records["id"], return_inverse=True)
     dynamic = process.dynamic_names()

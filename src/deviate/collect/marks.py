@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from deviate.collect.columns import since_start
 from deviate.collect.processes import Process
-from deviate.replicate.workspace.records import STDERR, STDOUT, TICK, parse_records
+from deviate.replicate.workspace.records import STDERR, STDOUT, TICK
+from deviate.replicate.workspace.slots import read_records
 
 #: Ids of the notes on each stream.
 STREAMS = {"stdout": STDOUT, "stderr": STDERR}
@@ -91,7 +92,7 @@ class Timeline(NamedTuple):
 
 def read_timeline(members: list[Process]) -> Timeline:
     """Return marks and clock of the process that went through most iterations of the main loop."""
-    read = [(process, parse_records(process.record_file.read_bytes())) for process in members if process.record_file]
+    read = [(process, read_records(process.record_file)) for process in members if process.record_file]
     looped = [(process, records, int((records["id"] == TICK).sum())) for process, records in read]
     started = min((each.started for each in members if each.started is not None), default=None)
     if not looped or not max(count for _, _, count in looped):

@@ -19,8 +19,8 @@ from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json, write_whole
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
 from deviate.replicate.workspace.lock import locked_workspace
-from deviate.replicate.workspace.records import RECORD
 from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.replicate.workspace.slots import RECORD
 
 #: In the place of process id and start stamp.
 STEM = "0-0"

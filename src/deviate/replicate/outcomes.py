@@ -16,7 +16,7 @@ from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.tracebacks import named_in_project
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
+from deviate.replicate.workspace.records import TAIL, TICK, read_events
 from deviate.replicate.workspace.run_files import (
     TAKEN,
     Cancelled,
@@ -28,6 +28,7 @@ from deviate.replicate.workspace.run_files import (
     TimedOut,
     signal_name,
 )
+from deviate.replicate.workspace.slots import lost_count, read_tail
 
 #: Lines of standard error kept with the outcome, and the longest one.
 STDERR_LINES = 20
@@ -82,7 +83,7 @@ def run_outcome(
             reason="no Python process reported: none that it started was instrumented",
             hint=_uninstrumented_hint(words),
         )
-    if (loss := lost_records(events)) is not None:
+    if (loss := lost_records(events) or lost_in(run)) is not None:
         return Failed(
             **how,
             reason=f"records of its metrics could not be written: {loss}",
@@ -134,6 +135,12 @@ def has_started(events: Iterable[Mapping[str, Any]]) -> bool:
 def lost_records(events: Iterable[Mapping[str, Any]]) -> str | None:
     """Return why records of a run with these events could not be written; None where none was lost."""
     return next((str(event.get("reason")) for event in events if event["event"] == "records-lost"), None)
+
+
+def lost_in(run: RunFolder) -> str | None:
+    """Say how many records a run could not write whose processes could not write an event either; None where none."""
+    lost = sum(map(lost_count, run.record_files()))
+    return f"{lost} were lost" if lost else None
 
 
 def log_tail(path: Path) -> list[str]:
