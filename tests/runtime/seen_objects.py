@@ -44,7 +44,7 @@ def describe(value):
     Held.held = value
     seen = {name: repr(attempt(getattr, value, name)) for name in SHOWN}
     seen["repr"] = text(value)
-    seen["signature"] = attempt(lambda: str(inspect.signature(value)))
+    seen["signature"] = attempt(lambda: ADDRESS.sub("", str(inspect.signature(value))))
     seen["source"] = attempt(lambda: inspect.getsource(value))
     seen["kind"] = [check.__name__ for check in (inspect.isbuiltin, inspect.ismethod, inspect.isclass) if check(value)]
     seen["is itself"] = value == value and hash(value) is not None and len({value, value}) == 1
