@@ -19,8 +19,7 @@ from intervals import summary
 from deviate.analyse.project import analyse_project
 from deviate.instrument.project import instrument_project
 from deviate.project.target import find_target
-
-RECORD_SIZE = 24
+from deviate.replicate.workspace.slots import read_records
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class Started:
         if self.process.returncode:
             output = (self.records / "stdout.log").read_text(errors="replace")
             sys.exit(f"{self.process.args} failed in {self.records.parent}:\n{output[-2000:]}")
-        size = sum(path.stat().st_size for path in self.records.glob("records-*.bin"))
-        return Usage(used.ru_utime + used.ru_stime, size // RECORD_SIZE)
+        records = sum(len(read_records(path)) for path in self.records.glob("records-*.bin"))
+        return Usage(used.ru_utime + used.ru_stime, records)
 
 
 @dataclass(frozen=True)

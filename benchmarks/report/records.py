@@ -22,8 +22,9 @@ from deviate.experiment import Experiment, Run
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.replicate.workspace.records import RECORD, TICK
+from deviate.replicate.workspace.records import TICK
 from deviate.replicate.workspace.run_files import Completed
+from deviate.replicate.workspace.slots import RECORD
 
 VARIANT = "algo+impl"
 

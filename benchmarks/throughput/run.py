@@ -162,7 +162,9 @@ def recorded(experiment: Path) -> frozenset[bytes]:
     found = set()
     for run in sorted((experiment / "runs").iterdir()):
         data = b"".join(path.read_bytes() for path in sorted(run.glob("records-*.bin")))
-        found.add(b"".join(data[at : at + 8] + data[at + 16 : at + 24] for at in range(0, len(data), 24)))
+        slots = (data[at : at + 24] for at in range(0, len(data), 24))
+        # A slot without a time is unused.
+        found.add(b"".join(slot[:8] + slot[16:] for slot in slots if any(slot[8:16])))
     return frozenset(found)
 
 

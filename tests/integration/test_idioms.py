@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,12 +29,12 @@ from installed import require
 from deviate.analyse.project import analyse_project
 from deviate.instrument.project import instrument_project
 from deviate.replicate.prepare import runtime_metric
+from deviate.replicate.workspace import slots
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted([*(HERE / "idioms").glob("*.py"), *(one.parent for one in (HERE / "idioms").glob("*/program.py"))])
 LIBRARIES = HERE / "idiom_libraries"
 INJECTED = HERE.parents[1] / "src" / "deviate" / "runtime" / "injected"
-RECORD = struct.Struct("<iidd")
 EXPECTED = re.compile(r"^# expect (.+?) = (.+)$", re.MULTILINE)
 NEEDED = re.compile(r"^# needs (.+)$", re.MULTILINE)
 TIMES = re.compile(r"^# times (.+)$", re.MULTILINE)
@@ -161,10 +160,10 @@ def read_records(folder: Path) -> tuple[dict[str, list[float]], int]:
     """Read values by metric id or name given at run time, and the number of iterations."""
     events = [json.loads(line) for path in folder.glob("events-*.jsonl") for line in path.read_text().splitlines()]
     names = {event["id"]: event["name"] for event in events if event["event"] == "name"}
-    data = b"".join(path.read_bytes() for path in sorted(folder.glob("records-*.bin")))
     found: dict[str, list[float]] = {}
     ticks = 0
-    for metric, _, _, value in RECORD.iter_unpack(data):
+    files = sorted(folder.glob("records-*.bin"))
+    for metric, _, _, value in (record for path in files for record in slots.read_records(path).tolist()):
         if metric == -1:
             ticks += 1
         else:

@@ -11,6 +11,7 @@ from installed import require
 
 from deviate import load
 from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.slots import read_records
 
 TRAIN = """
 '''Trains a weight.'''
@@ -61,7 +62,7 @@ def recorded(run):
     records = [
         (metric, iteration, struct.pack("<d", value))
         for path in run.record_files()
-        for metric, iteration, _, value in struct.iter_unpack("<iidd", path.read_bytes())
+        for metric, iteration, _, value in read_records(path).tolist()
     ]
     events = [json.loads(line) for path in run.event_files() for line in path.read_text().splitlines()]
     noted = [{name: value for name, value in event.items() if name not in OWN} for event in events]

@@ -15,6 +15,9 @@ from typing import Any
 INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
 RECORD = struct.Struct("<iidd")
 
+#: Id of the first record of a file: slots of it without a time are unused.
+HEAD = -4
+
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 
 #: Metrics that the test programs refer to by their index.
@@ -48,6 +51,8 @@ class Outcome:
     records_of: dict[int, list[Record]]
     #: The events of each process, by process id.
     events_of: dict[int, list[dict[str, Any]]]
+    #: How many records could not be written, by what their files say.
+    lost: int
 
     @property
     def records(self) -> list[Record]:
@@ -83,17 +88,22 @@ def process_id(path: Path) -> int:
 def read_records(path: Path) -> list[Record]:
     data = path.read_bytes()
     whole = len(data) - len(data) % RECORD.size
-    return [Record(*fields) for fields in RECORD.iter_unpack(data[:whole])]
+    slots = [Record(*fields) for fields in RECORD.iter_unpack(data[:whole])]
+    return [slot for slot in slots if slot.elapsed]
 
 
 def read_outcome(folder: Path, status: int, printed: list[str]) -> Outcome:
     records_of: dict[int, list[Record]] = {}
     events_of: dict[int, list[dict[str, Any]]] = {}
+    lost = 0
     for path in sorted(folder.glob("records-*.bin")):
-        records_of.setdefault(process_id(path), []).extend(read_records(path))
+        head, *records = read_records(path)
+        assert head.metric == HEAD, path
+        lost += int(head.value)
+        records_of.setdefault(process_id(path), []).extend(records)
     for path in sorted(folder.glob("events-*.jsonl")):
         events_of.setdefault(process_id(path), []).extend(map(json.loads, path.read_text().splitlines()))
-    return Outcome(*printed, status, records_of, events_of)
+    return Outcome(*printed, status, records_of, events_of, lost)
 
 
 Run = Callable[..., Outcome]

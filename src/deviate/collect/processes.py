@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.integrity import read_sealed, sealed_size
-from deviate.replicate.workspace.records import parse_events, parse_records, rank_of
+from deviate.replicate.workspace.records import parse_events, rank_of
+from deviate.replicate.workspace.slots import parse_records, read_records
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,7 @@ class Process:
         """Return its records; none where it wrote none."""
         if self.record_file is None:
             return parse_records(b"")
-        with self.record_file.open("rb") as file:
-            return parse_records(file.read(-1 if self.sealed is None else self.sealed))
+        return read_records(self.record_file, self.sealed)
 
     @property
     def rank(self) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from deviate.collect.columns import RunNames
 from deviate.collect.processes import run_processes
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import RECORD, TICK, parse_records
+from deviate.replicate.workspace.records import TICK
+from deviate.replicate.workspace.slots import read_on
 
 #: Records read at once.
 CHUNK = 1 << 16
@@ -46,18 +46,15 @@ class GrowingRecords:
         return self.tallies
 
     def _new(self) -> Iterator[tuple[int, Tally]]:
-        with self.path.open("rb") as file:
+        while True:
             # A torn end is no record; it is read again, whole, at the next look.
-            while len(records := parse_records(_read_at(file, self._read * RECORD.itemsize))):
-                self._read += len(records)
-                for identifier in np.unique(records["id"]):
-                    values = records["value"][records["id"] == identifier]
-                    yield int(identifier), Tally(count=len(values), first=float(values[0]), last=float(values[-1]))
-
-
-def _read_at(file: BinaryIO, offset: int) -> bytes:
-    file.seek(offset)
-    return file.read(CHUNK * RECORD.itemsize)
+            records, end = read_on(self.path, self._read, CHUNK)
+            if end == self._read:
+                return
+            self._read = end
+            for identifier in np.unique(records["id"]):
+                values = records["value"][records["id"] == identifier]
+                yield int(identifier), Tally(count=len(values), first=float(values[0]), last=float(values[-1]))
 
 
 class RunTallies:

@@ -20,8 +20,8 @@ from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json, write_whole
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
 from deviate.replicate.workspace.lock import locked_workspace
-from deviate.replicate.workspace.records import RECORD
 from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.replicate.workspace.slots import RECORD
 
 #: Ends the name of an experiment, with a dot before and the process's id behind it, that another one replaces.
 REPLACED = ".replaced.partial"

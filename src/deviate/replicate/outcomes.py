@@ -20,7 +20,7 @@ from deviate.replicate.tracebacks import named_in_project
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.integrity import damage
-from deviate.replicate.workspace.records import TAIL, TICK, has_values, read_events, read_tail
+from deviate.replicate.workspace.records import TAIL, TICK, has_values, read_events
 from deviate.replicate.workspace.run_files import (
     TAKEN,
     Cancelled,
@@ -32,6 +32,7 @@ from deviate.replicate.workspace.run_files import (
     TimedOut,
     signal_name,
 )
+from deviate.replicate.workspace.slots import lost_count, read_tail
 
 #: Lines of standard error kept with the outcome, and the longest one.
 STDERR_LINES = 20
@@ -107,7 +108,7 @@ def run_outcome(
             reason="no Python process reported: none that it started was instrumented",
             hint=_uninstrumented_hint(words),
         )
-    if (loss := lost_records(events)) is not None:
+    if (loss := lost_records(events) or lost_in(run)) is not None:
         lost = "records of its metrics could not be written"
         if loss == DELETED:
             return Failed(**how, reason=f"{lost}: {loss}", hint=KILLED_HINT, killed=True)
@@ -122,7 +123,7 @@ def accept_failed(run: RunFolder, accepts: Collection[int], *, expects_python: b
     if not isinstance(outcome, Failed) or outcome.exit_code not in accepts or ended is None:
         return
     events = [event for path in run.event_files() for event in read_events(path)]
-    is_whole = not damage(run, outcome) and lost_records(events) is None
+    is_whole = not damage(run, outcome) and (lost_records(events) or lost_in(run)) is None
     if not is_whole or ended.cause or ended.left_training or (expects_python and not has_started(events)):
         return
     common = {field: getattr(outcome, field) for field in Completed.__struct_fields__}
@@ -206,6 +207,12 @@ def has_started(events: Iterable[Mapping[str, Any]]) -> bool:
 def lost_records(events: Iterable[Mapping[str, Any]]) -> str | None:
     """Return why records of a run with these events could not be written; None where none was lost."""
     return next((str(event.get("reason")) for event in events if event["event"] == "records-lost"), None)
+
+
+def lost_in(run: RunFolder) -> str | None:
+    """Say how many records a run could not write whose processes could not write an event either; None where none."""
+    lost = sum(map(lost_count, run.record_files()))
+    return f"{lost} were lost" if lost else None
 
 
 def log_tail(path: Path) -> list[str]:

@@ -24,13 +24,17 @@ from deviate.errors import RunElsewhere, WorkspaceUnusable
 from deviate.experiment import Run
 from deviate.replicate.lease import Lease
 from deviate.replicate.prepare import discard, empty
-from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.folders import RECORDS, ExperimentFolder, RunFolder
+from deviate.replicate.workspace.slots import used_size
 
 #: Below the folder that the user names: one for each user.
 _OWN = "deviate-{user}"
 
 #: Bytes below which the disk counts as full.
 LEAST = 1 << 20
+
+#: Bytes copied at once.
+_CHUNK = 1 << 20
 
 #: Locked as long as the worker lives that made the folder.
 _LOCK = "lock"
@@ -74,7 +78,8 @@ class Scratch:
         with suppress(OSError):
             for path in recorded:
                 if path.is_file():
-                    _bring_end(path, self.home(made).path / path.name)
+                    size = used_size(path) if path.name.startswith(RECORDS) else path.stat().st_size
+                    _bring_end(path, self.home(made).path / path.name, size)
 
     def bring(self, made: RunFolder, *, work: bool) -> RunFolder:
         """Bring all that a command left, and with `work` what it saved; return the folder where that is now.
@@ -188,11 +193,12 @@ def _bring_file(made: Path, home: Path, scratch: Scratch) -> None:
     aside.replace(home)
 
 
-def _bring_end(made: Path, home: Path) -> None:
-    """Copy what was appended to a file since the last time."""
+def _bring_end(made: Path, home: Path, size: int) -> None:
+    """Copy what was appended to a file since the last time, which has `size` bytes now."""
     with made.open("rb") as source, home.open("ab") as target:
         source.seek(target.tell())
-        shutil.copyfileobj(source, target)
+        while chunk := source.read(min(_CHUNK, max(0, size - target.tell()))):
+            target.write(chunk)
 
 
 def _bring_link(made: Path, home: Path, scratch: Scratch) -> None:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.replicate.workspace.records import RECORD, parse_events, parse_records, rank_of, read_tail
+from deviate.replicate.workspace.records import parse_events, rank_of
+from deviate.replicate.workspace.slots import (
+    HEAD,
+    RECORD,
+    lost_count,
+    parse_records,
+    read_on,
+    read_records,
+    read_tail,
+    used_size,
+)
 
 ints = st.integers(-(2**31), 2**31 - 1)
 rows = st.lists(st.tuples(ints, ints, st.floats(), st.floats()), max_size=8)
@@ -38,6 +48,32 @@ def test_the_tail_of_a_growing_file_is_its_last_whole_records(tmp_path_factory, 
     path.write_bytes(written(listed) + torn)
     expected = parse_records(written(listed))[max(0, len(listed) - count) :]
     assert read_tail(path, count).tobytes() == expected.tobytes()
+
+
+EMPTY = (0, 0, 0.0, 0.0)
+mapped = st.lists(st.sampled_from([EMPTY, (0, 1, 0.5, 0.0), (3, -1, float("nan"), 2.0), (1, 2, 0.0, 9.0)]), max_size=8)
+
+
+@given(mapped, st.integers(0, 9000), st.integers(0, 10))
+def test_of_a_mapped_file_used_slots_are_read_however_much_room_is_left(tmp_path_factory, slots, room, count):
+    path = tmp_path_factory.mktemp("r") / "records-1-1.bin"
+    path.write_bytes(written([(HEAD, -1, 1e-9, 2.0), *slots, *[EMPTY] * room]))
+    used = [slot for slot in slots if slot[2]]
+    assert read_records(path).tobytes() == written(used)
+    end = max((index + 1 for index, slot in enumerate(slots) if slot[2]), default=0)
+    assert used_size(path) == (1 + end) * RECORD.itemsize
+    assert read_tail(path, 1).tobytes() == written(used[-1:])
+    assert lost_count(path) == 2
+    first, on = read_on(path, 0, count)
+    second, on = read_on(path, on)
+    assert first.tobytes() + second.tobytes() == written(used)
+    assert len(read_on(path, on)[0]) == 0
+
+
+def test_a_file_of_an_older_version_has_no_unused_slots(tmp_path):
+    path = tmp_path / "records-1-1.bin"
+    path.write_bytes(written([(0, 0, 0.0, 0.0), (0, 1, 0.0, 1.0)]))
+    assert (read_records(path)["value"].tolist(), used_size(path), lost_count(path)) == ([0.0, 1.0], 48, 0)
 
 
 events = st.lists(

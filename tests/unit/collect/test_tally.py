@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from made import make_experiment, make_run, metric, series, write_process
 
 from deviate.collect.tally import GrowingRecords, RunTallies, Tally
-from deviate.replicate.workspace.records import RECORD, TICK
+from deviate.replicate.workspace.records import TICK
+from deviate.replicate.workspace.slots import RECORD
 
 rows = st.lists(st.tuples(st.integers(-1, 3), st.just(0), st.just(0.0), st.floats(allow_nan=False)), max_size=12)
 

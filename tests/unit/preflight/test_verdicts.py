@@ -13,7 +13,8 @@ from deviate.experiment import Run
 from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Settled
 from deviate.preflight.verdicts import Audit, Probe, assess_factor, repeated_draws
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import RECORD, TICK
+from deviate.replicate.workspace.records import TICK
+from deviate.replicate.workspace.slots import RECORD
 from deviate.report.text.preflight import factor_notes, pin_text
 from deviate.report.views import audit_view
 from deviate.report.writers.markdown import render_markdown

@@ -58,6 +58,14 @@ def test_status_0_with_a_start_is_completed(tmp_path):
     assert (outcome.seconds, outcome.warnings) == (1.5, ["w"])
 
 
+def test_records_that_were_lost_without_a_word_fail_the_run(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "records-1-1.bin").write_bytes(struct.pack("<iidd", -4, -1, 1e-9, 3.0))
+    outcome = verdict(tmp_path, 0)
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == "records of its metrics could not be written: 3 were lost"
+
+
 def test_a_signal_is_named(tmp_path):
     outcome = verdict(tmp_path, -11)
     assert isinstance(outcome, Failed)

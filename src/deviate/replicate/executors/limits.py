@@ -7,7 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from deviate.replicate.executors.executor import Launch
+from deviate.replicate.workspace.folders import RECORDS
 from deviate.replicate.workspace.run_files import Cause
+from deviate.replicate.workspace.slots import used_size
 
 #: Seconds between two looks.
 LOOK_EVERY = 1.0
@@ -49,7 +51,7 @@ class Silence:
 def _size(path: Path) -> int:
     # A file that is being written aside may be renamed in between.
     with suppress(FileNotFoundError):
-        return path.stat().st_size
+        return used_size(path) if path.name.startswith(RECORDS) else path.stat().st_size
     return 0
 
 

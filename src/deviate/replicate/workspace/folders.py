@@ -40,11 +40,15 @@ from deviate.experiment import Experiment, Run
 from deviate.replicate.workspace.files import file_sum, read_json, write_json, write_whole
 from deviate.replicate.workspace.inside import require_names, require_no_link
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
+from deviate.replicate.workspace.slots import used_size
 
 FOLDER = ".deviate"
 
 #: Experiments that a message names, at most.
 MOST_NAMED = 5
+
+#: How names of record files begin.
+RECORDS = "records-"
 
 #: How names of files of predictions begin.
 PREDICTIONS = "predictions-"
@@ -145,7 +149,7 @@ class RunFolder:
 
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""
-        return sorted(self.path.glob("records-*.bin"))
+        return sorted(self.path.glob(f"{RECORDS}*.bin"))
 
     def event_files(self) -> list[Path]:
         """Return the event files of all processes, by name."""
@@ -197,7 +201,11 @@ class RunFolder:
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
-        files = {path.relative_to(self.path).as_posix(): file_sum(path) for path in self.result_files()}
+        records = set(self.record_files())
+        files = {
+            path.relative_to(self.path).as_posix(): file_sum(path, used_size(path) if path in records else None)
+            for path in self.result_files()
+        }
         write_json(self.outcome_file, msgspec.structs.replace(outcome, files=files), durable=True)
 
     @property

@@ -12,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deviate.replicate.workspace.folders import RunFolder
-
-#: Metric id, iteration, seconds since the process's runtime started, exact value.
-RECORD = np.dtype([("id", "<i4"), ("iteration", "<i4"), ("elapsed", "<f8"), ("value", "<f8")])
+from deviate.replicate.workspace.slots import read_on, read_records, read_tail
 
 #: Id of the entry that says that the main loop begins an iteration.
 TICK = -1
@@ -29,27 +26,14 @@ STDOUT, STDERR = -2, -3
 FIRST_DYNAMIC = 1_000_000
 
 
-def parse_records(data: bytes) -> NDArray[np.void]:
-    """Return the whole records in `data`, in the order they were written; a torn end is dropped."""
-    return np.frombuffer(data, dtype=RECORD, count=len(data) // RECORD.itemsize)
-
-
 def count_values(path: Path) -> int:
     """Return how many values and iterations a file has; notes on the output do not count, which runs may differ in."""
-    return int((parse_records(path.read_bytes())["id"] >= TICK).sum())
+    return int((read_records(path)["id"] >= TICK).sum())
 
 
 def has_values(folder: RunFolder) -> bool:
     """Tell whether a run recorded a value of a metric, and not iterations alone."""
-    return any((parse_records(path.read_bytes())["id"] > TICK).any() for path in folder.record_files())
-
-
-def read_tail(path: Path, count: int) -> NDArray[np.void]:
-    """Return the last whole records of a file that may still grow, at most `count` of them."""
-    with path.open("rb") as file:
-        whole = file.seek(0, 2) // RECORD.itemsize
-        file.seek(max(0, whole - count) * RECORD.itemsize)
-        return parse_records(file.read(min(whole, count) * RECORD.itemsize))
+    return any((read_records(path)["id"] > TICK).any() for path in folder.record_files())
 
 
 def parse_events(data: bytes) -> list[dict[str, Any]]:
@@ -94,13 +78,10 @@ class LiveSeries:
 
     def read(self, metric: int | None) -> None:
         """Take in the whole records that were added; `metric` is the id of the metric, None where there is none."""
-        with self.path.open("rb") as file:
-            if file.seek(0, 2) < self._taken:
-                # The run was made again.
-                self._taken, self.iteration, self.values = 0, None, {}
-            file.seek(self._taken)
-            records = parse_records(file.read())
-        self._taken += records.nbytes
+        if self.path.stat().st_size < self._taken:
+            # The run was made again.
+            self._taken, self.iteration, self.values = 0, None, {}
+        records, self._taken = read_on(self.path, self._taken)
         begun = records["iteration"][records["iteration"] >= 0]
         if begun.size:
             self.iteration = max(int(begun.max()), self.iteration or 0)

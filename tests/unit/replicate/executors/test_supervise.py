@@ -50,7 +50,7 @@ def test_one_that_writes_nothing_is_ended_and_one_that_writes_is_not(clock, tmp_
     for second in range(1, 9):
         clock.now += 1.0
         if second <= 4:
-            (tmp_path / "records-1-1.bin").write_bytes(b"x" * second)
+            (tmp_path / "records-1-1.bin").write_bytes(b"x" * 24 * second)
         elif second == 5:
             files.stderr.write_text("a warning")
         assert silence(clock.now) == ("stall" if second == 8 else None)

@@ -1,6 +1,7 @@
 """Replace functions of a library."""
 
 import functools
+import types
 
 
 def observes(owner, name, observe, first=False):
@@ -24,10 +25,66 @@ def replaces(owner, name, *others):
     """Return a decorator that replaces ``owner.name``, and the same name in `others`, by a function."""
 
     def decorate(function):
-        functools.update_wrapper(function, getattr(owner, name))
-        function._deviate = True
+        instead = standing(getattr(owner, name), function, owner)
         for holder in (owner, *others):
-            setattr(holder, name, function)
-        return function
+            setattr(holder, name, instead)
+        return instead
 
     return decorate
+
+
+def standing(plain, function, owner=None):
+    """Return what is put in the place of `plain` for `function` to be called: a program cannot tell the two apart.
+
+    In a class it is a function, which becomes a method.
+    """
+    if isinstance(plain, types.FunctionType) or isinstance(owner, type):
+        functools.update_wrapper(function, plain)
+        function._deviate = True
+        return function
+    # A class for each: what is called is then `function` itself, without a frame of Python's in between.
+    kind = type(plain)
+    return type(kind.__name__, (Stand,), {"__module__": kind.__module__, "__call__": staticmethod(function)})(plain)
+
+
+class Stand:
+    """Stands for a callable that is no function of Python's: it looks, binds, compares and is pickled as that one."""
+
+    _deviate = True
+
+    def __init__(self, plain):
+        self._plain = plain
+        # Those that every class has for its instances.
+        self.__module__, self.__doc__ = plain.__module__, plain.__doc__
+
+    __class__ = property(lambda self: type(self._plain))
+
+    @property
+    def __signature__(self):
+        import inspect
+
+        return inspect.signature(self._plain)
+
+    def __getattr__(self, name):
+        return getattr(self._plain, name)
+
+    def __dir__(self):
+        return dir(self._plain)
+
+    def __repr__(self):
+        return repr(self._plain)
+
+    def __reduce_ex__(self, protocol):
+        return self._plain.__reduce_ex__(protocol)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __get__(self, instance, owner=None):
+        # Callables of C stay what they are where a class holds one, but for Cython's and methods' of classes.
+        if instance is None or isinstance(self._plain, types.MethodType) or not hasattr(self._plain, "__get__"):
+            return self
+        return types.MethodType(self, instance)

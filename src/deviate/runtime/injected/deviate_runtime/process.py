@@ -153,7 +153,7 @@ class Process:
         if self.is_warm:
             return
         self.events.leave_to_parent()
-        self.records.leave_to_parent()
+        self.records.forget()
         self.recorder.names.forget()
         if self.reports is not None:
             self.reports.forget()
@@ -225,7 +225,7 @@ class Process:
 
             if self.rank is None:
                 self.learn_rank()
-            self.records.report_losses()
+            self.records.finish()
             if self.reports is not None:
                 self.reports.write()
             if self.predictions is not None:

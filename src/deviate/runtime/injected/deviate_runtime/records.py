@@ -1,126 +1,272 @@
-"""Append fixed-size records."""
+"""Append fixed-size records to a file that a program cannot take away.
+
+The file is mapped into memory, a region at a time, and no descriptor of it is held: a program may close all of them and
+open files of its own. Where a file cannot be mapped, it is opened for each record.
+
+A record is whole once its time is there, which is stored last: a slot without a time is unused, or of a process that
+was killed over it. The first record of the file says that it is so, and how many records were lost.
+"""
 
 import errno
+import itertools
 import os
 import struct
 import time
+from _thread import RLock
 
-from .files import open_appending, own_path
+from .files import check_size, open_appending, own_path
+from .interruption import raised_by_handler
 
 RECORD = struct.Struct("<iidd")
+SIZE = RECORD.size
 
-#: Seconds between two checks that the descriptor is still this file's. A program may close every descriptor and open
-#: files of its own; a check costs as much as a record.
-CHECK_INTERVAL = 1.0
+#: Id of the first record, whose value is how many records could not be written.
+HEAD = -4
 
-#: Descriptors as high as these are not reached by a program's own files after it closed them all.
-HIGH_DESCRIPTORS = (900, 500, 200, 100)
+#: Seconds after a failure in which nothing is tried.
+SILENCE = 1.0
+
+#: Where the first region ends: a process with few records leaves a block of the disk, as it would with one.
+FIRST = 4096 // SIZE * SIZE
+
+#: Bytes of the largest region. Each is as long as all before it until then.
+DOUBLINGS = 8
+LARGEST = FIRST << DOUBLINGS
+
+#: Times that a region is tried to be had while another thread closes every descriptor.
+TRIES = 20
+
+DELETED = "the records file was deleted"
+
+#: What stands for a time of 0, which would say that the slot is unused.
+AT_ONCE = 1e-9
+
+
+def bounds(region):
+    """Return the bytes of the file where a region begins and ends."""
+    if region == 0:
+        return SIZE, FIRST
+    if region <= DOUBLINGS:
+        return FIRST << (region - 1), FIRST << region
+    return LARGEST * (region - DOUBLINGS), LARGEST * (region - DOUBLINGS + 1)
+
+
+def no_room():
+    """Stand for a region without a slot."""
+    return (lambda: 0), 0, None, None
 
 
 class Records:
-    """The records file, opened at the first record."""
+    """The records file, opened at the first record.
 
-    __slots__ = ("folder", "process", "path", "descriptor", "identity", "look_at", "silent_until", "lost")
+    Attributes
+    ----------
+    window : tuple
+        Of the region that is written to: a function that hands out each slot once, in whichever thread or signal
+        handler it is called; the number of slots; the memory of them, as bytes and as floats.
+    """
+
+    __slots__ = (
+        "folder",
+        "process",
+        "path",
+        "identity",
+        "is_begun",
+        "window",
+        "region",
+        "pending",
+        "is_writing",
+        "lock",
+        "head",
+        "is_mapped",
+        "silent_until",
+        "lost",
+    )
 
     def __init__(self, folder, process):
         self.folder = folder
         self.process = process
-        self.lost = 0
         self.forget()
 
     def forget(self):
         """Be as before the first record."""
         self.path = None
-        self.descriptor = -1
         self.identity = None
-        #: Until this moment a record may be written without a check.
-        self.look_at = 0.0
+        self.is_begun = False
+        self.window = no_room()
+        #: Number of the next region.
+        self.region = 0
+        #: Records that had no slot: those of a signal handler wait until the thread that it stopped has made room.
+        self.pending = []
+        self.is_writing = False
+        self.lock = RLock()
+        #: The memory of the first record, as floats.
+        self.head = None
+        self.is_mapped = True
         self.silent_until = 0.0
-
-    def leave_to_parent(self):
-        """Close a descriptor inherited by a fork."""
-        if self.is_open():
-            os.close(self.descriptor)
         self.lost = 0
-        self.forget()
 
-    def is_open(self):
-        """Tell whether the descriptor is open and still this file's."""
-        if self.descriptor < 0:
-            return False
-        try:
-            status = os.fstat(self.descriptor)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == self.identity
+    def append(self, metric, elapsed, number):
+        """Write a record for which the region has no slot."""
+        with self.lock:
+            self.pending.append((metric, self.process.iteration, elapsed or AT_ONCE, number))
+            if self.is_writing:
+                return
+            try:
+                self.is_writing = True
+                self.write_pending()
+            finally:
+                self.is_writing = False
 
-    def append_carefully(self, record):
-        """Write `record` after a check of the file; where that fails, write nothing for a while."""
+    def write_pending(self):
+        """Write the records that are pending, or count them as lost."""
         now = time.perf_counter()
         if now < self.silent_until:
-            self.lost += 1
+            self.lose()
             return
         try:
-            if not self.is_open():
-                self.open()
-            self.complain_if_deleted()
-            self.look_at = now + CHECK_INTERVAL
-            byte_count = os.write(self.descriptor, record)
-            if byte_count != RECORD.size:
-                self.cut(byte_count)
+            self.open()
+            while self.pending:
+                self.write(*self.pending[0])
+                del self.pending[0]
         except (OSError, ValueError) as error:
+            if raised_by_handler(error):
+                raise
             self.fail(error, now)
 
+    def write(self, metric, iteration, elapsed, number):
+        """Store a record in the region, in the next one, or in a file that cannot be mapped."""
+        while self.is_mapped:
+            take, count, memory, times = self.window
+            slot = take()
+            if slot < count:
+                RECORD.pack_into(memory, slot * SIZE, metric, iteration, 0.0, number)
+                times[slot * 3 + 1] = elapsed
+                return
+            self.extend()
+        self.append_to_file(RECORD.pack(metric, iteration, elapsed, number))
+
     def open(self):
-        """Open the file under a high descriptor."""
+        """Make the file with its first record, where that has not been done."""
+        if self.is_begun:
+            return
         if self.path is None:
             if self.process.streams is not None:
                 self.process.streams.fingerprints.look()
             if not self.process.events.begun:
                 self.process.events.begin()
             self.path = own_path(self.folder, "records", self.process.events.stem, "bin")
-        low = open_appending(self.path)
-        self.descriptor = raise_descriptor(low)
-        status = os.fstat(self.descriptor)
-        self.identity = (status.st_dev, status.st_ino)
+        self.append_to_file(RECORD.pack(HEAD, -1, AT_ONCE, 0.0))
+        self.is_begun = True
 
-    def complain_if_deleted(self):
-        """Note that the file is gone from its folder."""
-        if os.fstat(self.descriptor).st_nlink == 0:
-            self.process.events.tell_loss("the records file was deleted")
-            self.process.events.note("record-file-deleted", "the records file was deleted", self.path)
+    def append_to_file(self, record):
+        """Write `record` at the end of the file, all of it or nothing."""
 
-    def cut(self, byte_count):
-        """Cut a partial record off the end of the file, so that later records can be read."""
-        size = os.fstat(self.descriptor).st_size
-        os.ftruncate(self.descriptor, size - size % RECORD.size)
-        raise OSError(errno.ENOSPC, "only %d of %d bytes could be written" % (byte_count, RECORD.size))
+        def write(descriptor):
+            end = os.fstat(descriptor).st_size
+            check_size(end + SIZE)
+            byte_count = os.write(descriptor, record)
+            if byte_count != SIZE:
+                os.ftruncate(descriptor, end)
+                raise OSError(errno.ENOSPC, "only %d of %d bytes could be written" % (byte_count, SIZE))
+
+        self.use(open_appending, write)
+
+    def use(self, opening, function):
+        """Return what `function` returns for a descriptor of the file; another thread may close all there are."""
+        for _ in range(TRIES):
+            try:
+                descriptor = self.open_own(opening)
+                try:
+                    return function(descriptor)
+                finally:
+                    close(descriptor)
+            except OSError as error:
+                if error.errno != errno.EBADF:
+                    raise
+        raise OSError(errno.EBADF, "descriptors are closed as soon as they are opened")
+
+    def open_own(self, opening):
+        """Return a descriptor of the file, which is made at the first record and never again."""
+        if self.identity is not None and not os.path.exists(self.path):
+            raise OSError(errno.ENOENT, DELETED)
+        descriptor = opening(self.path)
+        status = os.stat(self.path)
+        check_same(descriptor, status)
+        if self.identity is None:
+            self.identity = status.st_dev, status.st_ino
+        if self.identity != (status.st_dev, status.st_ino):
+            close(descriptor)
+            raise OSError(errno.ENOENT, DELETED)
+        return descriptor
+
+    def extend(self):
+        """Go on with another region."""
+        from .mapped import UnmappableError, release
+
+        try:
+            window = self.map_region(*bounds(self.region))
+        except UnmappableError:
+            self.is_mapped = False
+            return
+        release(self.window[2])
+        self.region += 1
+        self.window = window
+
+    def map_region(self, start, end):
+        """Return what `window` is for the bytes of the file from `start` to `end`."""
+        first = 0 if self.head is None else start
+        memory = self.use(open_to_map, lambda descriptor: self.map_own(descriptor, first, end))
+        if first != start:
+            self.head = memory[:SIZE].cast("d")
+            memory = memory[start - first :]
+        return itertools.count().__next__, len(memory) // SIZE, memory, memory.cast("d")
+
+    def map_own(self, descriptor, start, end):
+        """Return a part of the file as memory, and of no other."""
+        from .mapped import map_room
+
+        memory = map_room(descriptor, start, end)
+        check_same(descriptor, os.stat(self.path))
+        return memory
+
+    def lose(self):
+        """Count the records that are pending as lost."""
+        self.lost += len(self.pending)
+        del self.pending[:]
+        if self.head is not None:
+            self.head[2] = self.lost
 
     def fail(self, error, now):
         """Note that records are being lost."""
-        self.lost += 1
+        self.lose()
         self.process.events.tell_loss(error)
-        self.look_at = 0.0
-        self.silent_until = now + CHECK_INTERVAL
+        self.silent_until = now + SILENCE
         self.process.events.note("record-file-unwritable", str(error), "records")
 
-    def report_losses(self):
-        """Write how many records were lost."""
+    def finish(self):
+        """Write how many records were lost; all are where the file is gone."""
+        if self.identity is not None and not os.path.exists(self.path):
+            self.process.events.tell_loss(DELETED)
+            self.process.events.note("record-file-deleted", DELETED, self.path)
         if self.lost:
             self.process.events.note("records-lost", "%d records could not be written" % self.lost, "records")
 
 
-def raise_descriptor(low):
-    """Return a copy of descriptor `low` with a high number, `low` itself where there is none."""
+def open_to_map(path):
+    """Open a file to read and write it; children do not inherit the descriptor."""
+    return os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+
+
+def check_same(descriptor, status):
+    """Raise where a descriptor is of another file: it was closed, and its number is not ours to close."""
+    if not os.path.samestat(os.fstat(descriptor), status):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def close(descriptor):
+    """Close a descriptor that another thread may have closed."""
     try:
-        import fcntl
-    except ImportError:
-        return low
-    for least in HIGH_DESCRIPTORS:
-        try:
-            high = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, least)
-        except OSError:
-            continue
-        os.close(low)
-        return high
-    return low
+        os.close(descriptor)
+    except OSError:
+        return

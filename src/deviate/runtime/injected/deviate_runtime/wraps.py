@@ -2,7 +2,6 @@
 
 import builtins
 import functools
-import os
 import time
 import types
 
@@ -10,7 +9,7 @@ from .interruption import raised_by_handler
 from .names import Names
 from .printed import Printed
 from .reading import NotANumberError, read_attributes, read_number
-from .records import RECORD
+from .records import AT_ONCE, RECORD
 
 #: The id under which iterations of the main loop are recorded.
 MAIN_LOOP = -1
@@ -21,22 +20,17 @@ DEEPEST = 4
 
 def make_record(process):
     """Return the function that appends one record."""
-    records, pack, write, clock, size = process.records, RECORD.pack, os.write, time.perf_counter, RECORD.size
+    records, pack_into, clock, size = process.records, RECORD.pack_into, time.perf_counter, RECORD.size
 
     def record(metric, number):
-        now = clock()
-        data = pack(metric, process.iteration, now - process.started, number)
-        if now < records.look_at:
-            try:
-                byte_count = write(records.descriptor, data)
-                if byte_count == size:
-                    return
-                records.cut(byte_count)
-            except OSError as error:
-                if raised_by_handler(error):
-                    raise
-                records.look_at = 0.0
-        records.append_carefully(data)
+        elapsed = clock() - process.started
+        take, count, memory, times = records.window
+        slot = take()
+        if slot < count:
+            pack_into(memory, slot * size, metric, process.iteration, 0.0, number)
+            times[slot * 3 + 1] = elapsed or AT_ONCE
+        else:
+            records.append(metric, elapsed, number)
 
     return record
 

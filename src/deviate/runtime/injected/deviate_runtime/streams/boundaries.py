@@ -4,6 +4,7 @@ import functools
 
 from ..factors import OTHER, OUTSIDE
 from ..frameworks import every
+from ..patching import standing
 
 
 def patch_rows(module, streams):
@@ -26,7 +27,7 @@ def bind(streams, owner, name, factor, within=OUTSIDE):
     """Have a function of `owner` draw for `factor`; a version that lacks it stays as it is."""
     plain = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name, None)
     if callable(plain) and not hasattr(plain, "_deviate"):
-        setattr(owner, name, drawing(streams, factor, plain, within))
+        setattr(owner, name, standing(plain, drawing(streams, factor, plain, within), owner))
 
 
 def drawing(streams, factor, function, within=OUTSIDE):

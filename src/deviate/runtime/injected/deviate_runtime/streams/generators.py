@@ -1,6 +1,9 @@
 """What all generators have in common: one state per factor."""
 
+import abc
 import collections
+import sys
+import types
 import weakref
 
 from ..factors import OTHER
@@ -190,27 +193,55 @@ def bound_seed(streams, key):
     return seed
 
 
-def stand_for(plain, module):
+def stand_for(plain):
     """Return the metaclass of a subclass of `plain` that stands in its place: instances of `plain` are its instances.
+
+    Classes that the program derives from it answer for themselves.
 
     Parameters
     ----------
     plain : type
         A class that cannot be changed itself, being one of C.
-    module : str
-        ``__module__`` of the subclass; classes that the program derives from it answer for themselves.
     """
 
     def stands(cls):
-        return cls.__base__ is plain and cls.__module__ == module
+        return cls.__base__ is plain and cls.__module__ == plain.__module__
 
-    class Stand(type(plain)):
+    # Of ABCs, so that a program may derive a class from it and from an abstract one.
+    class Stand(abc.ABCMeta if type(plain) is type else type(plain)):
         """Answers for `plain`."""
 
-        def __instancecheck__(cls, instance):
-            return isinstance(instance, plain) if stands(cls) else type.__instancecheck__(cls, instance)
+        __class__ = property(lambda cls: type(plain) if stands(cls) else type(cls))
 
-        def __subclasscheck__(cls, other):
-            return issubclass(other, plain) if stands(cls) else type.__subclasscheck__(cls, other)
+        def __repr__(self):
+            return repr(plain) if stands(self) else type.__repr__(self)
 
+        @property
+        def __signature__(self):
+            if not stands(self):
+                raise AttributeError("__signature__")
+            import inspect
+
+            return inspect.signature(plain)
+
+        def __instancecheck__(self, instance):
+            return isinstance(instance, plain) if stands(self) else type.__instancecheck__(self, instance)
+
+        def __subclasscheck__(self, other):
+            return issubclass(other, plain) if stands(self) else type.__subclasscheck__(self, other)
+
+    Stand.__name__ = type(plain).__name__
     return Stand
+
+
+def put_in_place(stand, plain, *modules):
+    """Put a subclass in the place of `plain`, and where pickles look for that: it has the name, and the text."""
+    stand.__module__, stand.__qualname__, stand.__doc__ = plain.__module__, plain.__qualname__, plain.__doc__
+    for name, method in vars(stand).items():
+        if isinstance(method, types.FunctionType):
+            method.__qualname__ = "%s.%s" % (plain.__qualname__, name)
+            method.__module__ = getattr(getattr(plain, name), "__module__", None) or plain.__module__
+            method.__doc__ = getattr(plain, name).__doc__
+    for module in (sys.modules.get(plain.__module__), *modules):
+        if getattr(module, plain.__name__, None) is plain:
+            setattr(module, plain.__name__, stand)

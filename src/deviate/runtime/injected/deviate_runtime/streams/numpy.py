@@ -10,7 +10,7 @@ import zlib
 
 from ..patching import replaces
 from .derive import mix
-from .generators import Generator, Made, bound_seed, is_switched, note_unseen, stand_for
+from .generators import Generator, Made, bound_seed, is_switched, note_unseen, put_in_place, stand_for
 
 
 def patch_random(numpy_random, streams):
@@ -24,10 +24,12 @@ def patch_random(numpy_random, streams):
     fix_entropy(numpy_random, streams)
     generator = Switched(streams, numpy_random.mtrand._rand, numpy_random.RandomState, numpy_random.MT19937)
     wrap_functions(numpy_random, streams, generator)
-    numpy_random.RandomState = legacy_class(numpy_random, streams)
-    plain = numpy_random.Generator
-    numpy_random.Generator = generator_class(plain, streams)
-    numpy_random.default_rng = wrap_default_rng(numpy_random, plain, streams)
+    pickling = sys.modules.get("numpy.random._pickle")
+    legacy, plain = numpy_random.RandomState, numpy_random.Generator
+    put_in_place(legacy_class(numpy_random, streams), legacy, numpy_random, pickling)
+    made = generator_class(plain, streams)
+    put_in_place(made, plain, numpy_random, pickling)
+    wrap_default_rng(numpy_random, plain, made, streams)
     generator.start()
 
 
@@ -146,7 +148,7 @@ def legacy_class(numpy_random, streams):
     """Return what replaces methods of ``RandomState``."""
     plain = numpy_random.RandomState
 
-    class RandomState(plain, metaclass=stand_for(plain, "numpy.random")):
+    class RandomState(plain, metaclass=stand_for(plain)):
         """A legacy generator whose seeds derive from the factors'."""
 
         def __init__(self, seed=None):
@@ -162,15 +164,13 @@ def legacy_class(numpy_random, streams):
                 return again()
             return streams.reseed("numpy.random.RandomState.seed", seed, [generator], again, sys._getframe(1))
 
-    # Pickled by this name, which leads back to it.
-    RandomState.__module__, RandomState.__qualname__ = "numpy.random", "RandomState"
     return RandomState
 
 
 def generator_class(plain, streams):
     """Return what replaces methods of ``Generator``."""
 
-    class Generator(plain, metaclass=stand_for(plain, "numpy.random")):
+    class Generator(plain, metaclass=stand_for(plain)):
         """A generator whose seeds derive from the factors'."""
 
         def __init__(self, bit_generator):
@@ -181,15 +181,14 @@ def generator_class(plain, streams):
             seed = ("state", mark(bit_generator)), form
             make(streams, self, plain, type(bit_generator), "numpy.random.Generator", *seed, sys._getframe(1))
 
-    Generator.__module__, Generator.__qualname__ = "numpy.random", "Generator"
     return Generator
 
 
-def wrap_default_rng(numpy_random, cls, streams):
-    """Return `default_rng` with generators of the program's that are switched; those it has pass as they are."""
-    plain, made = numpy_random.default_rng, numpy_random.Generator
+def wrap_default_rng(numpy_random, cls, made, streams):
+    """Have `default_rng` return generators of the program's that are switched; those it has pass as they are."""
+    plain = numpy_random.default_rng
 
-    @functools.wraps(plain)
+    @replaces(numpy_random, "default_rng")
     def default_rng(seed=None):
         generator = plain(seed)
         if generator is seed or not (seed is None or is_plain_seed(seed) or hasattr(seed, "entropy")):
@@ -200,8 +199,6 @@ def wrap_default_rng(numpy_random, cls, streams):
         bits = type(generator.bit_generator)
         make(streams, item, cls, bits, "numpy.random.default_rng", *given, sys._getframe(1))
         return item
-
-    return default_rng
 
 
 def make(streams, item, cls, bits, call, seed, form, frame):

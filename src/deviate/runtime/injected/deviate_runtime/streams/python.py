@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..libraries import STANDARD_LIBRARY
-from ..patching import replaces
+from ..patching import Stand, replaces
 from .callers import past_forwarders
 from .generators import Generator, Made, bound_seed, is_switched, note_unseen
 
@@ -16,9 +16,13 @@ def patch_random(random, streams):
     # Python 3.7 draws whole numbers otherwise where its own method of C is not hidden.
     kind = Shared if sys.version_info >= (3, 8) else Switched
     module_generator = kind(random, streams, random._inst)
-    wrap_class(random, streams)
+    wrap_class(random, streams, module_generator)
     module_generator.start()
-    wrap_functions(random, streams, module_generator)
+    # The functions of the module are methods of its instance.
+    for name in ("seed", "getstate", "setstate"):
+        setattr(random, name, getattr(random._inst, name))
+    for name, method in module_generator.hiding.items():
+        setattr(random, name, method)
     if hasattr(os, "register_at_fork"):
         # Registered after the hook of `random` itself, which seeds a forked child from the system.
         def restart():
@@ -42,20 +46,14 @@ class Switched(Generator):
         self.Random = random.Random
         self.plain_seed = getattr(random.Random.seed, "__wrapped__", random.Random.seed)
         self.namespace = vars(instance)
+        self.item = lambda: instance
         self.current = instance
         #: What hides the two methods, by name; empty as long as nothing does.
         self.hiding = {}
 
     def hide(self):
         """Have the instance draw from the current state."""
-
-        def random():
-            return self.current.random()
-
-        def getrandbits(k):
-            return self.current.getrandbits(k)
-
-        self.hiding = {"random": random, "getrandbits": getrandbits}
+        self.hiding = {"random": DrawsFloat(self), "getrandbits": DrawsBits(self)}
         self.namespace.update(self.hiding)
 
     def live(self):
@@ -92,6 +90,44 @@ class Switched(Generator):
         return hash(get_state(state)) & 0xFFFFFFFF
 
 
+class Drawing(Stand):
+    """A method of C of a generator, for whichever state draws; it holds the generator's object no more than that does.
+
+    A program may keep it, and pickle it: then it is a method of the generator's object again, or of a copy of its own
+    where that is gone.
+    """
+
+    method = ""
+
+    def __init__(self, generator):
+        self.generator = generator
+        self.__module__, self.__doc__ = None, getattr(generator.current, self.method).__doc__
+
+    @property
+    def _plain(self):
+        item = self.generator.item()
+        item = self.generator.current if item is None else item
+        return getattr(super(type(self.generator.current), item), self.method)
+
+
+class DrawsFloat(Drawing):
+    """Stands for `random`."""
+
+    method = "random"
+
+    def __call__(self):
+        return self.generator.current.random()
+
+
+class DrawsBits(Drawing):
+    """Stands for `getrandbits`."""
+
+    method = "getrandbits"
+
+    def __call__(self, k):
+        return self.generator.current.getrandbits(k)
+
+
 class Shared(Switched):
     """The generator of the module. A program keeps functions of the module's, and no attribute of the instance.
 
@@ -119,28 +155,23 @@ def set_state(state, values):
     super(type(state), state).setstate(values)
 
 
-def wrap_functions(random, streams, generator):
-    """Replace the functions of the module that draw by C, seed, or hand out the state."""
+def wrap_class(random, streams, shared):
+    """Replace, in the class itself, what makes a generator and what hands out its state.
 
-    @replaces(random, "seed")
-    def seed(a=None, *args, **kwargs):
-        def plain():
-            return generator.plain_seed(generator.live(), a, *args, **kwargs)
-
-        return streams.reseed("random.seed", a, [generator], plain, sys._getframe(1))
-
-    for name in ("random", "getrandbits", "getstate", "setstate"):
-        setattr(random, name, generator.hiding.get(name) or getattr(random._inst, name))
-
-
-def wrap_class(random, streams):
-    """Replace, in the class itself, what makes a generator and what hands out its state."""
+    `shared` is the generator of the module.
+    """
     cls = random.Random
     plain_seed, plain_getstate, plain_setstate = cls.seed, cls.getstate, cls.setstate
 
     @replaces(cls, "seed")
     def seed(self, a=None, *args, **kwargs):
         frame = sys._getframe(1)
+        if self is random._inst:
+
+            def plain():
+                return plain_seed(shared.live(), a, *args, **kwargs)
+
+            return streams.reseed("random.seed", a, [shared], plain, frame)
         if is_librarys(streams, a, frame):
             return plain_seed(self, a, *args, **kwargs)
         return seed_made(random, streams, self, a, lambda: plain_seed(self, a, *args, **kwargs), frame)

@@ -127,6 +127,9 @@ def wrap_call(Module, streams, inputs):
         __call__ = around(plain, streams, inputs, models)
     __call__._deviate = True
     Module.__call__ = __call__
+    if vars(Module).get(__call__.__name__) is plain:
+        # The name that it is pickled by.
+        setattr(Module, __call__.__name__, __call__)
     for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
         # What the compiler, where it was loaded before, takes for a call that was not replaced.
         compiler = sys.modules.get(name)

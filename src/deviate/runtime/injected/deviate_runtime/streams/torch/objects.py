@@ -4,7 +4,7 @@ import functools
 import sys
 
 from ...factors import OTHER, SHUFFLE
-from ..generators import Made, bound_seed, is_switched, note_unseen, stand_for
+from ..generators import Made, bound_seed, is_switched, note_unseen, put_in_place, stand_for
 from .states import Switched, hand_back, token
 
 #: Where torch seeds generators with numbers it has just drawn.
@@ -32,7 +32,7 @@ class MadeSwitched(Made, Switched):
 def replace_class(torch, streams, plain):
     """Replace the class by a subclass: the one of C takes no new methods."""
 
-    class Generator(plain, metaclass=stand_for(plain, "torch")):
+    class Generator(plain, metaclass=stand_for(plain)):
         """A generator whose seeds derive from the factors'."""
 
         def __init__(self, *args, **kwargs):
@@ -82,10 +82,7 @@ def replace_class(torch, streams, plain):
             hand_back(streams, streams.made.get(id(self)), new_state, again, sys._getframe(1))
             return self
 
-    # Pickled by this name, which leads back to it.
-    Generator.__module__ = "torch"
-    Generator.__qualname__ = "Generator"
-    torch.Generator = Generator
+    put_in_place(Generator, plain, torch)
 
 
 def adopt(streams, plain, item, seeded, seed):
