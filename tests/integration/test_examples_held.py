@@ -20,7 +20,16 @@ SAME = [
     "one_by_one",
     "shuffled_in_place",
 ]
-NONE = ["augmented", "adversarial", "policy", "replayed", "negatives", "tested_with_gradients", "noise_shown"]
+NONE = [
+    "augmented",
+    "adversarial",
+    "policy",
+    "replayed",
+    "rollouts",
+    "negatives",
+    "tested_with_gradients",
+    "noise_shown",
+]
 DIFFERENT = ["made", "made_for_loader", "split_by_hand", "split_for_loaders", "other_labels", "listed"]
 
 
@@ -56,6 +65,13 @@ def test_other_examples_are_recognized_whatever_drew_them(trained, name):
     assert control
     assert control == again
     assert same_examples(control, varied) is False
+
+
+def test_how_far_rows_are_padded_proves_no_other_examples(trained):
+    control, again, varied = map(examples, trained("padded"))
+    assert control == again
+    assert set(control) == set(varied) == {"padded, training, Mean"}
+    assert same_examples(control, varied) is not False
 
 
 def test_predictions_that_a_loss_gets_are_no_input(trained):

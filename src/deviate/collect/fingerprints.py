@@ -294,6 +294,12 @@ def classes(
     return [names for _, names in groups]
 
 
+def are_comparable(runs: Iterable[Mapping[str, Fingerprint]]) -> bool:
+    """Tell whether some runs show their examples, and it is known which of them had those of the first."""
+    prints = [prints[EXAMPLES] for prints in runs if EXAMPLES in prints]
+    return bool(prints) and all(agree(prints[0], each) is not None for each in prints)
+
+
 def count_example_sets(runs: Iterable[Mapping[str, Fingerprint]]) -> int:
     """Count the sets of examples that runs are known to have had, from the fingerprints of each run by name."""
     prints = [prints[EXAMPLES] for prints in runs if EXAMPLES in prints]

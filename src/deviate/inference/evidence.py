@@ -13,6 +13,7 @@ from deviate.collect.fingerprints import (
     IN_BATCHES,
     INPUT,
     NAMES,
+    are_comparable,
     classes,
     count_example_sets,
     is_constant,
@@ -60,10 +61,11 @@ def evidence_of(variant: Variant | None, runs: Sequence[RunResult]) -> list[Evid
     completed = [run for run in runs if run.status == "completed"]
     if variant is None or not any(run.prints for run in completed):
         return []
-    # Not every program shows its examples and inputs, and earlier versions did not look at them.
-    names = [name for name in NAMES if name not in (EXAMPLES, INPUT) or any(name in run.prints for run in completed)]
     prints = [run.prints for run in completed]
-    fixed = all(EXAMPLES in each for each in prints) and count_example_sets(prints) == 1
+    # Not every program shows its examples and inputs, and other ones do not always prove that examples are others.
+    shown = {INPUT: any(INPUT in each for each in prints), EXAMPLES: are_comparable(prints)}
+    names = [name for name in NAMES if shown.get(name, True)]
+    fixed = shown[EXAMPLES] and all(EXAMPLES in each for each in prints) and count_example_sets(prints) == 1
     return [_evidence(name, variant, completed, fixed=fixed) for name in names]
 
 

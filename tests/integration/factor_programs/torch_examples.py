@@ -66,6 +66,30 @@ def cut_drops_last():
     train(network(), lambda: (batch for batch in order_of() if len(batch[0]) == 32))
 
 
+def padded():
+    """Cut batches of sentences, each padded to the longest of its batch."""
+    lengths = (torch.arange(COUNT) % WIDTH + 1).tolist()
+    x, y = fixed(), labels(fixed())
+
+    def batches():
+        order = torch.randperm(COUNT)
+        for start in range(0, COUNT, 4):
+            rows = order[start : start + 4].tolist()
+            kept = max(lengths[row] for row in rows)
+            mask = torch.tensor([[float(at < lengths[row]) for at in range(kept)] for row in rows])
+            yield (x[rows, :kept] * mask)[..., None], y[rows]
+
+    class Mean(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(1, 2)
+
+        def forward(self, x):
+            return self.out(x.mean(1))
+
+    train(Mean(), batches)
+
+
 def with_replacement():
     x, y = fixed(), labels(fixed())
 
@@ -139,6 +163,20 @@ def policy():
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+
+
+def rollouts():
+    """Play episodes; a loader passes over each three times."""
+    import deviate_runtime
+
+    model = network(2)
+    for _ in range(EPOCHS):
+        deviate_runtime.process.iteration += 1
+        with torch.no_grad():
+            states = torch.cat([model(torch.rand(1, 2)) for _ in range(30)])
+        played = DataLoader(TensorDataset(states, labels(states)), batch_size=10, shuffle=True)
+        for _ in range(3):
+            list(played)
 
 
 def replayed():

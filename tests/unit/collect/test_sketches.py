@@ -27,6 +27,13 @@ def test_an_incomplete_last_batch_changes_nothing_and_another_split_does():
     assert same_examples({"a": sketch(order[:800])}, {"a": sketch(order[200:])}) is False
 
 
+def test_padded_rows_prove_that_examples_are_the_same_and_not_that_they_differ():
+    padded, other = {"padded, training, Net": sketch(range(50))}, {"padded, training, Net": sketch(range(50, 99))}
+    assert same_examples(padded, padded) is True
+    assert same_examples(padded, other) is None
+    assert same_examples({**padded, "a": ["1"]}, {**other, "a": ["2"]}) is False
+
+
 def test_only_parts_that_both_runs_show_are_compared():
     first, second = {"a": sketch(range(50)), "b": sketch(range(9))}, {"a": sketch(range(50)), "c": sketch(range(5))}
     assert same_examples(first, second) is True

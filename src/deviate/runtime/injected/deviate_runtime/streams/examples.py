@@ -69,11 +69,9 @@ class Examples:
                 if len(self.sets) < DATASETS and self.streams.process.iteration < 1:
                     self.sets.append(Set(owner, sketch_of(read()), "data set %d" % (len(self.sets) + 1)))
                     self.write_set(self.sets[-1])
-            elif known.passes < 2:
-                known.passes += 1
-                if known.part in self.parts and sketch_of(read()) != known.sketch:
-                    del self.parts[known.part]
-                    self.write()
+            elif known.is_due(owner) and known.part in self.parts and sketch_of(read()) != known.sketch:
+                del self.parts[known.part]
+                self.write()
         except Exception as error:
             self.streams.process.events.note("examples-unread", repr(error), "data set")
 
@@ -104,7 +102,7 @@ class Examples:
 class Set:
     """A set of examples as it was first read."""
 
-    __slots__ = ("kind", "owner", "part", "passes", "sketch")
+    __slots__ = ("kind", "others", "owner", "part", "passes", "sketch")
 
     def __init__(self, owner, sketch, part):
         self.owner = reference_to(owner)
@@ -112,6 +110,19 @@ class Set:
         self.sketch = sketch
         self.part = part
         self.passes = 1
+        #: Sets in its place that it was compared with.
+        self.others = 0
+
+    def is_due(self, owner):
+        """Return whether what `owner` holds now is to be compared with this: in its second pass, and of few others.
+
+        Rollouts, for instance, are passed over several times before others take their place.
+        """
+        if self.is_of(owner):
+            self.passes += 1
+            return self.passes == 2
+        self.others += 1
+        return self.others <= 2
 
     def is_of(self, owner):
         """Return whether this set is what `owner` held; the address of one that has gone may be another's by now."""

@@ -23,6 +23,9 @@ MODELS = 64
 #: Bytes of the first input that are read.
 MAX_BYTES = 4 << 20
 
+#: How the names of parts begin whose rows have several shapes: batches that are padded to their longest row.
+PADDED = "padded, "
+
 #: Share of the rows in the sketch that must be there in the first half of the calls, and come back.
 RETURNED = 0.9
 
@@ -84,7 +87,7 @@ class Inputs:
             self.has_first = True
             self.write_first(arrays)
         if arrays and arrays[0].ndim and not self.examples.parts:
-            rows.take(row_hashes(arrays[0]))
+            rows.take(row_hashes(arrays[0]), arrays[0].shape[1:])
 
     def rows_of(self, model, mode):
         """Return the rows that models of a class were called on, in training or in evaluation."""
@@ -112,7 +115,8 @@ class Inputs:
         fixed = {} if self.examples.parts else {name: seen for name, seen in self.passes.items() if seen.is_fixed()}
         for (model, mode), seen in sorted(fixed.items()):
             if (model, "training") in fixed:
-                self.examples.add("%s, %s" % (mode, model), sorted(seen.rows))
+                name = "%s%s, %s" % (PADDED if len(seen.shapes) > 1 else "", mode, model)
+                self.examples.add(name, sorted(seen.rows))
         self.passes = {}
 
 
@@ -121,6 +125,7 @@ class Pass:
 
     def __init__(self):
         self.rows = {}
+        self.shapes = set()
         self.bound = 1 << 64
         self.calls = 0
         self.is_thin = False
@@ -137,10 +142,12 @@ class Pass:
             self.is_thin = self.is_thin or self.share_returned(self.calls) >= RETURNED
         return not (self.is_complete or (self.is_thin and self.calls % EVERY))
 
-    def take(self, hashes):
-        """Take the rows of one call; None where they cannot be read."""
+    def take(self, hashes, shape):
+        """Take the rows of one call, each of one shape; None where they cannot be read."""
         if hashes is None:
             return
+        if len(self.shapes) < 2:
+            self.shapes.add(tuple(shape))
         if self.bound < 1 << 64:
             hashes = hashes[hashes <= hashes.dtype.type(self.bound)]
         for row in set(hashes.tolist()):
