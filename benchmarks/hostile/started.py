@@ -100,8 +100,12 @@ def start_deviate(program: Program, place: Path, deviate: Path) -> Started:
     runs = {variant: [gather(program, folder, before, variant, k) for k in range(2)] for variant in VARIANTS}
     # Sorted by iteration: values of one iteration stay in the order in which they came.
     rows = sorted(recorded(folder, deviate), key=lambda row: (row[3] is None, row[3] or 0))
-    for variant, index, metric, _, value in rows:
-        runs[variant][index].recorded.setdefault(metric, []).append(float.fromhex(value))
+    last: dict[Any, Any] = {}
+    for variant, index, metric, iteration, value in rows:
+        # What two sites of one metric report in one iteration is one value.
+        if last.get((variant, index, metric)) != (iteration, value):
+            runs[variant][index].recorded.setdefault(metric, []).append(float.fromhex(value))
+        last[variant, index, metric] = iteration, value
     return Started(
         status, seconds, (place / "stderr").read_text(errors="replace"), report, runs,
         sorted(path for path in {*before, *after} if before.get(path) != after.get(path)), running,
@@ -154,7 +158,8 @@ def processes(place: Path) -> list[psutil.Process]:
 def wait_for_background(place: Path) -> None:
     """Wait until nothing works below a place, and end what does for too long."""
     until = time.monotonic() + BACKGROUND_S
-    while time.monotonic() < until and processes(place):
+    # Twice: a process may fork and end while the list is read.
+    while time.monotonic() < until and (processes(place) or processes(place)):
         time.sleep(0.1)
     for process in processes(place):
         process.kill()

@@ -2,8 +2,9 @@
 import os
 import time
 from array import array
+from random import Random
 
-rate, weight, losses = 0.25, 4.0, array("d")
+rate, weight, losses = 0.25, Random(1).uniform(2, 4), array("d")
 for epoch in range(6):
     loss = (weight - 1) ** 2
     weight -= rate * 2 * (weight - 1)

@@ -3,6 +3,7 @@ import faulthandler
 import os
 import signal
 from array import array
+from random import Random
 
 faulthandler.enable(open("crash.txt", "w"))
 state = {"epoch": 0, "loss": 0.0}
@@ -17,7 +18,7 @@ def report(number, frame):
 
 signal.signal(signal.SIGALRM, report)
 signal.signal(signal.SIGUSR1, report)
-w = 2.5
+w = Random(1).uniform(2, 4)
 for state["epoch"] in range(5):
     state["loss"] = (w - 1) ** 2
     w -= 0.4 * (w - 1)

@@ -1,6 +1,7 @@
 import atexit
 import signal
 from array import array
+from random import Random
 
 losses = array("d")
 
@@ -21,7 +22,7 @@ def stop(number, frame):
 
 
 signal.signal(signal.SIGTERM, stop)
-w = 2.0
+w = Random(1).uniform(2, 4)
 try:
     epoch = 0
     while True:

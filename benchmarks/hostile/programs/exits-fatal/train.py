@@ -2,8 +2,9 @@
 import os
 import signal
 from array import array
+from random import Random
 
-w, losses = 4.0, array("d")
+w, losses = Random(1).uniform(2, 4), array("d")
 for epoch in range(4):
     loss = (w - 1) ** 2
     w -= 0.5 * (w - 1)

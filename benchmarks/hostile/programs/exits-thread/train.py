@@ -3,6 +3,7 @@ import os
 import sys
 import threading
 from array import array
+from random import Random
 
 
 def watch(stop):
@@ -13,7 +14,7 @@ def watch(stop):
 stop = threading.Event()
 thread = threading.Thread(target=watch, args=(stop,))
 thread.start()
-w, losses = 3.0, array("d")
+w, losses = Random(1).uniform(2, 4), array("d")
 for epoch in range(5):
     loss = w * w
     w *= 0.5

@@ -1,10 +1,12 @@
 import os
 import stat
 from array import array
+from random import Random
 
-losses = array("d")
+w, losses = Random(1).uniform(2, 4), array("d")
 for epoch in range(4):
-    loss = 1 / (epoch + 1)
+    loss = (w - 1) ** 2
+    w -= 0.3 * (w - 1)
     losses.append(loss)
     with open(f"model-{epoch}.bin", "wb") as file:
         file.write(bytes(8))

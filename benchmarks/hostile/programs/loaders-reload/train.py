@@ -3,13 +3,14 @@ import importlib
 import os
 import sys
 from array import array
+from random import Random
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 Path("schedule.py").write_text("def rate(epoch):\n    return 0.1\n")
 import schedule
 
-w, losses = 4.0, array("d")
+w, losses = Random(1).uniform(2, 4), array("d")
 for epoch in range(6):
     if epoch == 3:
         Path("schedule.py").write_text("def rate(epoch):\n    return 0.4 / (epoch - 2)\n")

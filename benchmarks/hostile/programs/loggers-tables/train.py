@@ -2,12 +2,13 @@ import csv
 import json
 import sqlite3
 from array import array
+from random import Random
 
 from tqdm import tqdm
 
 base = sqlite3.connect("log.sqlite")
 base.execute("create table log (epoch int, loss real)")
-losses, w = array("d"), 3.0
+losses, w = array("d"), Random(1).uniform(2, 4)
 with open("log.csv", "w", newline="") as table, open("log.jsonl", "w") as lines:
     writer = csv.DictWriter(table, ["epoch", "loss"])
     writer.writeheader()

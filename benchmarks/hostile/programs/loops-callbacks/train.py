@@ -1,12 +1,13 @@
 """A trainer that is an iterator, with callbacks found by name and a progress object with slots."""
 from array import array
+from random import Random
 
 
 class Trainer:
     __slots__ = ("callbacks", "epoch", "epochs", "w")
 
     def __init__(self, epochs, *callbacks):
-        self.epochs, self.epoch, self.w, self.callbacks = epochs, -1, 4.0, callbacks
+        self.epochs, self.epoch, self.w, self.callbacks = epochs, -1, Random(1).uniform(2, 4), callbacks
 
     def __iter__(self):
         return self

@@ -4,6 +4,7 @@ import inspect
 import textwrap
 import tokenize
 from array import array
+from random import Random
 
 
 class Unroll(ast.NodeTransformer):
@@ -16,14 +17,14 @@ def specialise(function):
     tree.body[0].decorator_list.clear()
     calls = sorted({ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)})
     print("calls", calls, "nodes", sum(1 for _ in ast.walk(tree)))
-    space = {"array": array}
+    space = {"array": array, "Random": Random}
     exec(compile(ast.fix_missing_locations(Unroll().visit(tree)), "<specialised>", "exec"), space)
     return space[function.__name__]
 
 
 @specialise
 def train(epochs):
-    w, losses = 3.0, array("d")
+    w, losses = Random(1).uniform(2, 4), array("d")
     for epoch in range(epochs):
         loss = (w - 1) ** 2
         w -= RATE * (w - 1)

@@ -2,10 +2,11 @@
 from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
+from random import Random
 
 @dataclass(slots=True)
 class State:
-    w: float = 3.0
+    w: float = Random(1).uniform(2, 4)
     log: array[float] = field(default_factory=lambda: array("d"))
 
 def train(state: State, /, *, epochs: int) -> State:
