@@ -31,6 +31,8 @@ class Program:
     options: str = ""
     #: Regular expression of the reason with which Deviate may refuse the run.
     refused: str = ""
+    #: Why the digits that it prints are all that can be seen of its losses; empty where every bit must be recorded.
+    digits: str = ""
 
     @property
     def kind(self) -> str:

@@ -22,7 +22,9 @@ def judge(program: Program, bare: Left, under: Started) -> dict[str, Any]:
         if refused:
             faults = [] if program.refused and re.search(program.refused, refused) else [f"refused: {refused}"]
         else:
-            faults = [f"run {k}: {fault}" for k, run in enumerate(runs) for fault in differences(variant, bare, run)]
+            faults = [
+                f"run {k}: {fault}" for k, run in enumerate(runs) for fault in differences(program, variant, bare, run)
+            ]
             faults += [f"runs 0 and 1: {fault}" for fault in unequal(*runs)] if variant == "control" else []
         notes = sorted({note for run in runs for note in notes_on(run)})
         result[variant] = {"faults": merged(faults) + common, "refused": refused, "notes": notes}
@@ -42,7 +44,7 @@ def refusal(bare: Left, under: Started, runs: list[Run]) -> str:
     return ""
 
 
-def differences(variant: str, bare: Left, run: Run) -> Iterator[str]:
+def differences(program: Program, variant: str, bare: Left, run: Run) -> Iterator[str]:
     """Yield what differs between the bare run and one under Deviate."""
     if run.status != bare.status:
         yield f"ended with {run.status} ({run.ended}: {run.reason[:200]}), bare with {bare.status}"
@@ -52,7 +54,11 @@ def differences(variant: str, bare: Left, run: Run) -> Iterator[str]:
     if not run.losses:
         yield "wrote no losses"
     elif not any(values == run.losses for values in run.recorded.values()):
-        yield unrecorded(run)
+        printed = as_printed(run)
+        if printed and not program.digits:
+            yield f"losses recorded with the printed digits alone, as {printed}"
+        elif not printed:
+            yield unrecorded(run)
 
 
 def unequal(one: Left, other: Left) -> list[str]:
@@ -90,13 +96,18 @@ def first_difference(one: str, other: str) -> str:
     return " for ".join(repr(lines[at][:160]) if at < len(lines) else "nothing" for lines in (theirs, ours))
 
 
+def as_printed(run: Run) -> str:
+    """Return the metric that holds the losses with fewer digits; empty where none does."""
+    for name, values in run.recorded.items():
+        pairs = zip(values, run.losses, strict=False)
+        if len(values) == len(run.losses) and all(abs(a - b) <= 1e-2 * max(1, abs(b)) for a, b in pairs):
+            return name
+    return ""
+
+
 def unrecorded(run: Run) -> str:
     """Say how what was recorded differs from the losses that the program wrote down."""
     named = {name: values for name, values in run.recorded.items() if not name.startswith("time per")}
-    for name, values in named.items():
-        pairs = zip(values, run.losses, strict=False)
-        if len(values) == len(run.losses) and all(abs(a - b) <= 1e-2 * max(1, abs(b)) for a, b in pairs):
-            return f"losses recorded with the printed digits alone, as {name}"
     seen = ", ".join(f"{name} ({len(values)}, last {values[-1]:.6g})" for name, values in named.items())
     return f"losses not recorded: {len(run.losses)}, last {run.losses[-1]:.6g}; recorded: {seen or 'nothing'}"
 
