@@ -39,7 +39,8 @@ def refusal(bare: Left, under: Started, runs: list[Run]) -> str:
     if all(run.ended == "no run" for run in runs):
         lines = [line for line in under.stderr.splitlines() if line.startswith(("error", "Error"))]
         return "; ".join(lines) or f"no run, status {under.status}, no reason: {under.stderr[-300:]}"
-    if all(run.ended != "completed" and (run.ended != "failed" or run.status != bare.status) for run in runs):
+    as_bare = bare.status != 0 and {(run.ended, run.status) for run in runs} == {("failed", bare.status)}
+    if all(run.ended != "completed" for run in runs) and not as_bare:
         return f"{runs[0].ended}: {runs[0].reason}"
     return ""
 
