@@ -224,7 +224,7 @@ def status_of(outcome: dict[str, Any]) -> int | None:
     """Return the exit status of a run, as a shell's parent sees it."""
     if outcome.get("signal"):
         return -int(signal.Signals[outcome["signal"]])
-    return 0 if outcome.get("status") == "completed" else outcome.get("exit_code")
+    return outcome.get("exit_code", 0 if outcome.get("status") == "completed" else None)
 
 
 def recorded(folder: Path, deviate: Path) -> list[list[Any]]:
