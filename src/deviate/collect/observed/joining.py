@@ -60,13 +60,20 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     printed value agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the
     spacing of 32-bit floats where that is more, and s how far recorded values typically lie from their neighbours (the
     median of the absolute differences), as another metric may follow the same trend; of a single value, s is the power
-    of ten above it. Values that are printed again and again count once. The bound is the product of q over the values,
-    times the number of ways to choose them from those recorded.
+    of ten above it. Values that are printed again and again count once, and so do those recorded where enough of them
+    are left. The bound is the product of q over the values, times the number of ways to choose them from the recorded.
     """
     finite = np.isfinite(series.values)
     if not finite.any() or len(series.values) > len(recorded):
         return 1.0
-    return min(_chance_of(series, recorded * factor) for factor in FACTORS)
+    apart = _apart(recorded)
+    different = apart if len(series.values) <= len(apart) else recorded
+    return min(_chance_of(series, different * factor) for factor in FACTORS)
+
+
+def _apart(recorded: Floats) -> Floats:
+    """Leave out values that repeat the one before, as where two places of the source report one value in turn."""
+    return recorded[np.append(True, recorded[1:] != recorded[:-1])] if len(recorded) else recorded
 
 
 def _chance_of(series: SlotSeries, recorded: Floats) -> float:

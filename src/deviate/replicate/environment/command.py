@@ -62,8 +62,9 @@ def map_paths(text: str, moved: Moved) -> str:
 
 
 def _stays(rest: str, moved: Moved) -> bool:
-    below = rest.strip("/")
-    return any(below == kept or below.startswith(f"{kept}/") for kept in (*moved.kept, FOLDER))
+    below = Path(os.path.normpath(rest.strip("/")))
+    leads_out = below.parts[:1] == (os.pardir,)
+    return leads_out or any(below.is_relative_to(kept) for kept in (*moved.kept, FOLDER))
 
 
 def find_program(word: str, folder: Path, environment: Mapping[str, str]) -> Path:

@@ -51,6 +51,13 @@ def test_what_is_printed_in_uneven_steps_is_explained():
     assert not explains(printed(curve(seed=1, count=200)[::10]), recorded)
 
 
+def test_what_two_places_record_one_after_the_other_is_explained_by_one_print():
+    values = curve()
+    assert explains(printed(values), values.repeat(2))
+    assert explains(printed(values[::2]), values.repeat(3))
+    assert not explains(printed(curve(seed=1)), values.repeat(2))
+
+
 def test_values_in_32_bits_are_explained_by_those_in_64():
     values = curve()
     assert explains(printed(values.astype(np.float32).astype(np.float64), "{!r}"), values)

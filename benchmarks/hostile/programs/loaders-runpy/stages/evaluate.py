@@ -1,0 +1,1 @@
+print("evaluated as", __name__)
