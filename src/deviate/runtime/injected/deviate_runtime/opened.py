@@ -7,7 +7,6 @@ time are taken; what it holds is read at the end, where the file is still the sa
 
 import os
 import sys
-import zlib
 from stat import S_ISREG
 
 #: Folders of the system, whose files are no inputs of a training.
@@ -147,14 +146,16 @@ class Opened:
 
     def write_rows(self, rows, folders):
         """Write files, a few hundred a line, and what is not written one by one as sums over folders."""
+        from zlib import crc32
+
         events = self.process.events
         for start in range(0, len(rows), A_LINE):
             events.write({"event": "opened", "files": rows[start : start + A_LINE]})
         for folder, files in sorted(folders.items()):
             names = states = 0
             for place, state in sorted(files):
-                names = zlib.crc32(os.fsencode(place), names)
-                states = zlib.crc32(repr(state).encode("ascii"), states)
+                names = crc32(os.fsencode(place), names)
+                states = crc32(repr(state).encode("ascii"), states)
             events.write({"event": "opened", "folder": [folder, len(files), names, states]})
 
     def tick(self, iteration):
@@ -258,14 +259,16 @@ def concerns(place, own):
 
 def digest_of(path, state):
     """Return what a file holds as a checksum, of the whole or of its two ends, and how many bytes were read."""
+    from zlib import crc32
+
     try:
         with open(path, "rb") as file:
             if state[0] <= WHOLE:
                 data = file.read(WHOLE)
-                return "whole %08x" % zlib.crc32(data), len(data)
+                return "whole %08x" % crc32(data), len(data)
             data = file.read(END)
             file.seek(-END, os.SEEK_END)
             data += file.read(END)
-            return "ends %08x" % zlib.crc32(data), len(data)
+            return "ends %08x" % crc32(data), len(data)
     except OSError:
         return "", 0
