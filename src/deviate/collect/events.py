@@ -264,7 +264,7 @@ def environment_differences(runs: Iterable[RunFiles]) -> list[EnvironmentDiffere
     runs = list(runs)
     by_variant: dict[str, dict[str, dict[str, Any]]] = {}
     for run in runs:
-        by_variant.setdefault(run.variant, {})[run.name] = _flat(environment(run))
+        by_variant.setdefault(run.variant, {})[run.name] = {**_flat(environment(run)), **interpreter(run)}
     # One that was interrupted or crashed may not yet have imported what the others did.
     cut = frozenset(run.name for run in runs if isinstance(run.outcome, Unfinished))
     return [
@@ -272,6 +272,12 @@ def environment_differences(runs: Iterable[RunFiles]) -> list[EnvironmentDiffere
         for variant, environments in by_variant.items()
         for difference in _differences(variant, environments, cut)
     ]
+
+
+def interpreter(run: RunFiles) -> dict[str, str]:
+    """Return the Python that a run began with, under its name; nothing where none told."""
+    path = next((str(event["executable"]) for event in _events(run, "start") if event.get("executable")), "")
+    return {"interpreter": path.replace(f"{run.folder.path}/", "")} if path else {}
 
 
 def _differences(

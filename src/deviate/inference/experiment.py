@@ -9,7 +9,9 @@ from datetime import datetime
 import msgspec
 
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
+from deviate.collect.inherited import ChangedVariable
 from deviate.collect.measured import with_times
+from deviate.collect.shared_files import ChangedInput, KeptState
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import SCHEMA, Experiment
 from deviate.inference.evaluations import EvaluationFacts, evaluation_facts
@@ -66,6 +68,11 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     #: Operations without a deterministic form.
     operations: list[WarnedOperation] = []
     differences: list[EnvironmentDifference] = []
+    #: Files outside the project, and variables, that were not the same for all completed runs.
+    inputs_changed: list[ChangedInput] = []
+    variables_changed: list[ChangedVariable] = []
+    #: Files outside the project by which one run goes on from another.
+    state_kept: list[KeptState] = []
     #: One a metric, where there are several variants.
     across: list[SpreadAcross] = []
     #: How well `FEW_RUNS` runs determine an SD.
@@ -118,6 +125,9 @@ def experiment_facts(
         notes=results.notes,
         operations=results.operations,
         differences=results.differences,
+        inputs_changed=results.shared.changed,
+        variables_changed=results.variables,
+        state_kept=results.shared.kept,
         across=spread_across(variants, level),
         enough_runs=sd_precision(FEW_RUNS, level),
         timeline=timeline_of(run for variant in variants for run in variant.runs if not run.same_as),

@@ -57,7 +57,8 @@ def variant_facts(
 
     `metrics` are those to report on, in their order; `every`: these are all of them.
     """
-    proof = variant_proof(results.experiment, name, results.runs_of(name), results.identities.get(name))
+    runs = results.runs_of(name)
+    proof = variant_proof(results.experiment, name, runs, results.identities.get(name), results.shared)
     return VariantFacts(
         **{**msgspec.structs.asdict(proof), "own_seeds": bool(results.seeds)},
         metrics=metrics,

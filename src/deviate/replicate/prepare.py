@@ -25,6 +25,7 @@ from deviate.replicate.containers.image import Container, find_container
 from deviate.replicate.containers.words import Inside, container_command, without_doubles
 from deviate.replicate.environment import command
 from deviate.replicate.environment.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, hardware, installed_gpus
+from deviate.replicate.environment.inherited import inherited
 from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
@@ -431,6 +432,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         devices=[f"{gpu.name} {gpu.uuid}" for gpu in given_gpus(launch.environment)] or msgspec.UNSET,
         hardware=hardware(launch.environment),
         container=_container_info(source.container) if source.container else msgspec.UNSET,
+        inherited=inherited(source.environment),
         system=platform.platform(),
         started=datetime.datetime.now().astimezone().isoformat(timespec="milliseconds"),
     )

@@ -24,10 +24,12 @@ from deviate.collect.events import (
     switches,
 )
 from deviate.collect.identity import Identity, RunValues
+from deviate.collect.inherited import ChangedVariable, changed_variables
 from deviate.collect.measured import MeasuredMetric, measured_metrics
 from deviate.collect.recorded import values_by_run
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, read_ended_runs
+from deviate.collect.shared_files import SharedFiles, shared_files
 from deviate.collect.tables import Tables, open_tables
 from deviate.collect.warned import WarnedOperation, warned_operations
 from deviate.experiment import Experiment
@@ -90,6 +92,9 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     weights: dict[str, dict[str, RunWeights]] = {}
     #: How the commands that evaluate runs after their training ended.
     evaluated: list[EvaluationResult] = []
+    #: What lies outside the project, and whether it was the same for all runs.
+    shared: SharedFiles = SharedFiles()
+    variables: list[ChangedVariable] = []
 
     @property
     def variants(self) -> list[str]:
@@ -139,7 +144,7 @@ def read_results(
         )
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
-    ended = [run_result(run) for run in runs]
+    ended = [run_result(run, experiment.entries) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
     evaluations = with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations
@@ -179,6 +184,8 @@ def read_results(
         lines_left_out=observation.left_out,
         weights=weights_by_variant(runs) if weights else {},
         evaluated=evaluated,
+        shared=shared_files(run for run in runs if run.completed),
+        variables=changed_variables(folder, (run for run in runs if run.completed)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from deviate.collect.events import TurnedBit, threads, turned_bit, used_gpu
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.runs import RunFiles
+from deviate.collect.unseen import UnseenPrograms, unseen_programs
 from deviate.experiment import Run, Status
 from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.outcomes import log_tail
@@ -59,6 +61,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     devices: list[str] = []
     #: What had been imported by the process that it was forked from; empty where it was started.
     warm: list[str] = []
+    #: Python programs of it that no process reported from.
+    unseen: UnseenPrograms = UnseenPrograms()
 
     @property
     def name(self) -> str:
@@ -81,8 +85,8 @@ def ending(run: RunFiles) -> Ending:
     return Ending(run.outcome.status, run.outcome.reason if isinstance(run.outcome, Unfinished) else "")
 
 
-def run_result(run: RunFiles) -> RunResult:
-    """Return how a run went that has ended."""
+def run_result(run: RunFiles, entries: Sequence[str] = ()) -> RunResult:
+    """Return how a run went that has ended; `entries` are the scripts of its command."""
     info, outcome, (status, reason) = run.info, run.outcome, ending(run)
     assert outcome is not None
     unfinished = outcome if isinstance(outcome, Unfinished) else None
@@ -112,6 +116,7 @@ def run_result(run: RunFiles) -> RunResult:
         gpu_memory=outcome.gpu_memory or None,
         devices=(info.devices or []) if info else [],
         warm=(info.warm or []) if info else [],
+        unseen=unseen_programs(run, entries),
     )
 
 

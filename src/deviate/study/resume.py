@@ -21,6 +21,7 @@ from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_
 from deviate.replicate.snapshot.named_files import is_log
 from deviate.replicate.snapshot.working_copy import overlay_path
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.study.inputs import INPUT, inputs_changed
 from deviate.study.prepared import Prepared
 from deviate.study.request import Request
 
@@ -128,13 +129,13 @@ def _is_same(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot)
 
 
 def _changed(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot) -> list[str]:
-    """Return the changes of the source since the experiment was made."""
+    """Return the changes of the source since the experiment was made, and those of what its runs read beside it."""
     existing = folder.read_experiment()
     edited: list[str] = []
     if existing.source != proposal.source and existing.imported is None:
         edited = [change.text for change in _changes(folder, snapshot) if change.decides]
     files = {file for file, digest in (existing.outside.items() ^ proposal.outside.items()) if digest}
-    return [*edited, *(f"{file}{OUTSIDE}" for file in sorted(files))]
+    return [*edited, *(f"{file}{OUTSIDE}" for file in sorted(files)), *inputs_changed(folder, proposal)]
 
 
 def _changes(folder: ExperimentFolder, snapshot: Snapshot) -> list[Change]:
@@ -219,11 +220,7 @@ def _differences(
         yield f"another --seed: {existing.seed}"
     if changed := _changed(folder, proposal, snapshot):
         more = f" and {len(changed) - PATHS_SHOWN} more" if len(changed) > PATHS_SHOWN else ""
-        kind = (
-            "another source"
-            if any(not text.endswith(OUTSIDE) for text in changed)
-            else "other code outside the project"
-        )
+        kind = _kind(changed)
         yield f"{kind}, changed since: {', '.join(changed[:PATHS_SHOWN])}{more}"
         return
     if _identity(existing)[-1] != _identity(proposal)[-1]:
@@ -232,6 +229,12 @@ def _differences(
         yield f"other factors of draws, as {FILE_NAME} or --factor sets them"
     if _identity(existing)[-3] != _identity(proposal)[-3]:
         yield f"another [setup] in {FILE_NAME}"
+
+
+def _kind(changed: Sequence[str]) -> str:
+    if any(not text.endswith((OUTSIDE, INPUT)) for text in changed):
+        return "another source"
+    return "other code outside the project" if any(text.endswith(OUTSIDE) for text in changed) else "other inputs"
 
 
 def free_name(workspace: Workspace, entry: str) -> str:

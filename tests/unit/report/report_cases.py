@@ -14,9 +14,10 @@ from msgspec import structs
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.identity import Difference, Identity, RunValues, Series
+from deviate.collect.shared_files import SharedFiles
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import Capture, Experiment, Metric
-from deviate.factors import VARIANTS
+from deviate.factors import SEEDED, VARIANTS
 from deviate.inference.experiment import ExperimentFacts, experiment_facts
 from deviate.inference.timeline import timeline_of
 from deviate.inference.variant import VariantFacts
@@ -149,7 +150,7 @@ def results(
         names=recorded,
         options=options,
         version="0.1.0",
-        **extra,
+        **{"shared": SharedFiles(known=[run.name for run in runs]), **extra},
     )
 
 
@@ -225,6 +226,7 @@ def usual() -> Document:
     """Eight good runs of one variant, with everything the runtime can tell."""
     return document(
         {"algo+impl": DIGITS},
+        runs=[structs.replace(run, prints=prints("algo+impl", run.index, SEEDED)) for run in completed("algo+impl", 8)],
         seeds=[ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0")],
         environment={"python": "3.11.7", "torch": "2.13.0+cpu"},
     )
@@ -279,7 +281,8 @@ def crowded(count: int = 100, n: int = 10) -> Document:
 
 @cache
 def identical(variant: str = "control", n: int = 3) -> Document:
-    return document({variant: {"train loss": [0.1] * n, "test acc": [97.2222222222] * n}})
+    values = {variant: {"train loss": [0.1] * n, "test acc": [97.2222222222] * n}}
+    return document(values, runs=proven(variant, n) if variant == "control" else None)
 
 
 @cache

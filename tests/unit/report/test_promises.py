@@ -104,13 +104,16 @@ PINNED = "The implementation could not vary: pinned threads, no GPU."
     ],
 )  # fmt: skip
 def test_what_varied_is_said_of_every_variant(variant, noiseless, said):
-    proof = VariantProof(variant=variant, planned=2, completed=2, runs=[], absent=["augment"], without_noise=noiseless)
+    drawn = [Evidence(name="init", meant="varies", found="varied", groups=[])]
+    known = {"runs": [], "evidence": drawn, "files_known": True}
+    proof = VariantProof(variant=variant, planned=2, completed=2, absent=["augment"], without_noise=noiseless, **known)
     assert varied_statement(proof) == said
 
 
 def test_seeds_of_the_program_and_draws_for_the_data_are_named():
     data = Evidence(name="data", meant="held", found="identical", groups=[])
-    proof = VariantProof(variant="algo", planned=2, completed=2, runs=[], evidence=[data], own_seeds=True)
+    known = {"runs": [], "evidence": [data], "files_known": True}
+    proof = VariantProof(variant="algo", planned=2, completed=2, own_seeds=True, **known)
     assert varied_statement(proof) == (
         "Seeds, also those the program sets, varied; the data and random draws for them and the implementation were "
         "held fixed."

@@ -193,5 +193,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     hardware: Hardware | msgspec.UnsetType = msgspec.UNSET
     #: Left out where it was started in none.
     container: ContainerInfo | msgspec.UnsetType = msgspec.UNSET
+    #: A checksum of each variable of the environment that it was started from, see `inherited`; left out by versions
+    #: that did not note it.
+    inherited: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     #: The folder of `host` in which it was made, see `deviate.replicate.scratch`; left out where that is this one.
     scratch: str | msgspec.UnsetType = msgspec.UNSET

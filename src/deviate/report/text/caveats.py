@@ -17,6 +17,7 @@ from deviate.report.text.decided import decided_caveats
 from deviate.report.text.evaluations import evaluation_caveats
 from deviate.report.text.footnotes import weak_footnotes
 from deviate.report.text.promises import promise_caveats
+from deviate.report.text.surroundings import surrounding_caveats
 from deviate.report.text.until import until_caveats
 from deviate.report.text.words import count, ended_as, listed
 
@@ -24,6 +25,7 @@ from deviate.report.text.words import count, ended_as, listed
 def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
     """List all caveats: those on each variant, then those on the experiment; warnings before notes."""
     caveats = [
+        *surrounding_caveats(facts),
         *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
         *_shared(facts),
         *evaluation_caveats(facts.evaluations),

@@ -31,7 +31,9 @@ _SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
 
 _PINNED = "The implementation could not vary: pinned threads, no GPU."
 
-_ALWAYS_HELD = ("command", "source and data files")
+_UNDRAWN = "No random draws were seen in these runs."
+
+_UNPROVEN = "No fingerprint was taken, so what varied between these runs is not known."
 
 _AS_IS_CAVEAT = (
     "The program's own seeds were left alone: where it seeds itself, runs repeat the same draws and differ less "
@@ -67,6 +69,8 @@ def factors_of(facts: VariantProof) -> Factors:
         return _IMPORTED
     if variant is None:
         return Factors(gloss=name, varied=[], held=[], caveats=[f"The variant {name} is not known to this version."])
+    if facts.unseen:
+        return Factors(gloss=_gloss(variant), varied=["not known"], held=_files(facts), caveats=[_unseen(facts)])
     order = [factor for factor in FACTORS if factor not in facts.absent] if variant.controlled else []
     varying = variant.varying - ({IMPLEMENTATION} if facts.without_noise else set())
     varied = [DESCRIBED[factor] for factor in order if factor in varying]
@@ -79,9 +83,19 @@ def factors_of(facts: VariantProof) -> Factors:
     return Factors(
         gloss=_gloss(variant),
         varied=varied,
-        held=[*held, *_ALWAYS_HELD, *_pinned(facts.threads)],
+        held=[*held, *_files(facts), *_pinned(facts.threads)],
         caveats=[*absences(facts), *(_noiseless(facts, variant) if variant.controlled else [_AS_IS_CAVEAT])],
     )
+
+
+def _files(facts: VariantProof) -> list[str]:
+    """Claim data only where it is known which files were read, and that they were the same."""
+    return ["command", "source and data files" if facts.files_held else "source"]
+
+
+def _unseen(facts: VariantProof) -> str:
+    programs = joined([f"`{command}`" for command in facts.unseen])
+    return f"What varied between these runs is not known: {programs} ran without Deviate's instruments."
 
 
 def gloss(name: str) -> str:
@@ -99,13 +113,18 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
         return "What varied between these runs is not known."
     if not variant.controlled:
         return "The program's own seeds were left as they are."
+    if facts.unseen:
+        return _unseen(facts)
+    if not facts.draws and variant.varying != {IMPLEMENTATION} and not _is_alike(variant, facts):
+        return _UNDRAWN if facts.draws is False else _UNPROVEN
     if variant.disturbed:
         return f"Everything was held fixed but {_DISTURBANCES[variant.disturbed]}."
     if not variant.varying:
         return "Everything was held fixed."
     varying = [name for name, varies in _varying(variant, facts) if varies]
     held = [name for name, factor in _SPARED if factor not in variant.varying]
-    if DATA not in variant.varying and _draws_data(facts) and not brief:
+    held = held if facts.files_held else [name for name in held if name != "the data"]
+    if held and DATA not in variant.varying and _draws_data(facts) and not brief:
         held[0] = "the data and random draws for them"
     if not set(ALGORITHMIC) <= variant.varying:
         nothing = (
@@ -115,6 +134,10 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) and not brief else ""
     return f"{_capital(joined(varying))} varied{kept}.{pinned}"
+
+
+def _is_alike(variant: Variant, facts: VariantProof) -> bool:
+    return not variant.varying and facts.identity is not None and facts.identity.identical
 
 
 def _draws_data(facts: VariantProof) -> bool:
@@ -184,11 +207,13 @@ def varied_sentences(variants: Sequence[VariantProof]) -> Iterator[str]:
         yield "What varied between the imported runs is not known."
     for variant, known in known_variants:
         runs = f"the runs of {variant.variant}" if len(variants) > 1 else "the runs"
-        if known is None:
+        if known is None or (known.controlled and variant.unseen):
             yield f"What varied between {runs} is not known."
         elif not known.controlled:
             yield f"Nothing was controlled in {runs}: the program's own seeds were left as they are."
-    controlled = [(variant, known) for variant, known in known_variants if known and known.controlled]
+    controlled = [
+        (variant, known) for variant, known in known_variants if known and known.controlled and not variant.unseen
+    ]
     yield from _controlled(controlled, len(variants))
     yield from _broken(variants)
 

@@ -62,7 +62,16 @@ def all_equal(facts: VariantFacts) -> bool:
 
 
 def _answer(facts: VariantFacts, *, brief: bool = False) -> list[str]:
-    return [*_other_data(facts), *_spread(facts, brief=brief)]
+    return [*_other_inputs(facts), *_other_data(facts), *_spread(facts, brief=brief)]
+
+
+def _other_inputs(facts: VariantFacts) -> list[str]:
+    """Say first that runs are not independent, or not identical ones, where the files that they read prove it."""
+    if facts.kept:
+        return [f"These are not independent runs: one went on from what another had left in {facts.kept[0].path}."]
+    if facts.changed:
+        return [f"These are not identical runs: {facts.changed[0].path} was not the same for all of them."]
+    return []
 
 
 def _other_data(facts: VariantFacts) -> list[str]:

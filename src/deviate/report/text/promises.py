@@ -25,12 +25,19 @@ _NAMED = {
 }
 
 
+#: What is known of runs in which nothing was to vary.
+_FIXED = "Everything was held fixed"
+_NOTHING = "Nothing was to vary and no random draws were seen"
+
+
 def promise_caveats(facts: VariantFacts) -> Iterable[Caveat]:
     """Yield the caveats on what was to vary and what was to stay the same between the runs of one variant."""
     variant = find_variant(facts.variant)
     if variant is None or facts.completed < 2:
         return
     yield from broken_promises(facts)
+    if facts.unseen:
+        return
     yield from _absent(facts, variant)
     yield from _sameness(facts, variant)
     if variant.disturbed == "bit" and not any(run.bit for run in facts.runs):
@@ -142,9 +149,10 @@ def _control(facts: VariantFacts, measured: list[MetricSpread], same: list[str])
         return
     verb = "differs" if len(differing) == 1 else "differ"
     what = f"{len(differing)} of {count(len(measured), 'metric')} {verb} between runs: {listed(differing)}"
+    seen = what if differing else "the final weights differ between runs"
     message = (
-        f"Everything was held fixed, yet {what if differing else 'the final weights differ between runs'}. The "
-        "implementation is not deterministic, or something draws without a seed: `deviate audit` looks for the cause."
+        f"{_NOTHING if facts.draws is False else _FIXED}, yet {seen}. The implementation is not deterministic, "
+        "or something draws without a seed: `deviate audit` looks for the cause."
     )
     yield Caveat(slug="control-differs", message=message, variant=facts.variant)
 

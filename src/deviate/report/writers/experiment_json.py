@@ -61,6 +61,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "reported": [_reported(each) for each in facts.reported],
         "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
         "evaluations": [fields(each, *each.__struct_fields__) for each in facts.evaluations],
+        **fields(facts, "inputs_changed", "state_kept", "variables_changed"),
     }
 
 
@@ -129,6 +130,7 @@ def _run(run: RunResult) -> dict[str, Any]:
         # There where they were measured.
         **fields(run, *(name for name in TAKEN if getattr(run, name) is not None)),
         **({"devices": run.devices} if run.devices else {}),
+        **({"not_instrumented": run.unseen.commands} if run.unseen.commands else {}),
     }
 
 

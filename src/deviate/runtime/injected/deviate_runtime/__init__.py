@@ -57,7 +57,8 @@ Outputs
 ``weights-FRAMEWORK-NUMBER-PID-STAMP.safetensors``, ``weights-FRAMEWORK-NUMBER-afterITERATION-PID-STAMP.safetensors``
     Weights that were trained: see `weights`.
 ``events-PID-STAMP.jsonl``
-    ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``reports``, ``rank``,
+    ``start``, ``child`` (a Python program was started, see `children`), ``opened`` (files outside the run, see
+    `opened`), ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``reports``, ``rank``,
     ``environment``, ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``,
     ``end``, one JSON object a line.
 

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import rank, watch
+from . import children, opened, rank, watch
 from .events import Events
 from .given import Given, give_to_loaders
 from .records import Records
@@ -28,6 +28,7 @@ class Process:
     """
 
     __slots__ = (
+        "children",
         "config",
         "counts_source_loop",
         "events",
@@ -37,11 +38,13 @@ class Process:
         "is_warm",
         "iteration",
         "left_to_children",
+        "opened",
         "predictions",
         "rank",
         "recorder",
         "records",
         "reports",
+        "runtime_file",
         "started",
         "streams",
         "weights",
@@ -69,6 +72,11 @@ class Process:
         self.is_warm = False
         #: What is done in each of them, and not before.
         self.left_to_children = []
+        #: What the programs that it starts need to find: see `children`.
+        self.runtime_file = os.environ.get("DEVIATE_RUNTIME")
+        self.children = None
+        #: None where nobody tells which files are opened.
+        self.opened = None
         #: True once a loop in the source counted; from then on no framework's loop does.
         self.counts_source_loop = False
 
@@ -83,6 +91,8 @@ class Process:
     def begin(self):
         """Write that the process started, make known what instrumented code calls, give it and watch imports."""
         self.events.begin()
+        opened.watch(self)
+        children.watch(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self.before_fork, after_in_child=self.after_fork)
         if self.config.get("control") is not None:
@@ -160,6 +170,9 @@ class Process:
         if self.predictions is not None:
             self.predictions.forget()
         self.weights.forget()
+        self.children.count = 0
+        if self.opened is not None:
+            self.opened.forget()
         self.started = time.perf_counter()
         self.forked = True
 
@@ -172,6 +185,9 @@ class Process:
         noted = self.events.later()
         self.config.clear()
         self.config.update(dict({"metrics": []}, **config))
+        self.runtime_file = os.environ.get("DEVIATE_RUNTIME")
+        if self.opened is not None:
+            self.opened.forget()
         self.events.move(config["records"])
         self.records = Records(config["records"], self)
         self.given = Given(self.config, self.events)
@@ -202,6 +218,8 @@ class Process:
         self.iteration += 1
         if self.rank is None and self.iteration < rank.READS:
             self.learn_rank()
+        if self.opened is not None and not self.iteration & (self.iteration - 1):
+            self.opened.tick(self.iteration)
         if self.streams is not None and not self.iteration & (self.iteration - 1):
             self.streams.fingerprints.look()
             if self.iteration == 1:
@@ -216,6 +234,11 @@ class Process:
         if self.rank is not None:
             self.events.write({"event": "rank", "rank": self.rank})
 
+    def leave(self):
+        """Write what is known before another program takes the place of this one."""
+        if self.opened is not None:
+            self.opened.write()
+
     def end(self):
         """Write at the interpreter's normal end what was loaded, and that it ended."""
         if not self.events.begun:
@@ -226,6 +249,8 @@ class Process:
             if self.rank is None:
                 self.learn_rank()
             self.records.finish()
+            if self.opened is not None:
+                self.opened.finish()
             if self.reports is not None:
                 self.reports.write()
             if self.predictions is not None:

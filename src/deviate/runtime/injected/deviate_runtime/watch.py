@@ -36,7 +36,7 @@ def redirect(config):
 
 def wanted_hooks(process):
     """Return the functions to call, by the module after whose import they are called."""
-    hooks = {}
+    hooks = {"_posixsubprocess": ["children:watch_processes"]}
     switched = process.config.get("threads") or process.config.get("hold_impl")
     wanted = {
         "streams": process.streams is not None,
