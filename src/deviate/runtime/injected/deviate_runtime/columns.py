@@ -23,7 +23,7 @@ def with_columns(code, columns):
     constants = tuple(with_columns(each, columns) if isinstance(each, type(code)) else each for each in code.co_consts)
     if any(each is not other for each, other in zip(constants, code.co_consts)):  # noqa: B905
         code = code.replace(co_consts=constants)
-    if not any(line in columns for _, _, line in code.co_lines()):
+    if not any(line in columns or end_line in columns for line, end_line, _, _ in code.co_positions()):
         return code
     moved = [(move(position, columns), len(list(units))) for position, units in groupby(code.co_positions())]
     changed = code.replace(co_linetable=table(moved, code.co_firstlineno))
