@@ -53,6 +53,7 @@ def folder(tmp_path):
         ("poetry run python train.py", "train.py"),
         ("conda run -n torch python train.py", "train.py"),
         ("nohup nice -n 5 python train.py", "train.py"),
+        ("nohup setsid -w ionice -c 3 prlimit --nofile=64 python train.py", "train.py"),
         ("bash run.sh", "train.py"),
         ("./run.sh", "train.py"),
         ("bash checked.sh", "train.py"),
