@@ -11,7 +11,7 @@ from tracked import tracked_files
 from deviate import paths
 from deviate.analyse.source.configurations import config_files
 from deviate.analyse.source.documents import shell_scripts
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.replicate.checkpoints import states
 from deviate.replicate.snapshot.survey import survey
 

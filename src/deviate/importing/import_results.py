@@ -90,7 +90,7 @@ def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> Experimen
     except OSError:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
-    if final.path.exists():
+    if os.path.exists(final.path):
         replaced = final.path.with_name(f".{final.name}.{os.getpid()}{REPLACED}")
         final.path.rename(replaced)
         folder.path.rename(final.path)
@@ -103,7 +103,7 @@ def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> Experimen
 def _clear(old: Path) -> None:
     """Remove what a killed import left; what it was about to replace, and did not, is put back."""
     final = old.with_name(old.name.removeprefix(".").removesuffix(REPLACED).rpartition(".")[0])
-    if old.name.endswith(REPLACED) and not final.exists():
+    if old.name.endswith(REPLACED) and not os.path.exists(final):
         old.rename(final)
     else:
         shutil.rmtree(old, ignore_errors=True)

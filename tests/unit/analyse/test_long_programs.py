@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from deviate.analyse.settings.files import read_settings
-from deviate.cli.main import group
+from deviate.cli.command_line import group
 from deviate.errors import BadConfig
 from deviate.project.config import read_config
 
