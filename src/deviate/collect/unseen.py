@@ -25,14 +25,15 @@ class UnseenPrograms(msgspec.Struct, frozen=True, kw_only=True):
 def unseen_programs(run: RunFiles, entries: Sequence[str]) -> UnseenPrograms:
     """Return the Python programs that a run started and that never reported.
 
-    `entries` are the scripts that the command was seen to start. Where no process recorded or drew anything and none of
-    them reported, it ran where nobody saw it.
+    `entries` are the scripts that the command was seen to start. Where no process of a completed run recorded or drew
+    anything and none of them reported, it ran where nobody saw it.
     """
     starts = [event for process in run.processes for event in process.events if event["event"] == "start"]
     children = [event for process in run.processes for event in process.events if event["event"] == "child"]
     unseen = [each for index, each in enumerate(children) if not _has_reported(each, children[:index], starts)]
     commands = list(dict.fromkeys(_command(each) for each in unseen))
-    missed = [] if commands or not starts else [entry for entry in entries if not _is_among(entry, starts)]
+    named = run.completed and any(_words(start)[-1] for start in starts)
+    missed = [entry for entry in entries if not _is_among(entry, starts)] if named and not commands else []
     if (commands or missed) and not _did_anything(run):
         return UnseenPrograms(commands=[*commands, *missed], trains=True)
     return UnseenPrograms(commands=commands, trains=any(_is_own(each, run) for each in unseen))
