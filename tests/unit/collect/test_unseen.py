@@ -17,7 +17,7 @@ from deviate.replicate.workspace.run_files import Completed, Outcome
 def run_of(tmp_path: Path, *events: dict[str, object], outcome: Outcome | None = None) -> RunFiles:
     folder = RunFolder(tmp_path / "runs" / "control-0", Run(variant="control", index=0))
     start = {"event": "start", "pid": 1, "ppid": 0, "argv": ["python", "launch.py"]}
-    return RunFiles(folder, None, outcome, [Process("1-1", [start, *events], None)])
+    return RunFiles(folder, outcome, None, [Process("1-1", [start, *events], None)])
 
 
 def child(pid: int | None, *words: str, how: str = "start", through: str | None = None) -> dict[str, object]:
@@ -50,5 +50,7 @@ def test_a_script_of_the_command_that_never_ran_is_unseen_where_nobody_drew_or_r
     completed = run_of(tmp_path, outcome=Completed(seconds=1.0, ended=""))
     unseen = unseen_programs(completed, ["launch.py", "train.py"])
     assert (unseen.commands, unseen.trains) == (["train.py"], True)
-    # What did not complete may have ended before it started that.
+
+
+def test_what_did_not_complete_may_have_ended_before_it_started_a_script(tmp_path):
     assert not unseen_programs(run_of(tmp_path), ["launch.py", "train.py"]).commands
