@@ -167,6 +167,7 @@ _VOLATILE = frozenset(
         *(
             "git",
             "hardware",
+            "inherited",
             "host",
             "installed_gpus",
             "mtime_ns",

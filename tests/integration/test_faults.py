@@ -99,7 +99,7 @@ def test_a_run_whose_records_were_damaged_is_made_again_where_failed_ones_are(pr
     whole = package.load("train").samples()["value"].tolist()
     (records,) = project.glob(".deviate/experiments/train/runs/algo+impl-1/records-*.bin")
     data = records.read_bytes()
-    records.write_bytes(data[:-30])
+    records.write_bytes(data[:30])
     assert "✓" not in deviate("run", "-n", "2", *COMMAND).err
     done = deviate("run", "-n", "2", "--retry-failed", *COMMAND)
     assert done.status == 0

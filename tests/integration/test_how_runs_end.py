@@ -61,7 +61,8 @@ def runs(project):
     "script",
     [
         "(nohup setsid python train.py 0 slow > log.txt 2>&1 &)\nsleep 0.2\n",
-        "env -i PATH=$PATH KEEP=$KEEP setsid python train.py 0 slow &\n",
+        # Which script that is shows as it runs alone; of one that is known a start is expected.
+        "script=$(ls *.py)\nenv -i PATH=$PATH KEEP=$KEEP setsid python $script 0 slow &\n",
     ],
     ids=["nohup", "cleared"],
 )

@@ -35,6 +35,7 @@ KEYED_BY_DATA = {
     "seeds",
     "sources",
     "variables",
+    "inherited",
     "withheld",
 }
 

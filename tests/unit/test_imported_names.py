@@ -16,7 +16,7 @@ SCRIPTS = tracked_files("benchmarks/*.py", "docs/*.py", "examples/*.py")
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_script_imports_names_that_deviate_has(script: Path) -> None:
-    for node in ast.walk(ast.parse(script.read_text())):
+    for node in ast.walk(ast.parse(script.read_bytes())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "deviate":
             module = import_module(node.module or "")
             for name in (alias.name for alias in node.names):

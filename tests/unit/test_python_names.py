@@ -32,7 +32,7 @@ def test_dir_lists_the_public_names():
 @pytest.mark.parametrize(
     ("keywords", "options", "named"),
     [
-        (RunKeywords, Request, {"command", "runs", "evaluate", "print_script"}),
+        (RunKeywords, Request, {"command", "runs", "evaluate", "print_script", "stdin"}),
         (CheckKeywords, GateOptions, {"drops", "groups", "samples"}),
         (PlanKeywords, PlanOptions, {"samples"}),
     ],

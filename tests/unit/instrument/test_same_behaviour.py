@@ -85,7 +85,7 @@ def with_runtime() -> Iterator[Path]:
         process.events.begin()
         wraps.install(process)
         yield Path(folder)
-        process.records.leave_to_parent()
+        process.records.forget()
 
 
 def draw_edits(data: st.DataObject, source: str) -> list[Edit]:

@@ -14,15 +14,21 @@ from deviate.replicate.environment.variables import numerical_variables
 #: Digits of a checksum: too few to look for the value that it was made of.
 DIGITS = 4
 
-#: Of the shell, the terminal, the session, the desktop and the scheduler: they differ whenever a command is typed.
-_NOISE = re.compile(
+#: Of the shell, the terminal, the desktop and the scheduler: they differ whenever a command is typed.
+_SHELL = (
     r"_|PWD|OLDPWD|SHLVL|PATH|PS[1-4]|PROMPT.*|COLUMNS|LINES|TERM.*|COLORTERM|VTE_.*|WINDOWID|TMUX.*|STY|WT_.*|KITTY.*"
     r"|ITERM.*|LC_TERMINAL.*|LS_COLORS|LSCOLORS|LESS.*|PAGER|EDITOR|VISUAL|HIST.*|MAIL|HOSTNAME|SSH_.*|GPG_.*|KRB5CCNAME"
-    r"|XDG_(SESSION|RUNTIME|SEAT|VTNR|CURRENT|MENU|DATA|CONFIG_DIRS).*|DBUS_.*|DISPLAY|WAYLAND.*|XAUTHORITY|ICEAUTHORITY"
-    r"|SESSION_.*|DESKTOP_.*|GNOME_.*|KDE_.*|GTK_.*|QT_.*|INVOCATION_ID|JOURNAL_STREAM|SYSTEMD_.*|XPC_.*|SECURITYSESSIONID"
-    r"|VSCODE_.*|GIT_.*|VIRTUAL_ENV.*|CONDA_.*|_CE_.*|SLURM_.*|SBATCH_.*|SRUN_.*|PBS_.*|LSB_.*|SGE_.*|JOB_.*|RAY_.*"
-    r"|KUBERNETES_.*|GITHUB_.*|RUNNER_.*|CI_.*|BUILD_.*|DEVIATE_.*|PYTHONPATH|PYTEST_.*|COV_.*"
 )
+_DESKTOP = (
+    r"XDG_(SESSION|RUNTIME|SEAT|VTNR|CURRENT|MENU|DATA|CONFIG_DIRS).*|DBUS_.*|DISPLAY|WAYLAND.*|XAUTHORITY|ICEAUTHORITY"
+    r"|SESSION_.*|DESKTOP_.*|GNOME_.*|KDE_.*|GTK_.*|QT_.*|INVOCATION_ID|JOURNAL_STREAM|SYSTEMD_.*|XPC_.*"
+    r"|SECURITYSESSIONID|VSCODE_.*|GIT_.*|VIRTUAL_ENV.*|CONDA_.*|_CE_.*"
+)
+_SCHEDULERS = (
+    r"SLURM_.*|SBATCH_.*|SRUN_.*|PBS_.*|LSB_.*|SGE_.*|JOB_.*|RAY_.*|SKYPILOT_.*|KUBERNETES_.*|GITHUB_.*|RUNNER_.*"
+    r"|CI_.*|BUILD_.*|DEVIATE_.*|PYTHONPATH|PYTEST_.*|COV_.*"
+)
+_NOISE = re.compile("|".join((_SHELL, _DESKTOP, _SCHEDULERS)))
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:

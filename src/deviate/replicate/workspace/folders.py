@@ -40,7 +40,6 @@ from deviate.experiment import Experiment, Run
 from deviate.replicate.workspace.files import file_sum, read_json, write_json, write_whole
 from deviate.replicate.workspace.inside import require_names, require_no_link
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
-from deviate.replicate.workspace.slots import used_size
 
 FOLDER = ".deviate"
 
@@ -201,6 +200,9 @@ class RunFolder:
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
+        # It imports NumPy, and most commands only look.
+        from deviate.replicate.workspace.slots import used_size
+
         records = set(self.record_files())
         files = {
             path.relative_to(self.path).as_posix(): file_sum(path, used_size(path) if path in records else None)

@@ -7,7 +7,6 @@ from pathlib import Path
 from deviate.replicate.workspace.files import FileSum, file_sum
 from deviate.replicate.workspace.folders import PREDICTIONS, WEIGHTS, RunFolder
 from deviate.replicate.workspace.run_files import Outcome
-from deviate.replicate.workspace.slots import used_size
 
 
 class DamagedError(ValueError):
@@ -51,6 +50,9 @@ def read_sealed(folder: RunFolder, path: Path, outcome: Outcome | None) -> bytes
 
 def growth(folder: RunFolder, outcome: Outcome | None) -> list[str]:
     """Return the files of an ended run to which something was written since, and those that appeared."""
+    # It imports NumPy, and who reads a log needs none.
+    from deviate.replicate.workspace.slots import used_size
+
     sealed = {path: sealed_size(folder, path, outcome) for path in folder.result_files()}
     records = set(folder.record_files())
     sizes = {path: used_size(path) if path in records else path.stat().st_size for path in sealed}
