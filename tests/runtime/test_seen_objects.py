@@ -23,8 +23,7 @@ LIBRARIES = [
 
 def seen(run: Run, tmp_path: Path, modules: tuple[str, ...]) -> tuple[dict, dict]:
     words = ("program.py", str(tmp_path / "names"), *modules)
-    config = {"own_text": ["program.py"], "sources": str(tmp_path / "overlay")}
-    with_runtime = run(PROGRAM, *words, seed=7, **config)
+    with_runtime = run(PROGRAM, *words, seed=7)
     bare = run(PROGRAM, *words, runtime=False)
     assert (with_runtime.status, bare.status) == (0, 0), with_runtime.stderr + bare.stderr
     return json.loads(with_runtime.stdout), json.loads(bare.stdout)
