@@ -122,7 +122,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
 def test_jobs_and_workers_that_are_ended_are_replaced(project, cluster, monkeypatch):
     deviate(*RUN, "-n", "1", *COMMAND)
     monkeypatch.setenv("PAUSE", "1")
-    command = tool(*RUN, "-n", "3")
+    command = tool(*RUN, "-n", "3", "--anyway")
     wait_for(lambda: len(started(project)) == 3 and all(run.read_info().pid for run in runs(project)))
     job = wait_for(lambda: runs(project)[1].read_info().job)
     assert re.fullmatch(r"\d+_\d+", job)
