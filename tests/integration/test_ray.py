@@ -56,7 +56,7 @@ def test_a_node_that_is_lost_loses_no_run_and_no_run_is_made_twice_at_once(proje
     deviate(*RUN, "-n", "1", *COMMAND)
     monkeypatch.setenv("PAUSE", "2")
     node = cluster.add_node(2)
-    command = tool(*RUN, "-n", "5", "-j", "4")
+    command = tool(*RUN, "-n", "5", "-j", "4", "--anyway")
     wait_for(lambda: len(started(project)) == 5, 60)
     cluster.kill_node(node)
     said = command.communicate(timeout=180)[1]
