@@ -12,7 +12,7 @@ def score(draw, seed, w):
 
 random.seed(0)
 w, losses = 3.0, []
-with Parallel(n_jobs=2) as parallel:
+with Parallel(n_jobs=2, batch_size=1) as parallel:
     for epoch in range(4):
         loss = float(np.mean(parallel(delayed(score)(random.random, 10 * epoch + k, w) for k in range(4))))
         w -= 0.5 * (w - 1)
