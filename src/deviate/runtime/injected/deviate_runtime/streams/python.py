@@ -128,6 +128,12 @@ class DrawsBits(Drawing):
         return self.generator.current.getrandbits(k)
 
 
+# A program that asks finds the type of what they stand for.
+for kind in (DrawsFloat, DrawsBits):
+    kind.__name__ = kind.__qualname__ = "builtin_function_or_method"
+    kind.__module__ = "builtins"
+
+
 class Shared(Switched):
     """The generator of the module. A program keeps functions of the module's, and no attribute of the instance.
 
