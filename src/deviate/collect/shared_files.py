@@ -39,7 +39,7 @@ class SharedFiles(msgspec.Struct, frozen=True, kw_only=True):
     #: By path.
     changed: list[ChangedInput] = []
     kept: list[KeptState] = []
-    #: Names of the runs of which all files are known that Python opened.
+    #: Names of the runs whose files, as far as Python opened them, are all known.
     known: list[str] = []
 
     def of(self, runs: Set[str]) -> SharedFiles:

@@ -228,7 +228,7 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
 def _check_repeated(
     label: str, rows: list[Row], readings: list[Reading], metrics: list[str], roles: Roles, options: TableOptions
 ) -> None:
-    """Refuse a run with several values of one metric at one iteration: which of them counts nobody knows."""
+    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts."""
     times = Counter((reading.metric, reading.iteration) for reading in readings)
     (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
     if most < 2:

@@ -64,7 +64,7 @@ def export_experiments(
     """Write an experiment to `path`: snapshot, records, logs, predictions and weights, and the runs' folders if asked.
 
     Of a `grid` it is all its cells. Files of credentials are left out, and stars stand for keys that other files hold;
-    `notes` are told of both. The file is written aside and renamed.
+    `notes` receives both. The file is written aside and renamed.
 
     Raises
     ------

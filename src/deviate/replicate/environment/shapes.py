@@ -61,7 +61,7 @@ BEARER = (
     r"[Aa](?i:uthorization)['\"]?\s{0,3}[:=]\s{0,3}['\"]?[A-Za-z]+\s+([\w.~+/=-]{6,})",
 )
 
-#: Each with texts of which one must be there for the pattern to find anything: looking for them first is much quicker.
+#: Each pattern needs one of the texts beside it to find anything; looking for the texts first is much quicker.
 SHAPES = (
     *(((first,), pattern) for first, pattern in KEYS),
     (("PRIVATE KEY",), PRIVATE),
