@@ -255,11 +255,12 @@ class TestFiles:
 
     def test_a_thread_that_closes_every_descriptor_costs_nothing(self, run: Run) -> None:
         source = """
-        import os, threading
+        import os, threading, time
         going = True
         def close():
             while going:
                 os.closerange(3, 64)
+                time.sleep(0.0002)
         thread = threading.Thread(target=close)
         thread.start()
         for i in range(3000):

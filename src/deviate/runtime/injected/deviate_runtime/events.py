@@ -3,7 +3,7 @@
 import json
 import os
 
-from .files import open_appending, own_path, own_stem
+from .files import APPENDING, own_path, own_stem, use_file
 
 #: Notes of one slug that a process writes; the last one adds that further ones are left out.
 NOTES_PER_SLUG = 5
@@ -42,15 +42,15 @@ class Events:
         """Write into the space kept free that records are being lost: whoever reads them must know."""
         if not self.begun:
             return
+
+        def tell(descriptor):
+            start = os.read(descriptor, os.fstat(descriptor).st_size).find(padded(RESERVED))
+            if start >= 0:
+                os.lseek(descriptor, start, os.SEEK_SET)
+                os.write(descriptor, padded({"event": "records-lost", "reason": str(reason)[:50]}))
+
         try:
-            descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
-            try:
-                start = os.read(descriptor, os.fstat(descriptor).st_size).find(padded(RESERVED))
-                if start >= 0:
-                    os.lseek(descriptor, start, os.SEEK_SET)
-                    os.write(descriptor, padded({"event": "records-lost", "reason": str(reason)[:50]}))
-            finally:
-                os.close(descriptor)
+            use_file(self.path, os.O_RDWR, tell)
         except (OSError, ValueError):
             return
 
@@ -85,11 +85,7 @@ class Events:
     def append_line(self, line):
         """Append a line; where that fails nothing can be done."""
         try:
-            descriptor = open_appending(self.path)
-            try:
-                os.write(descriptor, line)
-            finally:
-                os.close(descriptor)
+            use_file(self.path, APPENDING, lambda descriptor: os.write(descriptor, line))
         except (OSError, ValueError):
             return
 

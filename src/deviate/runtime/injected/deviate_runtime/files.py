@@ -5,6 +5,12 @@ import errno
 import os
 import time
 
+APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+
+#: Times that a file is opened while another thread closes every descriptor. Each of our calls lets it in once more, and
+#: some tens of tries in a row were seen to fail.
+TRIES = 2000
+
 
 def own_stem():
     """Return what the names of this process's files share: process ids come again, so the time is in it too."""
@@ -16,9 +22,39 @@ def own_path(folder, kind, stem, suffix):
     return os.path.join(folder, "%s-%s.%s" % (kind, stem, suffix))
 
 
-def open_appending(path):
-    """Open `path` to append; children do not inherit the descriptor."""
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+def use_file(path, flags, function):
+    """Return what `function` returns for a descriptor of the file, which children do not inherit.
+
+    Another thread may close every descriptor there is, as often as it likes, and open files of its own under their
+    numbers: a descriptor that is not of the file by then is left alone, and the file is opened once more.
+    """
+    for _ in range(TRIES):
+        try:
+            descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
+            try:
+                check_same(descriptor, path)
+                return function(descriptor)
+            finally:
+                close_own(descriptor, path)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+    raise OSError(errno.EBADF, "descriptors are closed as soon as they are opened")
+
+
+def check_same(descriptor, path):
+    """Raise where a descriptor is not of the file at `path`, as if it were closed."""
+    if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def close_own(descriptor, path):
+    """Close a descriptor of the file at `path`, unless another thread has closed it."""
+    try:
+        check_same(descriptor, path)
+        os.close(descriptor)
+    except OSError:
+        return
 
 
 def check_size(end):

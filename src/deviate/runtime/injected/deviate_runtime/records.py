@@ -14,7 +14,7 @@ import struct
 import time
 from _thread import RLock
 
-from .files import check_size, open_appending, own_path
+from .files import APPENDING, check_same, check_size, own_path, use_file
 from .interruption import raised_by_handler
 
 RECORD = struct.Struct("<iidd")
@@ -32,9 +32,6 @@ FIRST = 4096 // SIZE * SIZE
 #: Bytes of the largest region. Each is as long as all before it until then.
 DOUBLINGS = 8
 LARGEST = FIRST << DOUBLINGS
-
-#: Times that a region is tried to be had while another thread closes every descriptor.
-TRIES = 20
 
 DELETED = "the records file was deleted"
 
@@ -170,35 +167,22 @@ class Records:
                 os.ftruncate(descriptor, end)
                 raise OSError(errno.ENOSPC, "only %d of %d bytes could be written" % (byte_count, SIZE))
 
-        self.use(open_appending, write)
+        self.use(APPENDING, write)
 
-    def use(self, opening, function):
-        """Return what `function` returns for a descriptor of the file; another thread may close all there are."""
-        for _ in range(TRIES):
-            try:
-                descriptor = self.open_own(opening)
-                try:
-                    return function(descriptor)
-                finally:
-                    close(descriptor)
-            except OSError as error:
-                if error.errno != errno.EBADF:
-                    raise
-        raise OSError(errno.EBADF, "descriptors are closed as soon as they are opened")
-
-    def open_own(self, opening):
-        """Return a descriptor of the file, which is made at the first record and never again."""
+    def use(self, flags, function):
+        """Return what `function` returns for a descriptor of the file, which is made once and never again."""
         if self.identity is not None and not os.path.exists(self.path):
             raise OSError(errno.ENOENT, DELETED)
-        descriptor = opening(self.path)
-        status = os.stat(self.path)
-        check_same(descriptor, status)
-        if self.identity is None:
-            self.identity = status.st_dev, status.st_ino
-        if self.identity != (status.st_dev, status.st_ino):
-            close(descriptor)
-            raise OSError(errno.ENOENT, DELETED)
-        return descriptor
+
+        def use_own(descriptor):
+            status = os.stat(self.path)
+            if self.identity is None:
+                self.identity = status.st_dev, status.st_ino
+            if self.identity != (status.st_dev, status.st_ino):
+                raise OSError(errno.ENOENT, DELETED)
+            return function(descriptor)
+
+        return use_file(self.path, flags, use_own)
 
     def extend(self):
         """Go on with another region."""
@@ -216,7 +200,7 @@ class Records:
     def map_region(self, start, end):
         """Return what `window` is for the bytes of the file from `start` to `end`."""
         first = 0 if self.head is None else start
-        memory = self.use(open_to_map, lambda descriptor: self.map_own(descriptor, first, end))
+        memory = self.use(os.O_RDWR, lambda descriptor: self.map_own(descriptor, first, end))
         if first != start:
             self.head = memory[:SIZE].cast("d")
             memory = memory[start - first :]
@@ -227,7 +211,7 @@ class Records:
         from .mapped import map_room
 
         memory = map_room(descriptor, start, end)
-        check_same(descriptor, os.stat(self.path))
+        check_same(descriptor, self.path)
         return memory
 
     def lose(self):
@@ -251,22 +235,3 @@ class Records:
             self.process.events.note("record-file-deleted", DELETED, self.path)
         if self.lost:
             self.process.events.note("records-lost", "%d records could not be written" % self.lost, "records")
-
-
-def open_to_map(path):
-    """Open a file to read and write it; children do not inherit the descriptor."""
-    return os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
-
-
-def check_same(descriptor, status):
-    """Raise where a descriptor is of another file: it was closed, and its number is not ours to close."""
-    if not os.path.samestat(os.fstat(descriptor), status):
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-
-
-def close(descriptor):
-    """Close a descriptor that another thread may have closed."""
-    try:
-        os.close(descriptor)
-    except OSError:
-        return
