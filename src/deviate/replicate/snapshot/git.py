@@ -38,6 +38,23 @@ def tracked_files(project: Path) -> frozenset[str]:
     return frozenset(os.fsdecode(listed or b"").split("\0")) - {""}
 
 
+def lead_to_repository(project: Path, copy: Path) -> None:
+    """Have git take `copy` for the working tree of the repository whose top is `project`; of no other.
+
+    A program that notes its commit and ``git diff`` finds what it would find in the project, and one that checks a file
+    out writes it into the copy.
+    """
+    place = project / ".git"
+    try:
+        if os.path.isfile(place):
+            place = project / place.read_text("utf-8", "surrogateescape").removeprefix("gitdir:").strip()
+        if os.path.isdir(place):
+            (copy / ".git").write_text(f"gitdir: {place}\n", "utf-8", "surrogateescape")
+    except OSError:
+        # Git will say that there is none.
+        return
+
+
 def _git(project: Path, *words: str) -> str | None:
     output = _output(project, *words, patience=PATIENCE)
     return None if output is None else output.decode(errors="replace").strip()

@@ -12,6 +12,7 @@ import msgspec
 
 from deviate.instrument.edits import FileCode
 from deviate.paths import real_path
+from deviate.replicate.snapshot.git import lead_to_repository
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.snapshot.surroundings import levels_above
 from deviate.replicate.workspace.folders import RunFolder
@@ -55,6 +56,7 @@ def make_copy(snapshot: Snapshot, source: Path, run: RunFolder) -> Path:
     copy = overlay_path(run, snapshot)
     copy.parent.mkdir(parents=True)
     shutil.copytree(source, copy, symlinks=True)
+    lead_to_repository(Path(snapshot.project), copy)
     _surround(snapshot, run)
     return copy
 

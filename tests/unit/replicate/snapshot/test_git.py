@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from deviate.replicate.snapshot.git import describe_commit
+from deviate.replicate.snapshot.git import describe_commit, lead_to_repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -46,3 +46,24 @@ def test_changes_that_git_cannot_tell_are_not_known(project, monkeypatch):
     told = {"rev-parse": commit, "status": None}
     monkeypatch.setattr("deviate.replicate.snapshot.git._git", lambda project, word, *rest: told[word])
     assert describe_commit(project) == f"{commit} + changes not known"
+
+
+@pytest.mark.parametrize("kind", ["repository", "worktree"])
+def test_git_takes_a_copy_for_the_working_tree(project, kind, tmp_path_factory):
+    if kind == "worktree":
+        git(project, "worktree", "add", "-q", str(project / "other"))
+        project = project / "other"
+    copy = tmp_path_factory.mktemp("elsewhere")
+    (copy / "model.py").write_text("a = 2\n")
+    lead_to_repository(project, copy)
+    assert git(copy, "rev-parse", "--show-toplevel") == str(copy)
+    assert git(copy, "diff", "HEAD", "--", "model.py").splitlines()[-1] == "+a = 2"
+    git(copy, "checkout", "--", "model.py")
+    assert (copy / "model.py").read_text() == (project / "model.py").read_text() != "a = 2\n"
+
+
+def test_a_project_below_the_top_of_a_repository_lends_its_copy_none(project, tmp_path_factory):
+    (project / "part").mkdir()
+    copy = tmp_path_factory.mktemp("elsewhere")
+    lead_to_repository(project / "part", copy)
+    assert list(copy.iterdir()) == []
