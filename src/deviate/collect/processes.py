@@ -57,11 +57,10 @@ class Process:
 def processes(folder: RunFolder) -> list[Process]:
     """Return every process of the run the runtime was started in, in the order they started."""
     outcome = folder.read_outcome()
-    files = [*folder.record_files(), *folder.event_files()]
-    # What was written after the run had ended is not of the run.
-    sizes = {path: sealed_size(folder, path, outcome) for path in files}
-    records = {_stem(path): path for path in folder.record_files() if sizes[path] != 0}
-    events = {_stem(path): path for path in folder.event_files() if sizes[path] != 0}
+    # What was written after the run had ended is not of the run. Where it goes on, files appear at any moment.
+    sizes = {path: sealed_size(folder, path, outcome) for path in (*folder.record_files(), *folder.event_files())}
+    records = {_stem(path): path for path, size in sizes.items() if size != 0 and path.suffix == ".bin"}
+    events = {_stem(path): path for path, size in sizes.items() if size != 0 and path.suffix != ".bin"}
     started = [
         Process(
             stem,
