@@ -103,7 +103,13 @@ class Zygote:
         self.count = 0
         command = [sys.executable, str(PROGRAMS / "zygote.py"), *modules]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment(**variables))
+        # What one run has compiled, the others need not.
+        compiled = {
+            "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        }
+        started = environment(**compiled, **variables)
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=started)
 
     def run(
         self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any

@@ -36,7 +36,7 @@ DIFFERENT = ["made", "made_for_loader", "split_by_hand", "split_for_loaders", "o
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     require("torch")
-    with zygote(tmp_path_factory.mktemp("examples"), "torch", "numpy") as parent:
+    with zygote(tmp_path_factory.mktemp("examples"), "torch._dynamo", "numpy") as parent:
         yield lambda name: parent.run("torch_examples.py", [name], [SEEDS, SEEDS, VARIED])
 
 

@@ -28,6 +28,6 @@ def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 @pytest.mark.parametrize("style", ["linen", "nnx"])
 def test_no_factor_leaks_into_another(jax: Zygote, style: str) -> None:
-    times = 2 if FULL or style == "linen" else 1
+    times = 2 if FULL else 1
     runs = jax.run("jax_training.py", [style, 16], matrix(times=times), draws=DRAWS)
     check_matrix(runs, EVERY, times=times)
