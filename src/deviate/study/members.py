@@ -27,7 +27,7 @@ MOST_MEMBERS = 200_000
 LONGEST_NAME, LONGEST_PART, DEEPEST = 2000, 255, 100
 
 #: An archive unpacks to at most so many times its own bytes, unless that is little.
-MOST_GROWTH, ALWAYS_ALLOWED = 200, 1 << 30
+MOST_GROWTH, ALWAYS_ALLOWED = 60, 1 << 30
 
 #: Bytes read at once.
 CHUNK = 1 << 20
