@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
 from programs import Run
 
 TICK = -1
@@ -74,3 +75,26 @@ def test_a_loop_over_what_cannot_be_iterated_raises_as_it_would(run: Run) -> Non
     outcome = run("for x in __dv_loop__(3):\n    pass")
     assert "TypeError: 'int' object is not iterable" in outcome.stderr
     assert "deviate" not in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "items"),
+    [
+        ("for fold in range(2):\n    for epoch in __dv_loop__(range(1, 4)):\n        pass", [1, 1]),
+        ("for fold in 'ab':\n    for _ in __dv_loop__(enumerate('xyz', fold == 'b')):\n        break", [0, 1]),
+        ("for name in __dv_loop__(['a', 'b']):\n    pass", [None]),
+        # A `while` loop that is left by its condition, and one that is left by `break`.
+        ("for fold in 'ab':\n    n = 2\n    while __dv_while__(n):\n        n -= 1", [None, None]),
+        (
+            "for fold in 'ab':\n    n = 0\n    while __dv_while__(True, lambda: n):\n        n += 1\n"
+            "        if n == 3:\n            break",
+            [0, 0],
+        ),
+        ("while __dv_while__(True, lambda: unbound):\n    break", [None]),
+        ("for fold in range(40):\n    for epoch in __dv_loop__(range(2)):\n        pass", [0] * 32),
+    ],
+)
+def test_each_time_that_the_loop_is_entered_is_written(run: Run, source: str, items: list[int | None]) -> None:
+    entries = run(source).of("loop")
+    assert [event["item"] for event in entries] == items
+    assert [event["number"] for event in entries] == list(range(1, len(items) + 1))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deviate.collect.processes import Process, run_processes
+from deviate.collect.trainings import counted_before, looped_processes
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import FIRST_DYNAMIC, TICK
 
@@ -75,7 +76,13 @@ def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
     """
     members = [process for process in run_processes(folder) if process.record_file is not None]
     names = RunNames(metrics, members)
-    tables = [_process_table(process, names, since_start(process, members)) for process in members]
+    looped = looped_processes(members)
+    # One process counts as it did; records of several are read twice.
+    before = counted_before(looped) if len(looped) > 1 else {}
+    tables = [
+        _process_table(process, names, since_start(process, members), before.get(process.stem, 0))
+        for process in members
+    ]
     if not tables:
         return SCHEMA.empty_table()
     table = pa.concat_tables(tables).unify_dictionaries()
@@ -88,7 +95,7 @@ def since_start(process: Process, members: Iterable[Process]) -> float:
     return 0.0 if first is None or process.started is None else process.started - first
 
 
-def _process_table(process: Process, names: RunNames, offset: float) -> pa.Table:
+def _process_table(process: Process, names: RunNames, offset: float, before: int) -> pa.Table:
     records = process.records()
     records = records[records["id"] >= TICK]
     ids, positions = np.unique(records["id"], return_inverse=True)
@@ -98,7 +105,7 @@ def _process_table(process: Process, names: RunNames, offset: float) -> pa.Table
     columns = {
         "metric": _dictionary(positions, [name for _, name in named]),
         "source": sources[positions] if len(named) else np.empty(0, np.int32),
-        "iteration": records["iteration"],
+        "iteration": records["iteration"] + np.int32(before),
         "elapsed_s": records["elapsed"] + offset,
         "value": records["value"],
         "process": _dictionary(np.zeros(len(records)), [process.stem]),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deviate.collect.columns import since_start
 from deviate.collect.processes import Process
+from deviate.collect.trainings import counted_before, looped_processes
 from deviate.replicate.workspace.records import STDERR, STDOUT, TICK
 
 #: Ids of the notes on each stream.
@@ -90,27 +91,53 @@ class Timeline(NamedTuple):
 
 
 def read_timeline(members: list[Process]) -> Timeline:
-    """Return marks and clock of the process that went through most iterations of the main loop."""
+    """Return marks and clock of the process that went through most iterations of the main loop.
+
+    With it are those that did so before or after it, and not beside it.
+    """
     read = [(process, process.records()) for process in members if process.record_file]
     looped = [(process, records, int((records["id"] == TICK).sum())) for process, records in read]
     started = min((each.started for each in members if each.started is not None), default=None)
     if not looped or not max(count for _, _, count in looped):
         return Timeline(dict.fromkeys(STREAMS, NO_MARKS), Clock(np.empty(0), np.array([-1]), started))
     process, records, _ = max(looped, key=lambda each: each[2])
-    later = since_start(process, members)
+    records = _in_sequence(process, records, members)
     ticks = records[records["id"] == TICK]
-    begun = np.maximum.accumulate(ticks["elapsed"]) + later + (started or 0.0)
+    begun = np.maximum.accumulate(ticks["elapsed"]) + (started or 0.0)
     return Timeline(
-        {name: _marks(records, identity, later) for name, identity in STREAMS.items()},
+        {name: _marks(records, identity) for name, identity in STREAMS.items()},
         Clock(begun, np.append(-1, ticks["iteration"]).astype(np.int64), started),
     )
 
 
-def _marks(records: NDArray[np.void], identity: int, later: float) -> Marks:
+def _in_sequence(longest: Process, records: NDArray[np.void], members: list[Process]) -> NDArray[np.void]:
+    """Return the records of a process with those of others that do not overlap it, as of one: iterations go on."""
+    looped = looped_processes(members)
+    own = next((each for each in looped if each.process is longest), None)
+    if own is None or len(looped) == 1:
+        return _shifted(records, since_start(longest, members))
+    chain = [own]
+    for each in looped:
+        if each is not own and not any(each.overlaps(other) for other in chain):
+            chain.append(each)
+    chain.sort(key=lambda each: each.began)
+    before = counted_before(chain)
+    parts = [_shifted(each.records, since_start(each.process, members), before[each.process.stem]) for each in chain]
+    return np.concatenate(parts)
+
+
+def _shifted(records: NDArray[np.void], later: float, before: int = 0) -> NDArray[np.void]:
+    shifted = records.copy()
+    shifted["elapsed"] += later
+    shifted["iteration"] += np.int32(before)
+    return shifted
+
+
+def _marks(records: NDArray[np.void], identity: int) -> Marks:
     ticks = records[records["id"] == TICK]
     notes = records[records["id"] == identity]
     # What an iteration finds printed, the one before has printed.
     iterations = np.append(notes["iteration"] - 1, ticks["iteration"][-1]).astype(np.int64)
     # A forked child goes on counting where its parent was.
-    begun, seconds = np.append(-1, ticks["iteration"]), np.append(0.0, ticks["elapsed"] + later)
+    begun, seconds = np.maximum.accumulate(np.append(-1, ticks["iteration"])), np.append(0.0, ticks["elapsed"])
     return Marks(notes["value"].astype(np.int64), iterations, seconds[np.searchsorted(begun, iterations)])

@@ -9,7 +9,7 @@ from deviate.collect.derived import DerivedTable, derived_table, stamp_of
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Raised when the columns change: files of another version are remade.
-VERSION = "1"
+VERSION = "2"
 
 
 def run_parquet(folder: RunFolder, metrics: Sequence[str]) -> DerivedTable:

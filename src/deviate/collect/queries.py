@@ -23,7 +23,8 @@ UNION ALL SELECT * FROM observed
 AGGREGATES = """
 SELECT variant, run, metric, max(source) AS source,
        arg_max(value, position) AS last, avg(value) AS mean,
-       max(value) FILTER (NOT isnan(value)) AS max, min(value) FILTER (NOT isnan(value)) AS min
+       max(value) FILTER (NOT isnan(value)) AS max, min(value) FILTER (NOT isnan(value)) AS min,
+       count(*) AS reports
 FROM record WHERE metric <> $tick GROUP BY place, variant, run, metric, repeat ORDER BY place, metric, repeat
 """
 
@@ -68,6 +69,8 @@ WITH steps AS (
 )
 SELECT variant, run, arg_max(value, steps) AS value FROM timed GROUP BY place, variant, run ORDER BY place
 """
+
+LOOPED = "SELECT DISTINCT variant FROM record WHERE metric = $tick"
 
 NO_RECORDS = """
 SELECT ''::VARCHAR AS variant, 0::BIGINT AS run, 0::BIGINT AS place, 0::BIGINT AS part, ''::VARCHAR AS metric,

@@ -5,6 +5,7 @@ Only completed runs enter unless asked otherwise: a run that failed half-way has
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from deviate.collect.queries import (
     AT,
     HELD,
     ITERATION_TIMES,
+    LOOPED,
     NO_RECORDS,
     RECORDS,
     STORED,
@@ -140,13 +142,33 @@ class Tables:
 
     def repeats(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
-        table = self._database.execute(AGGREGATES, {"tick": TICK_NAME}).df()
+        table = self._aggregates
         recorded = zip(table["metric"], table["source"], strict=True)
         measured = measured_metrics(self.experiment, recorded, self.observed)
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
         parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
         filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
         return pd.concat(filled, ignore_index=True) if filled else _no_samples()
+
+    @cached_property
+    def _aggregates(self) -> pd.DataFrame:
+        return self._database.execute(AGGREGATES, {"tick": TICK_NAME}).df()
+
+    def reports(self) -> dict[str, dict[str, list[int]]]:
+        """Return how often runs reported each metric of the training, by variant: each number, ascending."""
+        prefixes = tuple(step.prefix for step in self.experiment.evaluations)
+        table = self._aggregates
+        counts: dict[str, dict[str, list[int]]] = {}
+        for variant, metric, count in zip(table["variant"], table["metric"], table["reports"], strict=True):
+            known = counts.setdefault(str(variant), {}).setdefault(str(metric), [])
+            if not str(metric).startswith(prefixes) and count not in known:
+                insort(known, int(count))
+        return counts
+
+    @cached_property
+    def looped(self) -> set[str]:
+        """Variants whose runs counted iterations."""
+        return {str(row[0]) for row in self._database.execute(LOOPED, {"tick": TICK_NAME}).fetchall()}
 
     def values_at(self, variant: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, float]]:
         """Return run, iteration, metric and value of what runs of a variant recorded at `places`: runs and iterations.

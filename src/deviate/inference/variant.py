@@ -10,6 +10,7 @@ from deviate.collect.measured import missing_metrics
 from deviate.experiment import Status
 from deviate.inference.metric import MetricSpread
 from deviate.inference.proof import VariantProof, variant_proof
+from deviate.inference.trainings import TrainingsFacts, trainings_facts
 from deviate.inference.until import Stopped
 from deviate.measure.failures import FailureRate, failure_rate
 from deviate.measure.intervals import sd_factors
@@ -48,6 +49,7 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     failures: FailureRate
     #: None where the user decided how many runs were made.
     stopped: Stopped | None = None
+    trainings: TrainingsFacts = TrainingsFacts()
 
 
 def variant_facts(
@@ -68,6 +70,7 @@ def variant_facts(
         seconds=_seconds(proof.runs),
         failures=_failures(proof.runs, level),
         stopped=stopped,
+        trainings=trainings_facts(results, name, proof.runs),
     )
 
 

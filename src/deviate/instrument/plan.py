@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from keyword import iskeyword
 
-from deviate.experiment import Capture, Comparison, Draw, MainLoop, Metric
+from deviate.experiment import Capture, Comparison, Draw, MainLoop, Metric, Span
 from deviate.instrument.edits import Edit
 from deviate.instrument.sites import SIDE
 
@@ -41,8 +42,7 @@ def plan_edits(
                 edits.setdefault(metric.file, []).append(edit)
     for loop in (main_loop, *further_loops):
         if loop is not None and loop.span is not None and loop.kind in LOOP_FUNCTIONS:
-            header = Edit(span=loop.span, before=f"{LOOP_FUNCTIONS[loop.kind]}(")
-            edits.setdefault(loop.file, []).append(header)
+            edits.setdefault(loop.file, []).append(_header_edit(loop, loop.span))
     for index, draw in enumerate(draws):
         if draw.span is not None:
             edits.setdefault(draw.file, []).append(Edit(span=draw.span, before=f"__dv_draw__({index}, "))
@@ -52,6 +52,16 @@ def plan_edits(
             for number, span in enumerate((comparison.left, comparison.right))
         )
     return edits
+
+
+def _header_edit(loop: MainLoop, span: Span) -> Edit:
+    """Return the wrap of a header; a ``while`` loop that counts by hand shows what it counts."""
+    counts = loop.kind == "while" and loop.variable.isidentifier() and not iskeyword(loop.variable)
+    return Edit(
+        span=span,
+        before=f"{LOOP_FUNCTIONS[loop.kind]}(",
+        after=f", lambda: {loop.variable})" if counts else ")",
+    )
 
 
 def capture_edit(index: int, capture: Capture) -> Edit | None:

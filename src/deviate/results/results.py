@@ -95,6 +95,10 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     #: What lies outside the project, and whether it was the same for all runs.
     shared: SharedFiles = SharedFiles()
     variables: list[ChangedVariable] = []
+    #: How often completed runs reported each metric of the training, by variant, see `Tables.reports`.
+    reports: dict[str, dict[str, list[int]]] = {}
+    #: Variants whose runs counted iterations.
+    looped: frozenset[str] = frozenset()
 
     @property
     def variants(self) -> list[str]:
@@ -144,6 +148,7 @@ def read_results(
         )
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
+        reports, looped = tables.reports(), frozenset(tables.looped)
     ended = [run_result(run, experiment.entries) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
@@ -186,6 +191,8 @@ def read_results(
         evaluated=evaluated,
         shared=shared_files(run for run in runs if run.completed),
         variables=changed_variables(folder, (run for run in runs if run.completed)),
+        reports=reports,
+        looped=looped,
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from deviate.collect.events import TurnedBit, threads, turned_bit, used_gpu
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.runs import RunFiles
+from deviate.collect.trainings import Trainings, trainings_of
 from deviate.collect.unseen import UnseenPrograms, unseen_programs
 from deviate.experiment import Run, Status
 from deviate.replicate.environment.masking import mask_lines, secrets_of
@@ -63,6 +64,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     warm: list[str] = []
     #: Python programs of it that no process reported from.
     unseen: UnseenPrograms = UnseenPrograms()
+    trainings: Trainings = Trainings()
 
     @property
     def name(self) -> str:
@@ -117,6 +119,7 @@ def run_result(run: RunFiles, entries: Sequence[str] = ()) -> RunResult:
         devices=(info.devices or []) if info else [],
         warm=(info.warm or []) if info else [],
         unseen=unseen_programs(run, entries),
+        trainings=trainings_of([process for process in run.processes if process.rank in (None, 0)]),
     )
 
 

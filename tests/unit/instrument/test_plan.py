@@ -64,4 +64,5 @@ def test_names_are_handed_over_unevaluated() -> None:
 def test_the_header_of_the_main_loop_is_wrapped() -> None:
     assert plan_edits([], loop("for"))["main.py"][0].before == "__dv_loop__("
     assert plan_edits([], loop("while"))["main.py"][0].function == "__dv_while__"
+    assert plan_edits([], loop("while"))["main.py"][0].after == ", lambda: epoch)"
     assert plan_edits([], loop("call", None)) == {}

@@ -18,6 +18,7 @@ from deviate.report.text.evaluations import evaluation_caveats
 from deviate.report.text.footnotes import weak_footnotes
 from deviate.report.text.promises import promise_caveats
 from deviate.report.text.surroundings import surrounding_caveats
+from deviate.report.text.trainings import training_caveats
 from deviate.report.text.until import until_caveats
 from deviate.report.text.words import count, ended_as, listed
 
@@ -79,6 +80,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
     yield from _not_recorded(variant, facts)
+    yield from training_caveats(variant, facts.definition.main_loop)
     yield from _weak(variant)
     yield from _excluded(variant)
     yield from _far(variant)

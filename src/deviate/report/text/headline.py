@@ -19,6 +19,7 @@ from deviate.report.numbers import show_level, show_percent
 from deviate.report.text.factors import varied_statement
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.metric_text import MetricText
+from deviate.report.text.trainings import taken_from
 from deviate.report.text.until import until_sentences
 from deviate.report.text.words import count, ended_as, listed
 from deviate.results.order import main_metric
@@ -142,7 +143,7 @@ def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:
 
 def _spread_sentence(metric: MetricSpread, facts: VariantFacts, *, brief: bool) -> str:
     text, completed = MetricText(metric), facts.completed
-    what = f"{metric.name} ({metric.aggregate})"
+    what = f"{metric.name} ({taken_from(metric, facts.trainings)})"
     over = f"{metric.n}" if metric.n == completed else f"{metric.n} of {completed}"
     if metric.n == 1:
         ran = "one run" if completed == 1 else f"one of {completed} runs"

@@ -18,6 +18,7 @@ from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.factors import gloss
 from deviate.report.text.headline import figure_headline, headline, scale_text
 from deviate.report.text.metric_text import MetricText
+from deviate.report.text.trainings import taken_from
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
 
@@ -94,7 +95,7 @@ def _key_figure(variant: VariantFacts) -> KeyFigure | None:
     text, low, high = MetricText(metric), metric.spread.min, metric.spread.max
     if low is None or high is None:
         return None
-    name = f"{metric.name} ({metric.aggregate})"
+    name = f"{metric.name} ({taken_from(metric, variant.trainings)})"
     if metric.n == 1:
         return KeyFigure(label=f"{name}, one run", text=f"{text.mean}{text.unit}")
     if metric.spread.identical:

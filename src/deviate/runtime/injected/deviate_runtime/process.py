@@ -15,6 +15,9 @@ from .weights import Weights
 from .words import program_words
 from .wraps import install
 
+#: Times that the main loop is entered of which each is written down; of later ones, each power of two.
+ENTRIES_WRITTEN = 32
+
 
 class Process:
     """One process of a run, with the files it appends to.
@@ -31,10 +34,12 @@ class Process:
         "children",
         "config",
         "counts_source_loop",
+        "entries",
         "events",
         "forked",
         "forks",
         "given",
+        "is_entering",
         "is_warm",
         "iteration",
         "left_to_children",
@@ -79,6 +84,9 @@ class Process:
         self.opened = None
         #: True once a loop in the source counted; from then on no framework's loop does.
         self.counts_source_loop = False
+        #: Times that the main loop was entered, and whether the next iteration is the first of another time.
+        self.entries = 0
+        self.is_entering = True
 
     @classmethod
     def from_file(cls, path):
@@ -174,6 +182,7 @@ class Process:
         if self.opened is not None:
             self.opened.forget()
         self.started = time.perf_counter()
+        self.entries = 0
         self.forked = True
 
     def adopt(self, config):
@@ -210,12 +219,14 @@ class Process:
 
             leave_out_of_graphs(dynamo, self)
 
-    def tick(self):
-        """Count an iteration of the main loop."""
+    def tick(self, item=None):
+        """Count an iteration of the main loop, which goes on with `item`."""
         if self.predictions is not None:
             self.predictions.tick()
         self.weights.tick(self.iteration)
         self.iteration += 1
+        if self.is_entering:
+            self.enter(item)
         if self.rank is None and self.iteration < rank.READS:
             self.learn_rank()
         if self.opened is not None and not self.iteration & (self.iteration - 1):
@@ -224,6 +235,16 @@ class Process:
             self.streams.fingerprints.look()
             if self.iteration == 1:
                 self.streams.fingerprints.flush()
+
+    def enter(self, item):
+        """Write that the main loop was entered, and with which number it begins; of very many times, seldom."""
+        self.is_entering = False
+        self.entries += 1
+        if self.entries > ENTRIES_WRITTEN and self.entries & (self.entries - 1):
+            return
+        if type(item) is tuple and item:
+            item = item[0]  # of `enumerate`
+        self.events.write({"event": "loop", "number": self.entries, "item": item if type(item) is int else None})
 
     def learn_rank(self):
         """Read the rank, which the process may have got since it started."""

@@ -84,10 +84,10 @@ class Recorder:
         if identity is not None:
             self.record(identity, number)
 
-    def tick(self):
-        """Count and record an iteration of the main loop."""
+    def tick(self, item=None):
+        """Count and record an iteration of the main loop, which goes on with `item`."""
         try:
-            self.process.tick()
+            self.process.tick(item)
             self.record(MAIN_LOOP, self.process.iteration)
             self.printed.look()
         except Exception as error:
@@ -164,19 +164,48 @@ def value_wraps(recorder, record):
 def loop_wraps(process, recorder):
     """Return the functions that count iterations of the main loop."""
 
+    class Loop(map):
+        """The items of a loop. No Python frame of the runtime's stands between the loop and its iterator."""
+
+        __slots__ = ()
+
+        def __iter__(self):
+            process.is_entering = True
+            return self
+
     def tick(item):
         process.counts_source_loop = True
-        recorder.tick()
+        recorder.tick(item)
         return item
 
-    def pass_condition(condition):
-        if condition:
-            tick(None)
-            return True
-        return False
+    #: What a ``while`` loop counted at its last iteration.
+    last = None
 
-    # No Python frame of the runtime's stands between the loop and its iterator.
-    return {"__dv_loop__": functools.partial(map, tick), "__dv_while__": pass_condition}
+    def pass_condition(condition, counted=None):
+        nonlocal last
+        if not condition:
+            process.is_entering = True
+            return False
+        number = None if counted is None else read_counter(counted)
+        # A loop that was left by `break` and is entered again counts anew.
+        if number is not None and last is not None and number < last:
+            process.is_entering = True
+        last = number
+        tick(number)
+        return True
+
+    return {"__dv_loop__": functools.partial(Loop, tick), "__dv_while__": pass_condition}
+
+
+def read_counter(counted):
+    """Return what a loop counts, None where it is no whole number or not bound yet."""
+    try:
+        number = counted()
+    except Exception as error:
+        if raised_by_handler(error):
+            raise
+        return None
+    return number if type(number) is int else None
 
 
 def pass_side(comparison, side, value):

@@ -1,6 +1,7 @@
 """Values that a framework's own training loop reports. They are observed; nothing is added to the loop."""
 
 import functools
+import weakref
 
 from ..frameworks import EPOCH, every
 from ..names import PREFIX
@@ -14,6 +15,8 @@ class Observer:
 
     def __init__(self, process):
         self.process = process
+        #: Weak references to what counts the epochs of a training, by id.
+        self.trainings = {}
 
     def report(self, logs, prefix=PREFIX):
         """Record each number in `logs` as ``fit:KEY``, but for bookkeeping and what the source yields itself."""
@@ -27,10 +30,18 @@ class Observer:
         if kept:
             recorder.mapping(None, kept, prefix)
 
-    def tick(self):
-        """Count an epoch as an iteration of the main loop, unless a loop in the source is the main loop."""
-        if not self.process.counts_source_loop:
-            self.process.recorder.tick()
+    def tick(self, training, epoch=None):
+        """Count an epoch as an iteration of the main loop, unless a loop in the source is the main loop.
+
+        `training` is an object that each training has of its own.
+        """
+        if self.process.counts_source_loop:
+            return
+        known = self.trainings.get(id(training))
+        if known is None or known() is not training:
+            self.process.is_entering = True
+            self.trainings[id(training)] = weakref.ref(training)
+        self.process.recorder.tick(epoch)
 
     def before(self, owner, name, observe):
         """Have ``observe(*args)`` called before ``owner.name(*args)``."""
@@ -77,8 +88,8 @@ def observe_rows(module, process):
 
 
 def tick_of(observer):
-    """Return a function that counts an epoch, whatever it is called with."""
-    return lambda *args, **kwargs: observer.tick()
+    """Return a function that counts an epoch; it is called with what trains, and maybe with the epoch's number."""
+    return lambda training, epoch=None, *args, **kwargs: observer.tick(training, epoch)
 
 
 def report_of(observer):

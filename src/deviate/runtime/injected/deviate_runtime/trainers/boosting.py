@@ -64,7 +64,7 @@ def observe_catboost(module, process):
             for metric, values in metrics.items()
         }
         for step in range(max(map(len, results.values()), default=0)):
-            observer.tick()
+            observer.tick(self, step)
             observer.report({name: values[step] for name, values in results.items() if step < len(values)})
 
     observer.after(getattr(module, "CatBoost", None), "_fit", report)

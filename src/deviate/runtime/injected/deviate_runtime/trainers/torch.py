@@ -80,7 +80,7 @@ def observe_ignite(module, process):
     def count(engine, event, *args, **kwargs):
         epochs = getattr(engine.state, "max_epochs", None)
         if str(getattr(event, "value", event)) == "epoch_started" and (epochs is None or epochs > 1):
-            observer.tick()
+            observer.tick(engine)
 
     observer.before(getattr(module, "Engine", None), "_fire_event", count)
 

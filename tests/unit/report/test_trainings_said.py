@@ -1,0 +1,43 @@
+"""A number says of how many trainings of a run it is, where a run holds several."""
+
+import pytest
+import report_cases as cases
+from msgspec import structs
+
+from deviate.collect.trainings import Trainings
+
+
+def document(trainings, reports, **extra):
+    runs = [structs.replace(run, trainings=trainings) for run in cases.completed("control", 2)]
+    values = {"control": {"test acc": [0.5, 0.5]}}
+    return cases.document(values, runs=runs, reports={"control": {"test acc": reports}}, **extra)
+
+
+@pytest.mark.parametrize(
+    ("trainings", "reports", "label", "slug"),
+    [
+        (Trainings(count=3), [3], "test acc (best of 3 trainings)", "several-trainings"),
+        (Trainings(count=3), [12], "test acc (best of 3 trainings)", "several-trainings"),
+        (Trainings(count=3), [2], "test acc (best of 2 values)", "several-trainings"),
+        # Reported once, after all of them.
+        (Trainings(count=3), [1], "test acc (best)", "several-trainings"),
+        (Trainings(count=1), [9], "test acc (best)", ""),
+        (Trainings(), [3, 5], "test acc (best of 3 to 5 values)", "main-loop-unseen"),
+        (Trainings(), [1], "test acc (best)", ""),
+    ],
+)
+def test_the_headline_says_of_how_many(trainings, reports, label, slug):
+    said = document(trainings, reports)
+    assert said.variants[0].headline[0].startswith(f"{label} was exactly")
+    assert {each.slug for each in said.warnings} & {"several-trainings", "main-loop-unseen"} == ({slug} - {""})
+
+
+def test_trainings_side_by_side_are_told_from_others():
+    (warned,) = (each for each in document(Trainings(count=2, together=True), [4]).warnings if "loop" in each.message)
+    assert "at the same time" in warned.message
+    assert warned.severity == "warning"
+
+
+def test_iterations_without_a_note_of_the_loop_are_of_one_training():
+    said = document(Trainings(), [9], looped=frozenset({"control"}))
+    assert said.variants[0].headline[0].startswith("test acc (best) ")
