@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from deviate.collect.measured import MACHINES
 from deviate.contrast.sd_ratio import sd_ratio
 from deviate.factors import find_variant
 from deviate.inference.metric import MetricSpread
@@ -53,6 +54,8 @@ class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[VariantSpread]
     #: None where fewer than two sources varied alone, or runs of none differ.
     leading: LeadingSource | None = None
+    #: The variant in which nothing was to vary and whose runs differ: no source shows beside it. Empty where none does.
+    broken: str = ""
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,14 +102,26 @@ def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: 
         if (metric.name, metric.aggregate) == (name, aggregate)
     }
     whole = metrics[WHOLE].spread.sd if WHOLE in metrics else None
+    broken = next((each for each, metric in metrics.items() if is_fixed(each) and _differs(metric)), "")
     return SpreadAcross(
         metric=name,
         aggregate=aggregate,
         unit=next(iter(metrics.values())).unit,
         whole=WHOLE if whole else "",
         rows=list(_rows(metrics, whole, {each.variant for each in variants if _draws_nothing(each)})),
-        leading=leading_source(metrics, level),
+        leading=leading_source(metrics, level) if not broken else None,
+        broken=broken,
     )
+
+
+def is_fixed(variant: str) -> bool:
+    """Whether everything is held fixed in a variant."""
+    known = find_variant(variant)
+    return known is not None and known.controlled and not known.varying and not known.disturbed
+
+
+def _differs(metric: MetricSpread) -> bool:
+    return metric.kind not in MACHINES and metric.n > 1 and not metric.spread.identical
 
 
 def _draws_nothing(facts: VariantFacts) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from deviate.collect.events import EnvironmentDifference
 from deviate.collect.measured import missing_metrics
 from deviate.experiment import Status
 from deviate.inference.metric import MetricSpread
@@ -50,6 +51,8 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     #: None where the user decided how many runs were made.
     stopped: Stopped | None = None
     trainings: TrainingsFacts = TrainingsFacts()
+    #: Parts of the environment in which its runs differ.
+    differences: Sequence[EnvironmentDifference] = ()
 
 
 def variant_facts(
@@ -71,6 +74,7 @@ def variant_facts(
         failures=_failures(proof.runs, level),
         stopped=stopped,
         trainings=trainings_facts(results, name, proof.runs),
+        differences=[each for each in results.differences if each.variant == name],
     )
 
 

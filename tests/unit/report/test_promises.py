@@ -4,7 +4,7 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.collect.events import TurnedBit
+from deviate.collect.events import EnvironmentDifference, TurnedBit
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.identity import Difference, Identity
 from deviate.factors import OBSERVED, VARIANTS, parse_variant
@@ -429,3 +429,46 @@ def test_of_other_draws_that_were_not_seen_nothing_is_said():
     alike = Identity(runs=["other-0", "other-1"], values=9, differences=[], classes=[["other-0", "other-1"]])
     unseen = document("other", cases.completed("other", 2), alike, values=(0.5, 0.5))
     assert "No draw was seen" in remarks(unseen)["runs-identical"].message
+
+
+def broken(*differences):
+    """Return runs that were held fixed and of which the second differs."""
+    classes = [["control-0", "control-2"], ["control-1"]]
+    identity = structs.replace(parted("control"), classes=classes)
+    samples = {"control": {"test acc": [0.5, 0.6, 0.5]}, "init": {"test acc": [0.1, 0.2, 0.3]}}
+    runs = [*cases.proven("control", 3), *cases.proven("init", 3)]
+    return cases.document(samples, runs=runs, identities={"control": identity}, differences=list(differences))
+
+
+def differs(name, **values):
+    runs = {value: [f"control-{index}" for index in indices] for value, indices in values.items()}
+    return EnvironmentDifference(name=name, variant="control", values=runs)
+
+
+BROKEN = "Everything was held fixed, yet 1 of 1 metric differs between runs: test acc."
+
+
+def test_a_broken_control_comes_before_any_number():
+    said = broken()
+    headline = said.variants[0].headline
+    assert headline[:2] == [
+        BROKEN,
+        "The implementation is not deterministic, or something draws without a seed: `deviate audit` looks for the "
+        "cause.",
+    ]
+    assert "Everything was held fixed." not in headline
+    first = " ".join(cases.render_screen(said).split("what varies")[0].split())
+    assert first.startswith("control: Everything was held fixed, yet")
+    assert "largest with" not in first
+    assert "no source can be ranked" in first
+
+
+def test_what_differs_between_the_very_runs_is_named_first():
+    headline = broken(differs("cpu", a=[0], b=[1, 2]), differs("threads", two=[0, 2], one=[1])).variants[0].headline
+    assert headline[1] == (
+        "These runs differ in threads, too: two (control-0 and control-2) and one (control-1); runs that agree in it "
+        "are equal. They also differ in cpu."
+    )
+    assert not any("without a seed" in sentence for sentence in headline)
+    (said,) = (each for each in broken(differs("cpu", a=[0], b=[1, 2])).warnings if each.slug == "control-differs")
+    assert said.message == f"{BROKEN} These runs differ in cpu, too: a (control-0) and b (control-1 and control-2)."

@@ -19,6 +19,7 @@ from deviate.report.numbers import show_level, show_percent
 from deviate.report.text.factors import varied_statement
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.metric_text import MetricText
+from deviate.report.text.promises import broken_control
 from deviate.report.text.trainings import taken_from
 from deviate.report.text.until import until_sentences
 from deviate.report.text.words import count, ended_as, listed
@@ -40,7 +41,8 @@ def figure_headline(facts: VariantFacts) -> list[str]:
         apart = ["How much runs differ shows from two runs on."]
     elif main.spread.identical:
         apart = [*_others_equal(facts), identity_statement(facts)]
-    first = [*_other_data(facts), *_failed(facts.failures), *_far(main, facts.runs), *_rankings(facts)]
+    unlike = [*_other_data(facts), *broken_control(facts)]
+    first = [*unlike, *_failed(facts.failures), *_far(main, facts.runs), *_rankings(facts)]
     return [*first, *_varied(facts), *apart, *_diverged_sentence(facts), *until_sentences(facts.stopped)]
 
 
@@ -62,8 +64,13 @@ def all_equal(facts: VariantFacts) -> bool:
     return bool(reported) and all(metric.n > 1 and metric.spread.identical for metric in reported)
 
 
+def alarms(variants: Sequence[VariantFacts]) -> list[str]:
+    """Say first of several variants which of them differ where nothing was to vary."""
+    return [f"{each.variant}: {' '.join(broken)}" for each in variants if (broken := broken_control(each))]
+
+
 def _answer(facts: VariantFacts, *, brief: bool = False) -> list[str]:
-    return [*_other_inputs(facts), *_other_data(facts), *_spread(facts, brief=brief)]
+    return [*_other_inputs(facts), *_other_data(facts), *broken_control(facts), *_spread(facts, brief=brief)]
 
 
 def _other_inputs(facts: VariantFacts) -> list[str]:
@@ -108,7 +115,7 @@ def _reported(facts: VariantFacts) -> list[MetricSpread]:
 
 def _varied(facts: VariantFacts, *, brief: bool = False) -> list[str]:
     """Say what varied and what was held; nothing of one run, or where fingerprints show otherwise."""
-    unproven = facts.completed < 2 or any(each.broken for each in facts.evidence)
+    unproven = facts.completed < 2 or any(each.broken for each in facts.evidence) or broken_control(facts)
     return [] if unproven else [varied_statement(facts, brief=brief)]
 
 

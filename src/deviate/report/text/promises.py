@@ -15,7 +15,7 @@ from deviate.report.text.identity import difference_text
 from deviate.report.text.words import count, listed
 
 if TYPE_CHECKING:
-    from deviate.inference.metric import MetricSpread
+    from deviate.collect.events import EnvironmentDifference
     from deviate.inference.variant import VariantFacts
 
 _NAMED = {
@@ -121,7 +121,8 @@ def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     same = [metric.name for metric in measured if metric.spread.identical]
     fixed = not variant.varying and not variant.disturbed
     if fixed:
-        yield from _control(facts, measured, same)
+        if broken := broken_control(facts):
+            yield Caveat(slug="control-differs", message=" ".join(broken), variant=facts.variant)
     elif measured and len(same) == len(measured):
         yield from _all_identical(facts, variant)
     elif not variant.controlled:
@@ -142,19 +143,45 @@ def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
 
-def _control(facts: VariantFacts, measured: list[MetricSpread], same: list[str]) -> Iterable[Caveat]:
-    differing = [metric.name for metric in measured if metric.name not in same]
+def broken_control(facts: VariantFacts) -> list[str]:
+    """Say that runs differ in which nothing was to vary, and what may be why; nothing where they do not."""
+    variant = find_variant(facts.variant)
+    if variant is None or variant.varying or variant.disturbed or not variant.controlled or facts.completed < 2:
+        return []
+    if facts.unseen:
+        return []  # nobody saw what varied
+    measured = [metric for metric in facts.metrics if metric.kind not in MACHINES and metric.n > 1]
+    differing = [metric.name for metric in measured if not metric.spread.identical]
     weights = any(each.name == WEIGHTS and each.broken for each in facts.evidence)
     if not differing and not weights:
-        return
+        return []
     verb = "differs" if len(differing) == 1 else "differ"
     what = f"{len(differing)} of {count(len(measured), 'metric')} {verb} between runs: {listed(differing)}"
     seen = what if differing else "the final weights differ between runs"
-    message = (
-        f"{_NOTHING if facts.draws is False else _FIXED}, yet {seen}. The implementation is not deterministic, "
-        "or something draws without a seed: `deviate audit` looks for the cause."
+    broken = f"{_NOTHING if facts.draws is False else _FIXED}, yet {seen}."
+    if surroundings := _other_surroundings(facts):
+        return [broken, surroundings]
+    why = "The implementation is not deterministic, or something draws without a seed"
+    return [broken, f"{why}: `deviate audit` looks for the cause."]
+
+
+def _other_surroundings(facts: VariantFacts) -> str:
+    """Name what differs in the environment of runs whose results differ, first that by which the results go."""
+    if not facts.differences:
+        return ""
+    first, *others = sorted(facts.differences, key=lambda each: not _explains(each, facts))
+    values = [f"{value or 'unknown'} ({listed(runs, most=3)})" for value, runs in first.values.items()]
+    text = f"These runs differ in {first.name}, too: {listed(values)}"
+    text += "; runs that agree in it are equal" if _explains(first, facts) else ""
+    return f"{text}. They also differ in {listed([each.name for each in others])}." if others else f"{text}."
+
+
+def _explains(difference: EnvironmentDifference, facts: VariantFacts) -> bool:
+    """Whether runs that agree in a part of the environment have the same results."""
+    classes = [set(equal) for equal in facts.identity.classes] if facts.identity is not None else []
+    return bool(classes) and all(
+        any(equal.issuperset(runs) for equal in classes) for runs in difference.values.values()
     )
-    yield Caveat(slug="control-differs", message=message, variant=facts.variant)
 
 
 def _drew_otherwise(facts: VariantFacts, variant: Variant) -> bool:

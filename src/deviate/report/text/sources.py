@@ -39,6 +39,8 @@ def source_sentences(table: SpreadAcross, level: float, *, brief: bool = False) 
 
     `level` is the confidence level of the intervals, in (0, 1). The `brief` ranking names the largest SD alone.
     """
+    if table.broken:
+        return [f"{table.metric}: no source can be ranked, as the runs of {table.broken} differ."]
     return [*_ranked(table, rank(table), brief=brief), *_leading(table.leading, level, brief=brief)]
 
 

@@ -16,7 +16,7 @@ from deviate.report.pages.experiment.runs import failures
 from deviate.report.text.caveat import Caveat, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.factors import gloss
-from deviate.report.text.headline import figure_headline, headline, scale_text
+from deviate.report.text.headline import alarms, figure_headline, headline, scale_text
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.trainings import taken_from
 from deviate.report.text.words import count, listed
@@ -49,6 +49,8 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section:
         answers: list[Block] = [_answer(variant, several=several) for variant in facts.variants]
         why = [block for variant in facts.variants if not variant.completed for block in failures(variant, facts)]
         return Section(slug="answer", title="In short", blocks=[*answers, *why])
+    if alarmed := alarms(facts.variants):
+        blocks = [Answer(sentences=alarmed), *blocks]
     lost = [variant for variant in facts.variants if any(run.status != "completed" for run in variant.runs)]
     # The number of the page is that of the variant that all else is compared with.
     whole = _whole(facts)

@@ -34,6 +34,7 @@ from deviate.report.pages.experiment.figures import drawings, main_name
 from deviate.report.strips import STRIP_HEAD, strip
 from deviate.report.text.evidence import LEGEND, evidence_sentences, mark
 from deviate.report.text.factors import factors_of
+from deviate.report.text.headline import alarms
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.metric_text import SpreadText
 from deviate.report.text.sources import across_notes, source_sentences
@@ -133,7 +134,8 @@ def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> 
 
 def ranking(facts: ExperimentFacts, *, brief: bool = False) -> list[Block]:
     """Rank what varies in the first metric by how much runs differ, in words; briefly where a table shows the SDs."""
-    sentences = source_sentences(facts.across[0], facts.level, brief=brief) if facts.across else []
+    ranked = source_sentences(facts.across[0], facts.level, brief=brief) if facts.across else []
+    sentences = [*alarms(facts.variants), *ranked] if ranked else []
     return [Answer(sentences=sentences)] if sentences else []
 
 

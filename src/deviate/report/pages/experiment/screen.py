@@ -22,7 +22,7 @@ from deviate.report.pages.screen_lines import HEAD_LINES, LINES, lines_taken
 from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes, is_zero_time
-from deviate.report.text.headline import all_equal, screen_headline
+from deviate.report.text.headline import alarms, all_equal, screen_headline
 from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT, source_sentences
 from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import ENDED, count
@@ -40,8 +40,8 @@ WARNINGS_BESIDE = 1
 #: Notes below the table of variants, as a screen has them; `-v` has the others.
 SHORT_NOTES = {NOT_ADDITIVE: NOT_ADDITIVE_SHORT, BY_CHANCE: BY_CHANCE}
 
-#: Caveats that `screen_failures` shows with what the runs printed last.
-_SHOWN_AS_FAILURES = frozenset(f"run-{status}" for status in ENDED)
+#: Caveats that `screen_failures` shows with what the runs printed last, and that which the answer begins with.
+_SHOWN_ABOVE = frozenset((*(f"run-{status}" for status in ENDED), "control-differs"))
 
 
 def answer(facts: ExperimentFacts, charts: Charts) -> Section:
@@ -65,7 +65,8 @@ def _room(facts: ExperimentFacts) -> tuple[int, list[str]]:
     table = spread_table(facts, ACROSS_SHOWN)
     note = [SHORT_NOTES[note] for note in table.notes if note in SHORT_NOTES][-1:]
     warned, rest = _split_caveats(facts)
-    texts = [" ".join(source_sentences(facts.across[0], facts.level, brief=True))]
+    ranked = source_sentences(facts.across[0], facts.level, brief=True)
+    texts = [" ".join([*alarms(facts.variants), *ranked])]
     texts += [f"! {caveat.message}" for caveat in warned]
     taken = HEAD_LINES + lines_taken(*texts)
     for rows in range(min(MOST_ROWS, len(table.rows)), FEWEST_ROWS, -1):
@@ -135,7 +136,7 @@ def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 def _split_caveats(facts: ExperimentFacts) -> tuple[list[Caveat], list[Caveat]]:
     """Return the first warnings beside those on the runs whose failures stand below the table, and all else."""
-    caveats = [caveat for caveat in experiment_caveats(facts) if caveat.slug not in _SHOWN_AS_FAILURES]
+    caveats = [caveat for caveat in experiment_caveats(facts) if caveat.slug not in _SHOWN_ABOVE]
     is_long = len(facts.variants) > 1 or _names_far_runs(facts)
     return split_caveats(caveats, WARNINGS_BESIDE if is_long else WARNINGS_ON_SCREEN)
 
