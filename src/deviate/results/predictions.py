@@ -13,6 +13,7 @@ import pandas as pd
 from deviate.collect.events import RuntimeNote
 from deviate.collect.groups import Groups
 from deviate.collect.inputs import Inputs, Shown
+from deviate.collect.masked import is_no_label, never_predicted, without_target
 from deviate.collect.matching import EveryPass, Predictions, Withheld, match_every, match_passes
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
@@ -97,9 +98,10 @@ def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -
     series = [(point, kept, _series(runs, point, kept)) for point in points for kept in _kinds(runs, point)]
     places = {place for _, _, passes in series for place in _places(passes)}
     values = tables.values_at(variant, sorted(places))
-    every = {point: _every(runs, point) for point in points}
+    masks = {point: _mask(passes, values) for point, kept, passes in series if kept == "last"}
+    every = {point: _every(runs, point, masks[point]) for point in points}
     found = [
-        msgspec.structs.replace(_evaluation(variant, kept, passes, values), every=every[point])
+        msgspec.structs.replace(_evaluation(variant, kept, _unmasked(passes, masks[point]), values), every=every[point])
         for point, kept, passes in series
     ]
     return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
@@ -115,8 +117,26 @@ def _series(runs: Sequence[RunPredictions], point: str, kept: Kept) -> dict[str,
     return {name: each for name, each in passes.items() if each is not None}
 
 
-def _every(runs: Sequence[RunPredictions], point: str) -> EveryPass | Withheld | None:
-    passes = {run.run: run.passes[point, "every"] for run in runs if (point, "every") in run.passes}
+def _mask(passes: dict[str, EvaluationPass], values: Recorded) -> int | None:
+    """Return the target that masks examples: without them the runs' own metric follows, or it is no class at all."""
+    places, every = _places(passes), list(passes.values())
+    if proving_metric(places, [each.header.goodness for each in every], values) is not None:
+        return None
+    unpredicted = never_predicted(every)
+    for value in unpredicted:
+        cut = [without_target(each, value).header.goodness for each in every]
+        if proving_metric(places, cut, values) is not None:
+            return value
+    return next((value for value in unpredicted if is_no_label(value, every)), None)
+
+
+def _unmasked(passes: dict[str, EvaluationPass], mask: int | None) -> dict[str, EvaluationPass]:
+    return passes if mask is None else {run: without_target(each, mask) for run, each in passes.items()}
+
+
+def _every(runs: Sequence[RunPredictions], point: str, mask: int | None) -> EveryPass | Withheld | None:
+    found = {run.run: run.passes[point, "every"] for run in runs if (point, "every") in run.passes}
+    passes = _unmasked(found, mask)
     return match_every(list(passes), list(passes.values())) if passes else None
 
 
