@@ -5,8 +5,8 @@
 A table is made from parts by a generator with a seed: comma, tab, JSON lines, JSON, YAML, arrays of NumPy, packed by
 gzip or not; with heads twice, ragged rows, huge counts, NaN and infinities, surrogates, deep nests, stray bytes. Each
 is imported by the function of the command in a process with a limit of memory, which is started anew where one ends.
-Accepted or refused with a reason is right; anything else raised, a file outside of the workspace, a minute of processor time or
-1 GB of memory are not.
+Accepted or refused with a reason is right; anything else raised, a file outside of the workspace, a minute of processor
+time or 1 GB of memory are not.
 """
 
 from __future__ import annotations
