@@ -75,7 +75,7 @@ def verdict_of(
     if verdict is not None:
         return verdict
     if _is_open(case.value):
-        verdict = by_words(case)
+        verdict = by_words(case, earlier)
     else:
         verdict = of_counts(case, earlier) or Verdict(reason=_reason_by_origin(case.value))
     if verdict.reason is not None and _is_called_metric(case):
