@@ -172,8 +172,8 @@ def substitute(flow: Evaluator, value: Value, unit: Unit, call: ast.Call, scope:
     args = [_argument(flow, unit, param.name, call, scope) for param in params]
     origins = (value.origins - frozenset(params)).union(*(arg.origins for arg in args))
     passed = [ref for arg in args for ref in arg.refs]
-    if value.plain():  # computed from the arguments: an attribute of a library that was passed is no result
-        passed = [ref for ref in passed if not isinstance(ref, External) or ref.made]
+    if value.plain():  # computed from the arguments: what a library made and was passed is no result
+        passed = [ref for ref in passed if not isinstance(ref, External)]
     refs = (*value.refs, *passed)[:MAX_REFS]
     return with_structure(value, origins, refs, lambda item: substitute(flow, item, unit, call, scope, depth + 1))
 
