@@ -25,7 +25,7 @@ from deviate.replicate.written_files import SUFFIXES
 from deviate.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "6"
+VERSION = "7"
 
 #: Keys of the file's metadata: the slots, the number of lines that were left out, and the files.
 SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"

@@ -49,6 +49,10 @@ _COUNTING = _LISTS["counting"]
 _COUNTING_LAST = _LISTS["counting last"]
 _POSITIONS = _LISTS["positions"]
 _PROGRESS = _LISTS["progress"]
+_FORECASTS, _FORECASTS_OF_TIMES = _LISTS["forecasts"], _LISTS["forecasts of times"]
+_DIGESTS = _LISTS["digests"]
+#: Whose sum tells them apart, and is no result.
+_SUMMED = {"weight", "weights", "tensor", "tensors", "param", "params", "parameter", "parameters"}
 _PARAMETERS = _LISTS["parameters"]
 _NUMBER = _LISTS["numbers"]
 _SETTINGS_NAMES = _LISTS["settings"]
@@ -94,7 +98,7 @@ _RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn|wins)$")
 _WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
 #: How many steps were taken along the gradient.
 _GRADIENT_STEPS = re.compile(r"(^|[^a-z])grad(ient)?s?[ _-]?(step|update|iter(ation)?)s?$")
-_LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
+_LEARN_RATE = re.compile(r"\b(learn[ _-]?rate|step[ _-]?size)")
 _EPISODE_LENGTH = re.compile(
     r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b"
     r"|(\b|_)len(gth)?_(of_)?ep(isode)?s?\b"
@@ -220,6 +224,19 @@ def is_progress(name: str) -> bool:
     """Whether a name says which part of the training is over, and no more: ``percentage_done``."""
     words = set(re.findall(r"[a-z]+", name.lower()))
     return bool(words) and words <= _PROGRESS
+
+
+def is_forecast(text: str, *, is_time: bool) -> bool:
+    """Whether a text names what is left: ``eta``, or of a time ``left`` and ``to finish``."""
+    words = words_of(text)
+    return not _FORECASTS.isdisjoint(words) or (is_time and not _FORECASTS_OF_TIMES.isdisjoint(words))
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text names a number that tells whether two things are the same: ``checksum``, ``weight sum``."""
+    words = set(words_of(text))
+    is_sum = "sum" in words and not words.isdisjoint(_SUMMED)
+    return (is_sum or not words.isdisjoint(_DIGESTS)) and not is_metric_word(text)
 
 
 def counts_parameters(text: str) -> bool:

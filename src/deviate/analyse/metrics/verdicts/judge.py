@@ -37,6 +37,8 @@ from deviate.analyse.naming.words import (
     counts_parameters,
     is_bookkeeping,
     is_counting,
+    is_digest,
+    is_forecast,
     is_metric_word,
     is_progress,
     words_of,
@@ -132,14 +134,19 @@ def _is_made_object(case: Case) -> bool:
 def _reason_by_name(case: Case) -> Reason | None:
     """Return why a value that is called like this is no metric, wherever it comes from."""
     reported, word = case.reported, last_word(case.variable)
+    said = (case.name, reported.tag, words_before(reported))
     if word in NUMBERS_OF_THINGS and not is_metric_word(case.name):
         return "identifier"
     if case.sink in TRACKERS and word == "table" and not isinstance(reported.expr, ast.Subscript):
         return "identifier"
     if word in IDENTIFIERS:
         return "path" if case.value.has(From.PATH) else "identifier"
-    if is_progress(case.name):
+    if is_progress(case.name) or (
+        case.value.has(From.DURATION) and any(is_forecast(each, is_time=True) for each in said)
+    ):
         return "counter"
+    if any(map(is_digest, said)):
+        return "identifier"
     if is_bookkeeping(reported.tag) and not case.value.has(From.DURATION):
         return "counter"
     if "param" in reported.before.lower() and counts_parameters(words_before(reported)):
