@@ -45,6 +45,7 @@ _MEANINGS: dict[str, Meaning] = {
 }
 _ENDINGS = {ending: _MEANINGS[ending] for ending in _LISTS["endings"]}
 _WEAK = _LISTS["weak"]
+_SPREADS = {"std", "stddev", "stdev"}
 _COUNTING = _LISTS["counting"]
 _COUNTING_LAST = _LISTS["counting last"]
 _POSITIONS = _LISTS["positions"]
@@ -56,6 +57,7 @@ _SUMMED = {"weight", "weights", "tensor", "tensors", "param", "params", "paramet
 _PARAMETERS = _LISTS["parameters"]
 _NUMBER = _LISTS["numbers"]
 _SETTINGS_NAMES = _LISTS["settings"]
+_SETTINGS_GROUPS = _LISTS["settings groups"]
 _SCHEDULE = _LISTS["schedule"]
 _CLOCK_PARTS = _LISTS["clock parts"]
 _SPLITS = {word: split for split in ("train", "val", "test", "eval") for word in _LISTS[f"split {split}"]}
@@ -150,6 +152,8 @@ def meaning_of(text: str) -> Meaning | None:
                 weak = meaning
             elif strong is None or not _less_telling(meaning, strong):
                 strong = meaning
+    if strong is not None and words_of(text)[-1] in _SPREADS:
+        return Meaning(strong.kind, None)  # how far values lie apart is neither better nor worse
     if strong is not None and weak is not None and strong.direction is None and weak.kind == "quality":
         return weak if weak.direction is not None else strong
     return strong or weak
@@ -248,6 +252,12 @@ def counts_parameters(text: str) -> bool:
 def is_settings_name(name: str) -> bool:
     """Whether a variable of this name holds the program's settings."""
     return name.lower() in _SETTINGS_NAMES or (name.isupper() and len(name) > 2 and name.lower() not in _MEANINGS)
+
+
+def is_in_settings(name: str) -> bool:
+    """Whether a name leads to a setting in a group of them: ``config/seed``, ``hparams.width``."""
+    groups = re.split(r"[/.:]", name)[:-1]
+    return any(not _SETTINGS_GROUPS.isdisjoint(words_of(group)) and not is_metric_word(group) for group in groups)
 
 
 def outcome_of(name: str) -> Meaning | None:

@@ -17,6 +17,7 @@ from deviate.analyse.naming.words import (
     is_counting,
     is_digest,
     is_forecast,
+    is_in_settings,
     is_metric_word,
     is_schedule,
     meaning_of,
@@ -25,7 +26,7 @@ from deviate.analyse.naming.words import (
 )
 from deviate.collect.observed.clocks import leading_clocks
 from deviate.collect.observed.data_rows import data_slots
-from deviate.collect.observed.listings import listed_settings
+from deviate.collect.observed.listings import INSIDE, listed_settings
 from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
@@ -181,8 +182,8 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
         return "counter", "rising numbers with the name of a counter"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
-    if seen.setting:
-        return "setting", seen.setting
+    if seen.setting or is_in_settings(name):
+        return "setting", seen.setting or INSIDE
     if data:
         return "data", data
     if seen.varies:

@@ -198,3 +198,8 @@ def test_numbers_at_both_ends_of_the_range_are_judged():
     log = "\n".join(f"loss = {number!r}" for number in numbers).encode()
     (found,) = judge({name: mine_text(log, "stdout") for name in ("a", "b")})
     assert found.kind == "metric"
+
+
+@pytest.mark.parametrize("key", ["config/seed", "hparams/width", "args.noise", "model_config/loss"])
+def test_what_stands_in_a_group_of_settings_is_one_whatever_it_is_called(key):
+    assert set(kinds(f"{key}: 0.5", f"{key}: 0.6").values()) == {"setting"}

@@ -39,6 +39,7 @@ from deviate.analyse.naming.words import (
     is_counting,
     is_digest,
     is_forecast,
+    is_in_settings,
     is_metric_word,
     is_progress,
     words_of,
@@ -147,6 +148,8 @@ def _reason_by_name(case: Case) -> Reason | None:
         return "counter"
     if any(map(is_digest, said)):
         return "identifier"
+    if is_in_settings(reported.tag):
+        return "setting"
     if is_bookkeeping(reported.tag) and not case.value.has(From.DURATION):
         return "counter"
     if "param" in reported.before.lower() and counts_parameters(words_before(reported)):
