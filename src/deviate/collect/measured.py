@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from deviate.analyse.naming.words import UNNAMED, aggregate_of, meaning_of
 from deviate.experiment import Direction, Experiment, Kind, Metric
 
 #: Wall time of the whole command, start-up and evaluation included.
@@ -19,7 +20,7 @@ TIME_PER_ITERATION = "time per iteration"
 #: Kinds of metrics that differ between any two runs: they measure the machine.
 MACHINES = ("speed", "resource")
 
-#: A metric that nothing foresaw, and so nothing is known about: its last value is what the run ended with.
+#: Of a metric that nothing foresaw, the last value is what the run ended with.
 UNFORESEEN = "last"
 
 
@@ -96,8 +97,23 @@ def _measured(name: str, source: int, metrics: Sequence[Metric]) -> MeasuredMetr
     by_name = next((position for position, metric in enumerate(metrics) if metric.name == name), -1)
     position = source if source >= 0 else by_name
     if position < 0:
-        return MeasuredMetric(name=name, aggregate=UNFORESEEN, direction=None, kind="quality")
+        meaning = meaning_of(name) or UNNAMED
+        return MeasuredMetric(
+            name=name, aggregate=aggregate_of(meaning.kind), direction=meaning.direction, kind=meaning.kind
+        )
     metric = metrics[position]
-    return MeasuredMetric(
-        name=name, aggregate=metric.aggregate, direction=metric.direction, kind=metric.kind, source=position
-    )
+    kind, direction, aggregate = _made_at_run_time(name, metric)
+    return MeasuredMetric(name=name, aggregate=aggregate, direction=direction, kind=kind, source=position)
+
+
+def _made_at_run_time(name: str, metric: Metric) -> tuple[Kind, Direction | None, str]:
+    """Return kind, direction and aggregate of a name that the source has only a part of: a key says what its value is.
+
+    What the source or the user says otherwise than the metric's own name goes on to hold.
+    """
+    listed, meaning = meaning_of(metric.name) or UNNAMED, meaning_of(name)
+    is_by_name = (metric.kind, metric.direction) == (listed.kind, listed.direction)
+    if meaning is None or name == metric.name or not is_by_name:
+        return metric.kind, metric.direction, metric.aggregate
+    is_usual = metric.aggregate == aggregate_of(metric.kind)
+    return meaning.kind, meaning.direction, aggregate_of(meaning.kind) if is_usual else metric.aggregate

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from deviate.analyse.naming.words import Meaning, aggregate_of, meaning_of
+from deviate.analyse.naming.words import Meaning, aggregate_of, is_in_settings, meaning_of
 from deviate.errors import BadOption, NotImportable
 from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable
@@ -48,7 +48,8 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     """
     recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
-    kept = [name for name in recorded if not request.metrics or name in request.metrics]
+    results_alone = [name for name in recorded if not is_in_settings(name)]
+    kept = [name for name in recorded if name in request.metrics] if request.metrics else results_alone or recorded
     if len(kept) > MOST_METRICS:
         raise NotImportable(
             f"{len(kept):,} metrics were found; at most {MOST_METRICS:,} are imported",

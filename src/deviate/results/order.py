@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from deviate.analyse.naming.words import words_of
 from deviate.experiment import Direction, Kind
 
 #: What a reader wants to know first: how good the model is, on data it was not trained on.
 _KINDS = {"quality": 0, "loss": 1, "resource": 3, "speed": 4}
 _UNFORESEEN = 2
-_SPLITS = (r"(?<![a-z])test", r"(?<![a-z])(val|eval|dev|held)", r"", r"(?<![a-z])tr(ai)?n")
+_SPLITS = (
+    r"(?<![a-z])te?st",
+    r"(?<![a-z])(val(?!u|en|h)|eval|dev(?![a-z])|held)",
+    r"",
+    r"(?<![a-z])tr(ai)?n",
+)
 
+#: What is a part of a result: an item of a list, the second number under one name, a spread.
+_PART = re.compile(r"\[[^\[\]]*\]$| \(\d+\)$|±$|(?<![a-z])std(dev)?$", re.IGNORECASE)
+#: What an agent is trained for.
+_RETURN = re.compile(r"(?<![a-z])(rew(ard)?s?|returns?|ep_?ret)(?![a-z])", re.IGNORECASE)
+_EXPLAINED = re.compile(r"explained[ _-]?var", re.IGNORECASE)
+#: Words of a loss that is no part of another.
+_WHOLE = {
+    "all", "average", "avg", "batch", "best", "cost", "dev", "epoch", "eval", "evaluate", "evaluation", "final", "iter",
+    "last", "loss", "losses", "mean", "min", "objective", "overall", "running", "step", "test", "testing", "total",
+    "train", "training", "val", "valid", "validation",
+}  # fmt: skip
 
 _EVALUATION = re.compile(r"eval\w*(-\d+)?: ", re.IGNORECASE)
 
@@ -65,16 +82,54 @@ def split(name: str) -> int:
     return next(ranks, _SPLITS.index(""))
 
 
-def rank(metric: Named) -> tuple[int, int]:
-    """Rank a metric among others: quality before loss, test before validation before training."""
-    return group(metric.kind, metric.direction), split(metric.name)
+def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bool]]:
+    """Return what ranks each of the metrics among the others.
+
+    What authors watch comes first: a whole result whose better values are known, of test data, then of validation, then
+    of training; quality before loss. A component is behind the loss that it is a part of, an explained variance behind
+    the reward of an episode; items of lists and spreads are behind all other results.
+
+    Examples
+    --------
+    >>> from collections import namedtuple
+    >>> metric = namedtuple("metric", "name kind direction")
+    >>> loss, part = metric("train loss", "loss", "lower"), metric("train dice_loss", "loss", "lower")
+    >>> valid, items = metric("val loss", "loss", "lower"), metric("acc [3]", "quality", "higher")
+    >>> [each.name for each in sorted([items, part, loss, valid], key=ranks([items, part, loss, valid]))]
+    ['val loss', 'train loss', 'train dice_loss', 'acc [3]']
+    """
+    every = list(metrics)
+    is_rewarded = any(_RETURN.search(metric.name) for metric in every)
+    summed = {split(metric.name) for metric in every if metric.kind == "loss" and _is_whole(metric.name)}
+
+    def rank(metric: Named) -> tuple[int, int, int, bool]:
+        is_component = metric.kind == "loss" and split(metric.name) in summed and not _is_whole(metric.name)
+        is_beside = is_component or (is_rewarded and _EXPLAINED.search(metric.name) is not None)
+        kind = group(metric.kind, metric.direction)
+        return _tier(metric, kind, is_beside=is_beside), split(metric.name), kind, not _RETURN.search(metric.name)
+
+    return rank
+
+
+def _tier(metric: Named, kind: int, *, is_beside: bool) -> int:
+    if kind > _UNFORESEEN:
+        return 2 + kind
+    if _PART.search(metric.name):
+        return 3
+    return 2 if kind == _UNFORESEEN else int(is_beside)
+
+
+def _is_whole(name: str) -> bool:
+    """Whether a loss has a name without what it is made of: ``train/loss``, ``total loss``."""
+    return _WHOLE.issuperset(words_of(name.rpartition("/")[2]))
 
 
 def main_metric(metrics: Iterable[Metric]) -> Metric:
-    """Choose the metric a reader asks for first, see `rank`."""
-    return min(metrics, key=rank)
+    """Choose the metric a reader asks for first, see `ranks`."""
+    every = list(metrics)
+    return min(every, key=ranks(every))
 
 
 def main_first(metrics: Sequence[Metric]) -> list[Metric]:
     """Return all metrics, those that a reader asks for first before the others."""
-    return sorted(metrics, key=rank)
+    return sorted(metrics, key=ranks(metrics))

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pandas as pd
 import pytest
 import report_cases as cases
 
+from deviate.analyse.naming.words import UNNAMED, meaning_of
 from deviate.experiment import Run
 from deviate.inference.curves import curves_of
 from deviate.inference.order import by_cv, ordered
@@ -17,7 +19,7 @@ from deviate.report.pages.experiment.figures import curves as curve_section
 from deviate.report.pages.experiment.metrics import ORDER
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.writers.latex import render_latex
-from deviate.results.order import main_metric
+from deviate.results.order import main_first, main_metric
 from deviate.study.events import values_ordered, with_ordered_values
 
 #: By CV the reverse of what a reader wants.
@@ -94,7 +96,7 @@ def test_what_is_seen_of_a_run_begins_with_the_main_metric():
     experiment = cases.experiment([cases.metric(name) for name in VALUES], ["algo+impl"], 1)
     latest = {"reading": 1.0, "val loss": 0.5, "train acc": 70.0, "test acc": 90.0}
     assert list(values_ordered(latest, experiment).items()) == [
-        ("test acc", 90.0), ("train acc", 70.0), ("val loss", 0.5), ("reading", 1.0)
+        ("test acc", 90.0), ("val loss", 0.5), ("train acc", 70.0), ("reading", 1.0)
     ]  # fmt: skip
 
 
@@ -118,3 +120,27 @@ def test_learning_curves_open_on_validation_where_the_main_metric_has_no_curve()
     (panels,) = [block for block in section.blocks if isinstance(block, ByMetric)]
     assert panels.first == "val acc"
     assert [panel.metric for panel in panels.panels] == ["train acc", "val acc", "val loss"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["eval/mean_reward", "rollout/ep_rew_mean", "train/loss", "train/explained_variance", "train/value_loss"],
+        ["train/episode_reward", "explained_variance"],
+        ["test loss", "val acc", "val loss", "train acc"],
+        ["val_dice", "train_loss", "train_loss_dice"],
+        ["loss", "value_loss"],
+        ["loss", "errors [items]", "memory", "time per run"],
+        ["reward", "reward_std"],
+        ["perplexity", "temperature", "acc ±"],
+    ],
+)
+def test_what_authors_watch_comes_first(names):
+    metrics = [cases.metric(name) for name in names]
+    meant = [msgspec.structs.replace(each, **by_name(each.name)) for each in reversed(metrics)]
+    assert [each.name for each in main_first(meant)] == names
+
+
+def by_name(name):
+    meaning = meaning_of(name) or UNNAMED
+    return {"kind": meaning.kind, "direction": meaning.direction}

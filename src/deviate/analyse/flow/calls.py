@@ -7,7 +7,7 @@ import re
 
 from deviate.analyse.flow.computed import chosen_by_name, methods_begun
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, external_call, method_call
+from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, NUMBERS, external_call, method_call
 from deviate.analyse.flow.values import (
     MAX_REFS,
     METRIC_ORIGINS,
@@ -16,6 +16,7 @@ from deviate.analyse.flow.values import (
     Instance,
     Param,
     Value,
+    as_number,
     element_of,
     item_of,
     join,
@@ -109,7 +110,9 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
     if dotted == "jax.lax.scan" and len(args) > 1:
         return _scanned(flow, args)
     if dotted == "builtins.map" and len(args) > 1:
-        return Value(mixed(args[1:]).origins, element=mixed(args[1:]))
+        is_number = any(isinstance(ref, External) and ref.dotted in NUMBERS for ref in args[0].refs)
+        element = mixed(map(as_number, args[1:]) if is_number else args[1:])
+        return Value(element.origins, element=element)
     return None
 
 
@@ -169,8 +172,8 @@ def substitute(flow: Evaluator, value: Value, unit: Unit, call: ast.Call, scope:
     args = [_argument(flow, unit, param.name, call, scope) for param in params]
     origins = (value.origins - frozenset(params)).union(*(arg.origins for arg in args))
     passed = [ref for arg in args for ref in arg.refs]
-    if value.plain():  # computed from the arguments: an attribute of a library that was passed is no result
-        passed = [ref for ref in passed if not isinstance(ref, External) or ref.made]
+    if value.plain():  # computed from the arguments: what a library made and was passed is no result
+        passed = [ref for ref in passed if not isinstance(ref, External)]
     refs = (*value.refs, *passed)[:MAX_REFS]
     return with_structure(value, origins, refs, lambda item: substitute(flow, item, unit, call, scope, depth + 1))
 

@@ -10,10 +10,12 @@ from deviate.analyse.flow.attributes import attribute_value
 from deviate.analyse.flow.calls import call_value
 from deviate.analyse.flow.computed import chosen_by_name
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import From, Instance, Value, element_of, join, mixed, of, subtract
+from deviate.analyse.flow.values import From, Instance, Value, as_number, element_of, join, mixed, of, subtract
 from deviate.analyse.source.index import ClassScope, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import dotted_text
 
+#: Operations that texts do not have.
+_OF_NUMBERS = (ast.Pow, ast.FloorDiv, ast.MatMult)
 _A_TEXT, _A_CONSTANT = of(From.TEXT), of(From.CONSTANT)
 
 
@@ -33,10 +35,12 @@ def _operation(flow: Evaluator, node: ast.BinOp, scope: Scope) -> Value:
         return Value(mixed((left, right)).origins | {From.LIVE})
     if isinstance(node.op, ast.Sub):
         difference = subtract(flow.resolve(left), flow.resolve(right))
-        return difference if difference.has(From.DURATION) else mixed((left, right))
+        return difference if difference.has(From.DURATION) else as_number(mixed((left, right)))
     if isinstance(node.op, (ast.Add, ast.Mult)) and (left.element or right.element):
         elements = [side.element for side in (left, right) if side.element]
         return Value(left.origins | right.origins, element=join(elements))
+    if isinstance(node.op, _OF_NUMBERS) or (isinstance(node.op, ast.Div) and not left.has(From.PATH)):
+        return as_number(mixed((left, right)))
     return mixed((left, right))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Value, element_of, mixed, of
+from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Value, as_number, element_of, mixed, of
 from deviate.analyse.naming.words import is_metric_word, word_lists
 
 _LISTS = word_lists(__file__)
@@ -32,6 +32,8 @@ _SELF_METHODS = _LISTS["methods that give the object"]
 _READERS = _LISTS["functions that read files"]
 #: Function of a library that wraps or transforms a function: calling the result calls the function.
 FUNCTION_WRAPPERS = _LISTS["function wrappers"]
+#: Functions that read a number from a text.
+NUMBERS = {"builtins.float", "builtins.int", "builtins.complex"}
 _LOSS = re.compile(r"loss|cross_?entropy|accuracy|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)")
 #: Compute what the rest of their names says, be it of files: ``calculate_fid_given_paths``.
 _COMPUTING = re.compile(r"(calc(ulate)?|compute|measure|compare)_")
@@ -60,7 +62,7 @@ def external_call(dotted: str, args: list[Value]) -> Value:
         return of(origin)
     if last in {"parse_args", "parse_known_args", "get_config", "ConfigParser"}:
         return of(From.SETTING)
-    passed = mixed(args)
+    passed = mixed(map(as_number, args) if dotted in NUMBERS else args)
     if dotted in {"builtins.max", "builtins.min", "builtins.sum", "builtins.abs", "builtins.round"}:
         return passed
     if passed.has(*METRIC_ORIGINS) or (

@@ -212,6 +212,14 @@ def subtract(left: Value, right: Value) -> Value:
     return mixed((left, right))
 
 
+def as_number(value: Value) -> Value:
+    """Return the number that is read from a text, which is none itself: ``float(line)``; a line of `sys.stdin`, too."""
+    is_of_library = not value.origins and any(isinstance(ref, External) for ref in value.refs)
+    if not (is_of_library or value.has(From.TEXT, From.PATH)):
+        return value
+    return Value(value.origins - {From.TEXT, From.PATH} | {From.UNKNOWN})
+
+
 class Valuation(Protocol):
     """Gives expressions their values."""
 

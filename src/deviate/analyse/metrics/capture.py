@@ -18,6 +18,11 @@ from deviate.experiment import Capture
 
 _SUMMARIES = ("avg", "global_avg", "average", "mean", "val", "value", "sum")
 _TRACED = re.compile(r"(^|\.)(script|jit|pmap|vmap|function|compile|njit|tf_function|pjit|checkpoint)$")
+#: By package, the method by which its metric objects give their number.
+_METER_METHODS = {
+    "clu": "compute", "flax": "compute", "ignite": "compute", "keras": "result", "lightning": "compute",
+    "pytorch_lightning": "compute", "tensorflow": "result", "tf_keras": "result", "torchmetrics": "compute",
+}  # fmt: skip
 _TEXT_CALLS = {"str", "timedelta", "format", "int", "repr", "strftime"}
 
 
@@ -41,10 +46,12 @@ def _source_capture(flow: Evaluator, reported: ReportedValue, report: Report, la
     meter = meter_reads(flow, reported)
     if meter is not None:
         return _beside(reported, report, meter, label_name)
-    if _is_library_metric(flow, reported):
-        if report.sink == "lightning":
-            return Capture(how="framework")
-        return _library_meter(flow, reported, report, label_name)
+    method = _library_method(flow, reported)
+    if method and report.sink == "lightning":
+        return Capture(how="framework")
+    if method:
+        capture = _beside(reported, report, "", label_name)
+        return None if capture is None else msgspec.structs.replace(capture, beside=f"{capture.beside}.{method}()")
     return _value(reported, report, label_name)
 
 
@@ -97,21 +104,28 @@ def displayed_attribute(flow: Evaluator, cls: ClassScope) -> str:
     return next((name for name in _SUMMARIES if name in names), "")
 
 
-def _is_library_metric(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a library's metric object is reported itself."""
+def _library_method(flow: Evaluator, reported: ReportedValue) -> str:
+    """Return the method by which a library's metric object that is reported itself gives its number; else nothing."""
     if not isinstance(reported.expr, (ast.Name, ast.Attribute)):
-        return False
+        return ""
     refs = flow.resolved(reported.expr, reported.scope).refs
-    return any(isinstance(ref, External) and ref.made and "metric" in ref.dotted.lower() for ref in refs)
+    made = [ref.dotted for ref in refs if isinstance(ref, External) and ref.made]
+    return next(filter(None, map(_method_of, made)), "")
 
 
-def _library_meter(flow: Evaluator, reported: ReportedValue, report: Report, label: str) -> Capture | None:
-    """Read a metric object of a library by its own method."""
-    refs = flow.resolved(reported.expr, reported.scope).refs
-    made = " ".join(ref.dotted for ref in refs if isinstance(ref, External))
-    method = "result" if "keras" in made else "compute"
-    capture = _beside(reported, report, "", label)
-    return None if capture is None else msgspec.structs.replace(capture, beside=f"{capture.beside}.{method}()")
+def _method_of(dotted: str) -> str:
+    """Return the method that gives the number of an object of this class, if its library is one of metric objects.
+
+    Examples
+    --------
+    >>> _method_of("torchmetrics.Accuracy"), _method_of("tensorflow.keras.metrics.Mean")
+    ('compute', 'result')
+    >>> _method_of("torch_geometric.data.Data"), _method_of("sklearn.metrics.confusion_matrix")
+    ('', '')
+    """
+    *packages, cls = dotted.split(".")
+    is_metric = cls[:1].isupper() and not {"metrics", "torchmetrics"}.isdisjoint(packages)
+    return _METER_METHODS.get(packages[0], "") if is_metric else ""
 
 
 def _beside(reported: ReportedValue, report: Report, reads: str, label: str) -> Capture | None:

@@ -24,6 +24,7 @@ from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
     continues,
     continues_clock,
+    ends_label,
     label_for,
     name_of,
     names_also,
@@ -35,7 +36,7 @@ from deviate.analyse.metrics.names import (
 from deviate.analyse.metrics.roots import root_of
 from deviate.analyse.metrics.verdicts.judge import verdict_of
 from deviate.analyse.metrics.verdicts.verdict import Verdict
-from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
+from deviate.analyse.naming.words import UNNAMED, is_clock_part, is_metric_word, meaning_of, split_of
 from deviate.analyse.sinks.modules import is_logging_class
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
@@ -81,6 +82,8 @@ class MetricFinder:
             for reported, variable in roots:
                 part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
                 is_part = clock and is_clock_part(variable)
+                if is_metric_word(words_before(reported)) and reported.after.strip() == ":":
+                    earlier = words_before(reported)  # ``loss {epoch}: {value}``
                 if is_part or self._names_next(reported, report) or self._is_lesser_part(reported, variable, last):
                     self._reject(report, variable, "identifier")
                     continue
@@ -88,6 +91,7 @@ class MetricFinder:
                 if meaning_of(earlier) is None and names_also(before, variable):
                     earlier = before  # ``Accuracy on the {} test images: {}``
                 same = variable == last or names_also(earlier, variable) or continues(reported)
+                same = same or (ends_label(reported) and is_metric_word(earlier))
                 finding = self._classify(
                     report, reported, variable, earlier if same or not meaning_of(variable) else "", same,
                     meant=_meant(variable, variables),

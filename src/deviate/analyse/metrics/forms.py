@@ -25,7 +25,7 @@ from deviate.analyse.source.syntax import called_name, dotted_text, text_of, unp
 from deviate.analyse.texts.reported import NUMERIC_SPEC, ReportedValue
 
 #: Classes whose objects hold the numbers of a measurement.
-_METER = re.compile(r"meter|average|timer|running|metric", re.IGNORECASE)
+_METER = {"average", "averages", "meter", "meters", "metric", "metrics", "running", "timer"}
 _NUMBER_METHODS = {
     "item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value", "numpy",
     "asnumpy", "asscalar",
@@ -150,7 +150,9 @@ def _compares(test: ast.expr, text: str) -> bool:
 def _is_meter(value: Value) -> bool:
     """Whether an object, or each one of a list, is of a class of the project that holds numbers."""
     refs = value.element.refs if value.element is not None else value.refs
-    return bool(refs) and all(isinstance(ref, Instance) and _METER.search(ref.cls.name) is not None for ref in refs)
+    return bool(refs) and all(
+        isinstance(ref, Instance) and not _METER.isdisjoint(words_of(ref.cls.name)) for ref in refs
+    )
 
 
 def _is_number_by_form(node: ast.expr) -> bool:

@@ -88,6 +88,11 @@ def continues(reported: ReportedValue) -> bool:
     return reported.position > 0 and is_decimal and reported.before.strip() in _BESIDE
 
 
+def ends_label(reported: ReportedValue) -> bool:
+    """Whether nothing but a colon stands between the value before and this one: ``Loss after epoch 3: 0.4``."""
+    return reported.position > 0 and reported.before.strip() in {":", "=", "):"}
+
+
 def continues_clock(reported: ReportedValue) -> bool:
     """Whether a value stands right after the unit of a greater part of the same time: ``{}h-{}m``."""
     return reported.position > 0 and _UNIT_BEFORE.fullmatch(reported.before) is not None

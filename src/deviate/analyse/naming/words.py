@@ -45,13 +45,19 @@ _MEANINGS: dict[str, Meaning] = {
 }
 _ENDINGS = {ending: _MEANINGS[ending] for ending in _LISTS["endings"]}
 _WEAK = _LISTS["weak"]
+_SPREADS = {"std", "stddev", "stdev"}
 _COUNTING = _LISTS["counting"]
 _COUNTING_LAST = _LISTS["counting last"]
 _POSITIONS = _LISTS["positions"]
 _PROGRESS = _LISTS["progress"]
+_FORECASTS, _FORECASTS_OF_TIMES = _LISTS["forecasts"], _LISTS["forecasts of times"]
+_DIGESTS = _LISTS["digests"]
+#: Whose sum tells them apart, and is no result.
+_SUMMED = {"weight", "weights", "tensor", "tensors", "param", "params", "parameter", "parameters"}
 _PARAMETERS = _LISTS["parameters"]
 _NUMBER = _LISTS["numbers"]
 _SETTINGS_NAMES = _LISTS["settings"]
+_SETTINGS_GROUPS = _LISTS["settings groups"]
 _SCHEDULE = _LISTS["schedule"]
 _CLOCK_PARTS = _LISTS["clock parts"]
 _SPLITS = {word: split for split in ("train", "val", "test", "eval") for word in _LISTS[f"split {split}"]}
@@ -94,7 +100,7 @@ _RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn|wins)$")
 _WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
 #: How many steps were taken along the gradient.
 _GRADIENT_STEPS = re.compile(r"(^|[^a-z])grad(ient)?s?[ _-]?(step|update|iter(ation)?)s?$")
-_LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
+_LEARN_RATE = re.compile(r"\b(learn[ _-]?rate|step[ _-]?size)")
 _EPISODE_LENGTH = re.compile(
     r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b"
     r"|(\b|_)len(gth)?_(of_)?ep(isode)?s?\b"
@@ -146,6 +152,8 @@ def meaning_of(text: str) -> Meaning | None:
                 weak = meaning
             elif strong is None or not _less_telling(meaning, strong):
                 strong = meaning
+    if strong is not None and words_of(text)[-1] in _SPREADS:
+        return Meaning(strong.kind, None)  # how far values lie apart is neither better nor worse
     if strong is not None and weak is not None and strong.direction is None and weak.kind == "quality":
         return weak if weak.direction is not None else strong
     return strong or weak
@@ -222,6 +230,19 @@ def is_progress(name: str) -> bool:
     return bool(words) and words <= _PROGRESS
 
 
+def is_forecast(text: str, *, is_time: bool) -> bool:
+    """Whether a text names what is left: ``eta``, or of a time ``left`` and ``to finish``."""
+    words = words_of(text)
+    return not _FORECASTS.isdisjoint(words) or (is_time and not _FORECASTS_OF_TIMES.isdisjoint(words))
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text names a number that tells whether two things are the same: ``checksum``, ``weight sum``."""
+    words = set(words_of(text))
+    is_sum = "sum" in words and not words.isdisjoint(_SUMMED)
+    return (is_sum or not words.isdisjoint(_DIGESTS)) and not is_metric_word(text)
+
+
 def counts_parameters(text: str) -> bool:
     """Whether a text says how large the model is, and nothing else: ``Total number of parameters``."""
     words = set(words_of(text))
@@ -231,6 +252,12 @@ def counts_parameters(text: str) -> bool:
 def is_settings_name(name: str) -> bool:
     """Whether a variable of this name holds the program's settings."""
     return name.lower() in _SETTINGS_NAMES or (name.isupper() and len(name) > 2 and name.lower() not in _MEANINGS)
+
+
+def is_in_settings(name: str) -> bool:
+    """Whether a name leads to a setting in a group of them: ``config/seed``, ``hparams.width``."""
+    groups = re.split(r"[/.:]", name)[:-1]
+    return any(not _SETTINGS_GROUPS.isdisjoint(words_of(group)) and not is_metric_word(group) for group in groups)
 
 
 def outcome_of(name: str) -> Meaning | None:

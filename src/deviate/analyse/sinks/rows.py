@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import External, From
+from deviate.analyse.naming.words import words_of
 from deviate.analyse.sinks.frames import data_frame
 from deviate.analyse.sinks.modules import is_logging_object
 from deviate.analyse.sinks.readers import (
@@ -61,6 +62,9 @@ _FILE = re.compile(
     r"|.*\.(stdout|stderr|logfile|file|log|f))$|_(f|file|log)$",
     re.IGNORECASE,
 )
+
+#: Words for tables: those of ``PrettyTable``, and not of ``stable_baselines3``.
+_TABLES = {"sheet", "table", "tables", "tbl", "texttable", "worksheet"}
 
 #: Keywords of visdom that say which plot is meant and what is added to it.
 _PLOTTED = {"X", "Y", "env", "name", "opts", "update", "win"}
@@ -144,8 +148,8 @@ def _is_plot(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
 def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether the receiver is a table of a library, by its name or by what made it."""
     refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
-    made = any(isinstance(ref, External) and "table" in ref.dotted.lower() for ref in refs)
-    return made or re.search(r"table|tbl|sheet", receiver_text(call), re.IGNORECASE) is not None
+    names = [receiver_text(call), *(ref.dotted for ref in refs if isinstance(ref, External))]
+    return any(not _TABLES.isdisjoint(words_of(name)) for name in names)
 
 
 def _advances(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:

@@ -15,6 +15,9 @@ from deviate.analyse.naming.words import (
     Meaning,
     is_bookkeeping,
     is_counting,
+    is_digest,
+    is_forecast,
+    is_in_settings,
     is_metric_word,
     is_schedule,
     meaning_of,
@@ -23,7 +26,7 @@ from deviate.analyse.naming.words import (
 )
 from deviate.collect.observed.clocks import leading_clocks
 from deviate.collect.observed.data_rows import data_slots
-from deviate.collect.observed.listings import listed_settings
+from deviate.collect.observed.listings import INSIDE, listed_settings
 from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
@@ -157,13 +160,18 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
     if seen.leads:
         return "counter", "it leads lines of several kinds and never goes down, as the clock of a log"
     words = set(words_of(name))
-    if words & _LISTS["forecasts"]:
+    if is_forecast(name, is_time=_is_time(seen.slot)):
         return "progress", "an estimate of the time left"
     if _is_of_log(seen):
         return "identifier", "a whole number in front of a log message"
     changes = seen.varies or seen.varies_within
-    if words & _LISTS["identifiers"] and changes and seen.whole and not is_metric_word(name):
+    is_numbered = bool(words & _LISTS["identifiers"]) or ("rank" in words and words <= _LISTS["process"])
+    if is_numbered and changes and seen.whole and not is_metric_word(name):
         return "identifier", "the name is of an identifier"
+    if is_digest(name):
+        return "identifier", "a number that tells whether two things are the same"
+    if _is_placeholder(seen):
+        return "constant", "what Lightning logs where the program gives no metric of its settings"
     if changes and _is_long(seen):
         return "identifier", f"whole numbers of {IDENTIFIER_DIGITS} digits or more: addresses, hashes"
     if seen.slot.role == "total" and not seen.varies:
@@ -174,8 +182,8 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
         return "counter", "rising numbers with the name of a counter"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
-    if seen.setting:
-        return "setting", seen.setting
+    if seen.setting or is_in_settings(name):
+        return "setting", seen.setting or INSIDE
     if data:
         return "data", data
     if seen.varies:
@@ -202,6 +210,15 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     if len(seen.values) > 1:
         return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"
+
+
+def _is_time(slot: Slot) -> bool:
+    meaning = meaning_of(slot.words)
+    return slot.unit in DURATIONS or (meaning is not None and meaning.kind == "speed")
+
+
+def _is_placeholder(seen: _Seen) -> bool:
+    return seen.slot.words.rpartition("/")[2] == "hp_metric" and all(bool(np.all(run == -1)) for run in seen.values)
 
 
 def _is_of_log(seen: _Seen) -> bool:

@@ -18,6 +18,38 @@ _MOVES = re.compile(rb"[\r\x08\x1b]")
 _LEAVES_LINE = re.compile(rb"\x1b\[[0-9;]*[ABEFHJf]|\x1bM")
 
 
+_TRACEBACK = b"Traceback (most recent call last)"
+
+
+def reported_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    r"""Yield the displayed lines but those of tracebacks, which show source code.
+
+    Examples
+    --------
+    >>> log = b"loss 1\nTraceback (most recent call last):\n  File \"a.py\", line 3\n    acc = 2\nError: 4\nloss 5"
+    >>> [line for _, line in reported_lines(log)]
+    [b'loss 1', b'loss 5']
+    """
+    lines = displayed_lines(data)
+    return _without_tracebacks(lines) if _TRACEBACK in data else lines
+
+
+def _without_tracebacks(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    before: bytes | None = None
+    for start, line in lines:
+        at = line.find(_TRACEBACK)
+        if at >= 0 and before is None:
+            # A launcher puts a mark of the process before each line.
+            before = line[:at]
+        elif before is None:
+            yield start, line
+        elif not line.removeprefix(before).startswith((b" ", b"\t")):
+            # The exception itself, but behind a group of them.
+            if b"Group" in before:
+                yield start, line
+            before = None
+
+
 def displayed_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     r"""Yield the lines of a log as a terminal shows them in the end, each with the offset where its text begins.
 

@@ -10,11 +10,17 @@ from deviate.collect.observed.slots import Slot
 from deviate.collect.observed.templates import LIST, NUMBER
 
 INSIDE = "it stands in a list of settings"
+OBJECT = "it stands in the text of an object"
 NAMED = "the name is in a list of settings that the program prints"
 
 _HEADS = word_lists(__file__)["heads of lists"]
 _BRACKET = re.compile(r"[\[({]|[\])}]")
 _FIELD = re.compile(f"{NUMBER}|{LIST}")
+#: A line of a printed model: ``(norm): LayerNorm(``.
+_LAYER = re.compile(rf"\((?:\w[\w.]*|{NUMBER})\): [A-Z]\w*\(")
+#: The first numbers in the text of an object, and settings behind them: ``LayerNorm((96,), eps=1e-05)``.
+_CLASS = re.compile(rf"\b[A-Z](?=\w*[a-z])\w*[A-Z]\w*\(\(?(?:{NUMBER}, ?)*$")
+_SETTINGS_BEHIND = re.compile(rf"{NUMBER}(?:,? ?{NUMBER})*,?\)?, ?\w+=")
 #: Characters before a bracket in which its head is looked for.
 _REACH = 40
 
@@ -24,14 +30,23 @@ Key = tuple[str, str, int]
 def listed_settings(slots: Iterable[Slot]) -> dict[Key, str]:
     """Return the slots that show settings, with the reason: those in a list of them, and others with their names.
 
-    What is better when it is higher or lower by its name is none, wherever it stands.
+    What is better when it is higher or lower by its name is none, but for the numbers of a layer, which have its name.
     """
+    slots = list(slots)
+    objects = {slot.key: OBJECT for slot in slots if _in_object(slot)}
     every = [slot for slot in slots if not _is_judged_by_name(slot.words)]
     inside = {slot.key for slot in every if _in_list(slot)}
     names = {slot.words for slot in every if slot.key in inside and slot.words}
-    return {
+    return objects | {
         slot.key: INSIDE if slot.key in inside else NAMED for slot in every if slot.key in inside or slot.words in names
     }
+
+
+def _in_object(slot: Slot) -> bool:
+    """Whether a slot stands in a line of a printed model, or is what an object was made with."""
+    before = _before(slot)
+    is_first = _CLASS.search(before) is not None and _SETTINGS_BEHIND.match(slot.template, len(before)) is not None
+    return is_first or _LAYER.match(slot.template) is not None
 
 
 def _is_judged_by_name(words: str) -> bool:

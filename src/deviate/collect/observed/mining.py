@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.collect.observed.durations import seconds_of
-from deviate.collect.observed.lines import displayed_lines
+from deviate.collect.observed.lines import reported_lines
 from deviate.collect.observed.printed import read_column, scaled
 from deviate.collect.observed.templates import (
     MOST_CHARACTERS,
@@ -189,4 +189,4 @@ def mine(data: bytes) -> tuple[list[Lines], int]:
     """
     listed = _END_OF_LISTED.search(data) is not None and _LISTED.search(data) is not None
     miner = Miner(thousands=not listed)
-    return miner.read(displayed_lines(data)), miner.left_out
+    return miner.read(reported_lines(data)), miner.left_out

@@ -17,6 +17,8 @@ DURATIONS, RATES = _LISTS["durations"], _LISTS["rates"]
 #: The words that name nothing are those of the texts in the source.
 _LINKING = word_lists(source_names.__file__)["linking words"]
 _ARTICLES = word_lists(source_names.__file__)["articles"]
+#: The last word of a phrase that goes on behind a whole number: ``of the last 10 games``.
+_BEFORE_NUMBERS = _LINKING | _ARTICLES | _LISTS["before numbers"]
 MAX_WORDS = source_names.MAX_WORDS
 
 #: What a time is called that nothing names but its unit; the second where the first is taken.
@@ -53,7 +55,14 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _DEVIATION = re.compile(r"\s*(?:\(?\s*(?:±|\+/-|\+-|\\pm)\s*)")
 _FRACTION = re.compile(r"\s*(?:/|of|out of)\s*")
 _ROW_OF_DICTIONARY = re.compile(r"['\"]([^'\"]*)['\"]\s*:|[{}]")
+_REMARK_BEGINS = re.compile(r" ?\([^()⟨⟩,;|]*$")
+_ENDS_LABEL = re.compile(r" [\w/ -]*\w ?[:=] ?")
 _REMARK_ENDS = re.compile(r"[^()⟨⟩]*\)\s*[:=]\s*")
+#: The speed of a bar stands in brackets behind the time that is left.
+_BAR = re.compile(
+    rf"{NUMBER}%\s?\|.*?{NUMBER}/\s?{NUMBER}(?:\S* ?\[[^\],]*<[^\],]*, ?{NUMBER})?"
+    rf"|{NUMBER}/{NUMBER}\s?(?:━|\[[=>.\-]*\])|━\s?{NUMBER}%|{NUMBER}it \["
+)
 _AFTER = re.compile(r"[%)\]]*[ -]?(?P<words>[^\W\d_][\w /%-]*)(?P<end>.?)")
 
 
@@ -84,8 +93,7 @@ def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bo
         if (
             position
             and whole[position - 1]
-            and not whole[position]
-            and _is_behind_step(left, named[-1], rising[position - 1])
+            and _is_behind_step(left, named[-1], rising[position - 1], whole=whole[position])
         ):
             # ``loss 250 tensor(0.5)``
             named.append(named[-1]._replace(unit=unit))
@@ -99,10 +107,12 @@ def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bo
             continue
         lead = _lead(left) or lead if position else lead
         words = keys[position] or ("" if consumed or (after and _links(left, position)) else words_of_clause(left))
-        phrase = "" if keys[position] or not position else _phrase_around(lefts[position - 1], left)
+        phrase = ""
+        if position and whole[position - 1] and not keys[position]:
+            phrase = _phrase_around(lefts[position - 1], left, whole[position])
         if phrase:
             words = phrase
-            named[-1] = Name(_words_after(left), units[position - 1])
+            named[-1] = Name(_words_after(left) or _inside_remark(lefts[position - 1]), units[position - 1])
         named.append(Name(_with_context(words or after, lead, unit), unit))
         # The words between two numbers name one of them.
         consumed = not words and bool(after)
@@ -160,11 +170,17 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
     )
 
 
-def _is_behind_step(left: str, earlier: Name, rising: bool) -> bool:
-    """Whether a number has the name before the whole number in front of it: it is wrapped, or that goes up."""
+def _is_behind_step(left: str, earlier: Name, rising: bool, *, whole: bool) -> bool:
+    """Whether a number has the name before the whole number in front of it: ``loss 250 tensor(0.5)``, ``loss 9: 0.5``.
+
+    It is wrapped or behind a colon, or the whole number goes up, which it must in front of a `whole` one.
+    """
     if earlier.unit or earlier.role != "value" or not is_metric_word(earlier.name):
         return False
-    return not _WRAPPERS.sub("", left).strip() and (rising or bool(left.strip()))
+    mark = _WRAPPERS.sub("", left).strip()
+    if mark in {":", "="}:
+        return rising or not whole
+    return not mark and not whole and (rising or bool(left.strip()))
 
 
 def _next_of(name: str) -> str:
@@ -177,18 +193,38 @@ def _counts(name: str) -> bool:
     return is_bookkeeping(name) or is_counting(name)
 
 
-def _phrase_around(before: str, left: str) -> str:
-    """Return the name that a phrase with a number in it gives to the number behind it; empty where there is none.
+def _phrase_around(before: str, left: str, whole: bool) -> str:
+    """Return the name that a phrase with a whole number in it gives to the number behind it; empty where there is none.
 
-    ``Accuracy on the 10000 test images: 53``, ``mean reward (100 episodes): 23.4``.
+    ``Accuracy on the 10000 test images: 53``, ``mean reward (100 episodes): 23.4``. `whole` says of the number behind
+    it whether it is printed without a point, as a counter is: ``Correct 53 total: 100``.
     """
-    if _REMARK_ENDS.fullmatch(left) and before.rstrip().endswith("("):
-        return words_of_clause(before.rstrip()[:-1])
-    ending = re.search(r"([A-Za-z]+) ?$", before)
+    if _REMARK_ENDS.fullmatch(left) and _REMARK_BEGINS.search(before):
+        return _without_ends(words_of_clause(_REMARK_BEGINS.sub("", before)))
     phrase, own = words_of_clause(before), words_of_clause(left)
-    if ending is None or ending[1].lower() not in _LINKING | _ARTICLES or meaning_of(own) or not meaning_of(phrase):
+    if not own or is_metric_word(own) or not meaning_of(phrase):
         return ""
+    ending = re.search(r"([A-Za-z]+) ?$", before)
+    is_joined = ending is not None and ending[1].lower() in _BEFORE_NUMBERS
+    is_label = not whole and _ENDS_LABEL.fullmatch(left) is not None and not is_bookkeeping(own)
+    if not is_joined and not (is_label and is_metric_word(phrase)):
+        return ""
+    phrase = _without_ends(phrase)
     return phrase if split_of(phrase) or not split_of(own) else f"{_split_word(own)} {phrase}"
+
+
+def _without_ends(phrase: str) -> str:
+    """Leave out the last words of a phrase that are of the number behind them: ``mean score of the last``."""
+    words = phrase.split()
+    while words and words[-1].lower() in _BEFORE_NUMBERS:
+        words.pop()
+    return " ".join(words)
+
+
+def _inside_remark(before: str) -> str:
+    """Return the words of a remark before its number: ``fold`` of ``accuracy (fold 3)``."""
+    match = _REMARK_BEGINS.search(before)
+    return words_of_clause(match[0]) if match else ""
 
 
 def words_of_clause(text: str) -> str:
@@ -291,10 +327,9 @@ def _keys(template: Template) -> list[str]:
 
 
 def _with_bars(template: Template, named: list[Name]) -> list[Name]:
-    """Mark what a progress bar says of how far it is: its percentage, its count and its whole."""
+    """Mark what a progress bar says of how far it is: its percentage, count and whole, and how fast it moves."""
     text = template.text
-    bar = re.search(rf"{NUMBER}%\s?\|.*?{NUMBER}/\s?{NUMBER}|{NUMBER}/{NUMBER}\s?(?:━|\[[=>.\-]*\])|━\s?{NUMBER}%|"
-                    rf"{NUMBER}it \[", text)  # fmt: skip
+    bar = _BAR.search(text)
     if bar is None:
         return named
     before = len(re.findall(f"{NUMBER}|{LIST}", text[: bar.start()]))

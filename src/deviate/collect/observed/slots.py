@@ -21,6 +21,9 @@ from deviate.collect.observed.templates import LIST, NUMBER
 #: Lists of one length up to this have a slot for each item; longer ones, and those of several lengths, have one slot.
 MOST_ITEMS = 20
 
+#: Stands in the name of such a slot for the place of an item.
+ITEMS = "items"
+
 #: Labels of a table whose rows are told apart by a number.
 MOST_LABELS = 200
 
@@ -181,7 +184,8 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
             starts = offsets if repeats is None else np.repeat(offsets, repeats)
             # Items of lists of several lengths follow one another as their lines do.
             chosen = order if repeats is None else np.argsort(starts, kind="stable")
-            own = name._replace(name=f"{name.name} [{item}]") if is_list and repeats is None and name.name else name
+            place = item if repeats is None else ITEMS
+            own = name._replace(name=f"{name.name} [{place}]") if is_list and name.name else name
             shown = own if own.name else own._replace(name=_by_position(len(columns), text, source))
             found = values[chosen], starts[chosen], decimals[chosen]
             columns.append(_Column(text, len(columns), shown, own.name, hints, *found))

@@ -28,7 +28,7 @@ from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
-from deviate.results.order import rank
+from deviate.results.order import ranks
 from deviate.results.reach import FIRST
 
 #: A test of a comparison: labels of the two sides, and the metric on the first.
@@ -152,7 +152,9 @@ def compare_sides(
     options = settle_names(sides, options)
     named = options.metrics
     options = _with_reached(sides, options)
-    matches = sorted(match_metrics(sides, options), key=lambda match: rank(match[0]))
+    matches = match_metrics(sides, options)
+    rank = ranks(match[0] for match in matches)
+    matches = sorted(matches, key=lambda match: rank(match[0]))
     claimed = named or [matches[0][0].name]
     metrics = [[measured_sample(each, options.level) for each in match] for match in matches]
     indices = list(combinations(range(len(sides)), 2))

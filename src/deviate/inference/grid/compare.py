@@ -22,7 +22,7 @@ from deviate.inference.comparison.side import Side
 from deviate.inference.grid.facts import Grid, GridCell, GridLook, GridMetric, GridTerm, MissingCell
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.project.cells import Cell
-from deviate.results.order import rank
+from deviate.results.order import ranks
 
 #: The factor that several tables of one file are the levels of.
 TABLE = "experiment"
@@ -58,6 +58,7 @@ def compare_cells(
             "the cells have no metric in common but times, which are not compared over a grid",
             hint="`deviate report CELL` lists the metrics of a cell",
         )
+    rank = ranks(match[0] for match in matches)
     matches.sort(key=lambda match: rank(match[0]))
     claimed = options.metrics or [matches[0][0].name]
     measured = [[measured_sample(each, options.level) for each in match] for match in matches]

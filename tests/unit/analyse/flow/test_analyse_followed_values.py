@@ -255,3 +255,11 @@ def test_a_lambda_that_hands_a_text_to_a_function_of_the_program_reports_it(tmp_
 def test_a_text_with_its_tabs_expanded_is_read_in_parts(tmp_path):
     report = "print(f'\\tgap: {loss.item():.4f} of {epoch}'.expandtabs(4))"
     assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}
+
+
+@pytest.mark.parametrize(
+    "number", ["float(line)", "float(line.split(',')[1])", "[float(part) for part in line.split()][0]"]
+)
+def test_a_number_that_is_read_from_a_text_is_no_text(tmp_path, number):
+    report = f"for line in sys.stdin:\n    loss = {number} * 0.5\n    print('loss', loss)"
+    assert [metric.variable for metric in analyse(tmp_path, train=f"import sys\n{report}").metrics] == ["loss"]

@@ -1,5 +1,6 @@
 """Parts of times and counts of waiting are no metrics beside what they belong to."""
 
+import pytest
 from analysed_projects import analyse, looped, names
 
 CLOCK = """
@@ -106,3 +107,52 @@ def test_a_date_is_no_metric_though_it_is_called_like_a_part_of_the_data(tmp_pat
         "print('loss', loss.item())\njson.dump({'validation_date': feed.day().strftime('%d')}, open('a.json', 'w'))"
     )
     assert set(names(analyse(tmp_path, train=looped(report, "import json\nfrom feeds import feed\n")))) == {"loss"}
+
+
+ONLINE = """
+import sys
+from random import random
+weight = {begins}
+for epoch in range(3):
+    total, count = 0.0, 0
+    for row in sys.stdin if {streams} else range(20):
+        x, y = map(float, row.split()) if {streams} else (row / 20, 1.0)
+        total += (weight * x - y) ** 2
+        count += 1
+        weight -= 0.1 * (weight * x - y) * x
+    {report}
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "print('epoch %d - loss: %.4f' % (epoch, total / count))",
+        "print('loss:', total / count)",
+        "print('Loss after epoch %d: %.3f' % (epoch, total / count))",
+        "print(f'loss {epoch}: {total / count:.3f}')",
+        "print(f'mean squared error over the epoch {total / count}')",
+    ],
+)
+@pytest.mark.parametrize("begins", ["random()", "0.5"])
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_total_that_the_text_calls_a_metric_is_no_counter(tmp_path, report, begins, streams):
+    text = ONLINE.format(begins=begins, streams=streams, report=report)
+    found = analyse(tmp_path, train=text)
+    assert [(each.variable, each.direction) for each in found.metrics] == [("total", "lower")]
+    assert found.main_loop is not None
+    assert found.main_loop.line == 5
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "print('tokens', total)",
+        "print('loss at step', count)",
+        "print(f'loss {count}')",
+        "print('size %.1f' % (total / count))",
+    ],
+)
+def test_a_counter_is_one_whatever_metric_the_text_names_before(tmp_path, report):
+    text = ONLINE.format(begins="random()", streams=True, report=report)
+    assert analyse(tmp_path, train=text).metrics == []

@@ -98,3 +98,27 @@ def test_a_counter_that_no_pass_resets_is_no_cost_of_a_pass(tmp_path):
     """
     assert "moves" in names(analyse(tmp_path, train=train.format(reset="moves = 0")))
     assert "moves" not in names(analyse(tmp_path, train=train.format(reset="pass")))
+
+
+GRAPH = """
+from torch_geometric.data import Data
+from torchmetrics import MeanSquaredError
+meter = MeanSquaredError()
+graph = Data(x=loader)
+
+def measured(thing, x):
+    error = thing(x).sum() / len(x)
+    return error, error
+"""
+
+
+@pytest.mark.parametrize("thing", ["graph", "meter"])
+def test_what_is_computed_with_an_object_of_a_library_is_the_number_itself(tmp_path, thing):
+    report = f"error, _ = measured({thing}, model(x))\nprint(f'error {{error:.4f}}')"
+    assert names(analyse(tmp_path, train=looped(report, GRAPH))) == {"error": "value"}
+
+
+def test_a_metric_object_is_read_by_its_own_method_and_other_objects_by_none(tmp_path):
+    found = analyse(tmp_path, train=looped("print('mse', meter)\nprint('loss', graph.x.loss, graph)", GRAPH))
+    assert {each.capture.beside for each in found.metrics if each.variable == "meter"} == {"meter.compute()"}
+    assert not any("compute" in each.capture.beside for each in found.metrics if each.variable != "meter")

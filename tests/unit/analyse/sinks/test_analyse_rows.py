@@ -58,7 +58,7 @@ def test_a_function_named_like_a_report_takes_mappings(tmp_path: Path, report: s
 
 @pytest.mark.parametrize("cut", ["split('.')[0]", "partition('.')[0]"])
 def test_the_beginning_of_a_text_is_of_its_value(tmp_path: Path, cut: str) -> None:
-    report = f"print('left', str((time.time() - began) * i).{cut})"
+    report = f"print('took', str((time.time() - began) * i).{cut})"
     (metric,) = analyse(tmp_path, train=looped(report, before="began = time.time()\n")).metrics
     assert (metric.expression, metric.capture.how, metric.selected) == ("(time.time() - began) * i", "value", True)
 
@@ -85,3 +85,14 @@ FURTHER = {
 def test_a_value_is_reported_by(tmp_path: Path, report: str) -> None:
     (metric,) = analyse(tmp_path, train=looped(report)).metrics
     assert (metric.variable, metric.selected) == ("loss", True)
+
+
+@pytest.mark.parametrize(
+    ("library", "found"),
+    [("prettytable.PrettyTable", ["loss"]), ("stable_things.Keeper", []), ("rich.table.Table", ["loss"])],
+)
+def test_a_table_is_known_by_a_whole_word(tmp_path: Path, library: str, found: list[str]) -> None:
+    script = looped(
+        "keeper.add_row([epoch, loss.item()])", before=f"import {library.partition('.')[0]}\nkeeper = {library}()\n"
+    )
+    assert [metric.variable for metric in analyse(tmp_path, train=script).metrics] == found

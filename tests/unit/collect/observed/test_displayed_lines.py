@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 from tqdm import tqdm
 
-from deviate.collect.observed.lines import displayed_lines
+from deviate.collect.observed.lines import displayed_lines, reported_lines
 
 
 def shown(data: bytes) -> list[bytes]:
@@ -91,3 +91,20 @@ def test_no_sequence_of_controls_raises(parts):
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data):
     list(displayed_lines(data))
+
+
+TRACEBACK = '{0}Traceback (most recent call last):\n{0}  File "a.py", line 3\n{0}    acc = 0.5\n{0}KeyError: 3\n'
+
+
+@pytest.mark.parametrize("before", ["", "[rank0]: ", "(pid=12) "])
+def test_tracebacks_report_nothing(before):
+    log = f"loss 1\n{TRACEBACK.format(before)}\nDuring its handling:\n{TRACEBACK.format(before)}loss 2"
+    assert [line for _, line in reported_lines(log.encode()) if b"loss" in line or b"3" in line] == [
+        b"loss 1",
+        b"loss 2",
+    ]
+
+
+def test_behind_a_group_of_exceptions_the_log_goes_on():
+    log = '  + Exception Group Traceback (most recent call last):\n  |   File "a.py", line 3\n  +-+----\nloss 4'
+    assert [line for _, line in reported_lines(log.encode())] == [b"loss 4"]

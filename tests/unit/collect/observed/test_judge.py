@@ -108,12 +108,53 @@ def test_what_leads_lines_of_several_kinds_and_goes_up_is_the_clock_of_the_log()
     assert [each.kind for each in judged(one, *descending).values()].count("metric") > 2
 
 
-def test_a_bar_says_how_far_it_is_and_its_last_rate_is_a_cost():
+def test_a_bar_says_how_far_it_is_and_how_fast_it_moves():
     bar = "train: 100%|██████████| 10/10 [00:01<00:00, {} it/s, loss={}]"
     found = judged(bar.format(8.31, 0.5), bar.format(7.7, 0.4))
-    assert [one.kind for one in found.values()] == ["progress", "progress", "progress", "metric", "metric"]
-    speed = next(one for one in found.values() if one.slot.unit == "it/s")
-    assert speed.meaning == Meaning("speed", "higher")
+    assert [one.kind for one in found.values()] == ["progress"] * 4 + ["metric"]
+
+
+MODEL = """Net(
+  (ln_f): LayerNorm(({0},), eps=1e-05, elementwise_affine=True)
+  (rms): RMSNorm(({0},), eps=None)
+  (score): Linear(in_features={0}, out_features=2, bias=True)
+  (0): Dropout(p=0.{0}, inplace=False)
+)
+chosen GroupNorm(4, {0}, eps=1e-05)
+loss 0.{0}
+TrainOutput(global_step=9, training_loss=0.{0})
+TrainLoss(0.{0})
+AUC(0.{0})"""
+
+
+def test_the_text_of_a_model_holds_no_metric_and_results_in_brackets_are_some():
+    for runs in (range(3, 5), range(3, 4)):
+        found = judged(*(MODEL.format(width) for width in runs))
+        assert [name for name, one in found.items() if one.kind == "metric"] == [
+            "loss", "training_loss", "TrainLoss", "AUC"
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("hp_metric -1", "constant"),
+        ("world rank {}", "identifier"),
+        ("local_rank: {}, rank: {}", "identifier"),
+        ("mean rank {}.5", "metric"),
+        ("step size 0.{}", "setting"),
+        ("time left: 3.{}s", "progress"),
+        ("Estimated time to finish 3.{}", "progress"),
+        ("1.{} s left", "progress"),
+        ("left eye error 3.{}", "metric"),
+        ("weights digest: -1.{}", "identifier"),
+        ("param checksum=0.{}", "identifier"),
+        ("sum of weights 12.{}", "identifier"),
+        ("hash loss 0.{}", "metric"),
+    ],
+)
+def test_what_names_say_of_numbers_that_are_no_results(line, kind):
+    assert set(kinds(line.format(1, 2), line.format(3, 4)).values()) == {kind}
 
 
 def test_one_run_alone_is_judged_by_what_varies_in_it():
@@ -157,3 +198,8 @@ def test_numbers_at_both_ends_of_the_range_are_judged():
     log = "\n".join(f"loss = {number!r}" for number in numbers).encode()
     (found,) = judge({name: mine_text(log, "stdout") for name in ("a", "b")})
     assert found.kind == "metric"
+
+
+@pytest.mark.parametrize("key", ["config/seed", "hparams/width", "args.noise", "model_config/loss"])
+def test_what_stands_in_a_group_of_settings_is_one_whatever_it_is_called(key):
+    assert set(kinds(f"{key}: 0.5", f"{key}: 0.6").values()) == {"setting"}

@@ -18,6 +18,7 @@ from deviate.analyse.metrics.forms import (
 )
 from deviate.analyse.metrics.names import words_before
 from deviate.analyse.metrics.shown import DECIMALS
+from deviate.analyse.metrics.verdicts.counts import is_called_metric
 from deviate.analyse.metrics.verdicts.variables import (
     COEFFICIENTS,
     FILES,
@@ -50,8 +51,11 @@ _DATES = {"date", "dates", "day", "datetime"}
 _NORMALISED = {"data", "df", "feature", "features", "input", "inputs", "norm", "target", "targets", "train", "x", "y"}
 
 
-def by_words(case: Case) -> Verdict:
-    """Return the verdict on a value whose origin cannot be followed."""
+def by_words(case: Case, earlier: str) -> Verdict:
+    """Return the verdict on a value whose origin cannot be followed.
+
+    `earlier` is the name that the text gave to the value before, where that names this one too.
+    """
     value, reported = case.value, case.reported
     reason = _setting_or_data(case)
     if reason is not None:
@@ -63,7 +67,8 @@ def by_words(case: Case) -> Verdict:
     is_tagged = case.sink in TRACKERS and is_metric_word(reported.tag)
     is_kept = _has_decimals(case) and is_kept_with_best(reported)
     is_percentage = reported.spec.endswith("%")
-    if (is_counting(case.name) or names_count(case.name)) and not (is_tagged or is_kept or is_percentage):
+    is_called = is_tagged or is_kept or is_percentage or is_called_metric(case, earlier)
+    if (is_counting(case.name) or names_count(case.name)) and not is_called:
         return Verdict(reason="counter" if is_counting(case.name) else "constant")
     number = is_number(case.flow, reported, case.sink)
     by_name = is_metric_word(case.variable)

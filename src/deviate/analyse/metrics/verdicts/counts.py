@@ -7,11 +7,18 @@ import ast
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From, Instance
 from deviate.analyse.metrics.forms import is_kept_with_best, is_number, is_share
-from deviate.analyse.metrics.names import text_name
+from deviate.analyse.metrics.names import text_name, words_before
 from deviate.analyse.metrics.shown import DECIMALS, is_shown_as_metric
-from deviate.analyse.metrics.verdicts.variables import last_name, names_quality
+from deviate.analyse.metrics.verdicts.variables import last_name, names_position, names_quality
 from deviate.analyse.metrics.verdicts.verdict import Case, Verdict
-from deviate.analyse.naming.words import is_episode_length, is_metric_word, meaning_of, outcome_of, words_of
+from deviate.analyse.naming.words import (
+    is_counting,
+    is_episode_length,
+    is_metric_word,
+    meaning_of,
+    outcome_of,
+    words_of,
+)
 from deviate.analyse.sinks.rows import TRACKERS
 from deviate.analyse.source.index import Scope, bindings_of
 from deviate.analyse.source.syntax import called_name, text_of, unpacked
@@ -43,13 +50,28 @@ def of_counts(case: Case, earlier: str) -> Verdict | None:
     if _is_share_of_counts(case):
         return Verdict(0.45, "counts, named like a metric", case.meaning)
     tracked = case.sink in {*TRACKERS, "visdom"}
-    if is_shown_as_metric(case.flow, case.value, case.reported, case.name, case.description, is_tracked=tracked):
+    name = "" if is_called_metric(case, earlier) else case.name
+    if is_shown_as_metric(case.flow, case.value, case.reported, name, case.description, is_tracked=tracked):
         return Verdict(0.42, "named and shown like a metric", case.meaning)
     if _is_said_quality(case, f"{case.reported.tag} {text_name(case.reported, case.variable, earlier)}"):
         return Verdict(0.42, "named like a metric by the text, too", case.meaning)
     if _is_best_of_counts(case):
         return Verdict(0.42, "kept where a value beats the best", case.meaning)
     return None
+
+
+def is_called_metric(case: Case, earlier: str) -> bool:
+    """Whether the text right before a value is the name of a metric: ``loss: {total / n}``, ``loss {epoch}: {total}``.
+
+    A whole number after a word that counts is what that word says: ``loss at step {step}``.
+    """
+    said = words_before(case.reported)
+    if names_position(case.name) or not is_metric_word(said or earlier):
+        return False
+    is_exact = DECIMALS.search(case.reported.spec) is not None or is_share(
+        case.flow, case.reported.expr, case.reported.scope
+    )
+    return is_exact or not is_counting("".join(words_of(said)[-1:]))
 
 
 def _is_count_of_outcomes(case: Case) -> bool:

@@ -37,6 +37,9 @@ from deviate.analyse.naming.words import (
     counts_parameters,
     is_bookkeeping,
     is_counting,
+    is_digest,
+    is_forecast,
+    is_in_settings,
     is_metric_word,
     is_progress,
     words_of,
@@ -75,7 +78,7 @@ def verdict_of(
     if verdict is not None:
         return verdict
     if _is_open(case.value):
-        verdict = by_words(case)
+        verdict = by_words(case, earlier)
     else:
         verdict = of_counts(case, earlier) or Verdict(reason=_reason_by_origin(case.value))
     if verdict.reason is not None and _is_called_metric(case):
@@ -132,14 +135,21 @@ def _is_made_object(case: Case) -> bool:
 def _reason_by_name(case: Case) -> Reason | None:
     """Return why a value that is called like this is no metric, wherever it comes from."""
     reported, word = case.reported, last_word(case.variable)
+    said = (case.name, reported.tag, words_before(reported))
     if word in NUMBERS_OF_THINGS and not is_metric_word(case.name):
         return "identifier"
     if case.sink in TRACKERS and word == "table" and not isinstance(reported.expr, ast.Subscript):
         return "identifier"
     if word in IDENTIFIERS:
         return "path" if case.value.has(From.PATH) else "identifier"
-    if is_progress(case.name):
+    if is_progress(case.name) or (
+        case.value.has(From.DURATION) and any(is_forecast(each, is_time=True) for each in said)
+    ):
         return "counter"
+    if any(map(is_digest, said)):
+        return "identifier"
+    if is_in_settings(reported.tag):
+        return "setting"
     if is_bookkeeping(reported.tag) and not case.value.has(From.DURATION):
         return "counter"
     if "param" in reported.before.lower() and counts_parameters(words_before(reported)):

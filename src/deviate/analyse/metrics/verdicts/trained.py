@@ -13,13 +13,13 @@ from deviate.analyse.metrics.verdicts.variables import (
     FILES,
     PREDICTIONS,
     last_word,
+    names_position,
     names_samples,
     weighs_loss,
 )
 from deviate.analyse.metrics.verdicts.verdict import Case, Verdict
 from deviate.analyse.naming.words import (
     Meaning,
-    is_bookkeeping,
     is_counting,
     is_metric_word,
     is_schedule,
@@ -70,8 +70,7 @@ def _setting_or_count(case: Case) -> Reason | None:
     is_sum = case.name in _SUMS and not is_counted
     if not is_counting(case.name) or reported.mapping or is_exact or is_sum or is_metric_word(case.description):
         return None
-    is_position = is_bookkeeping(case.name) or case.name in {"i", "j", "k", "n"}
-    return None if _is_measured(case) and not is_position else "counter"
+    return None if _is_measured(case) and not names_position(case.name) else "counter"
 
 
 def _is_measured(case: Case) -> bool:

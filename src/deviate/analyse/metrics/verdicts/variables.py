@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from deviate.analyse.naming.words import (
+    is_bookkeeping,
     is_counting,
     is_metric_word,
     meaning_of,
@@ -65,6 +66,11 @@ def names_samples(variable: str) -> bool:
 def names_count(name: str) -> bool:
     """Whether a name begins like that of a number of things: ``num_steps``."""
     return bool(re.match(r"(num|n|total|max|min)_", name)) and not is_metric_word(name)
+
+
+def names_position(name: str) -> bool:
+    """Whether a name says how far something is, and cannot be of a sum or a share: ``epoch``, ``i``."""
+    return is_bookkeeping(name) or name in {"i", "j", "k", "n"}
 
 
 def weighs_loss(name: str) -> bool:
