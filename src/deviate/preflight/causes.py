@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from deviate.analyse.unseen import Hidden, Suspect
-from deviate.collect.fingerprints import WEIGHTS, Fingerprint, agree
+from deviate.collect.fingerprints import WEIGHTS, Fingerprint, agree, is_made_otherwise
 from deviate.collect.identity import Difference, Series, first_difference
 
 #: ``unknown``: holding still what can be held still does not help, or it was not tried.
@@ -33,6 +33,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     tried: bool = True
     #: Files that an earlier run left, which later ones find.
     files: list[str] = []
+    #: What could not be held still: the probes of it failed, or were ended before values could differ.
+    failed: list[Hidden] = []
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,29 @@ class Conditions:
 NOTHING = Outcome("", {}, {}, ended=False, usable=False)
 
 
+@dataclass(frozen=True)
+class Place:
+    """How far a probe has to come to show that something makes it equal to another."""
+
+    #: Where values differ, and how many of them a probe has to record; empty: it has to come to its end.
+    metric: str = ""
+    values: int = 0
+
+    def is_passed(self, outcome: Outcome) -> bool:
+        """Tell whether a probe came so far; one that failed did not."""
+        series = outcome.series.get(self.metric)
+        return outcome.usable and (outcome.ended or (series is not None and len(series.values) >= self.values > 0))
+
+
+def difference_place(pair: Sequence[Outcome], difference: Difference | None) -> Place:
+    """Return the place of the first difference between two probes."""
+    if difference is None:
+        return Place()
+    first, second = (outcome.series.get(difference.metric) for outcome in pair)
+    index = None if first is None or second is None else first.first_difference(second)
+    return Place() if index is None else Place(difference.metric, index + 1)
+
+
 def value_difference(one: Outcome, other: Outcome) -> Difference | None:
     """Return the first value in which two probes differ, as far as both went."""
     whole = one.ended and other.ended
@@ -74,9 +99,11 @@ def value_difference(one: Outcome, other: Outcome) -> Difference | None:
 
 
 def differ(one: Outcome, other: Outcome) -> bool:
-    """Tell whether two probes reported other values, or ended with other weights; False where nothing tells."""
+    """Tell whether two probes reported other values, or have other weights; False where nothing tells."""
     if not (one.usable and other.usable):
         return False
     if value_difference(one, other) is not None:
+        return True
+    if any(is_made_otherwise(each, other.prints.get(name)) for name, each in one.prints.items()):
         return True
     return one.ended and other.ended and agree(one.prints.get(WEIGHTS), other.prints.get(WEIGHTS)) is False

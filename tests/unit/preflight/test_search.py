@@ -70,10 +70,21 @@ def test_what_the_source_shows_is_tried_first():
     assert [set(each.fixed) for each in program.attempts[2:]] == [{"entropy"}] * AGREEING
 
 
-def test_a_probe_that_fails_as_something_is_held_still_names_nothing():
+def test_a_probe_that_fails_as_something_is_held_still_names_nothing_and_that_is_said():
     program = Program("clock", fails=["clock"])
     (cause,) = Search(program, []).explain(PAIR, controlled=False, held=False)
-    assert cause.kind == "unknown"
+    assert (cause.kind, cause.failed) == ("unknown", ["clock"])
+
+
+def test_where_all_at_once_fails_each_is_tried_alone():
+    (cause,) = Search(Program("hash", fails=["clock"]), []).explain(PAIR, controlled=False, held=False)
+    assert (cause.kind, cause.failed) == ("hash", [])
+
+
+def test_a_probe_that_is_ended_before_values_can_differ_shows_nothing():
+    pair = [outcome(1, 2, 3, ended=False), outcome(1, 2, 4, ended=False)]
+    (cause,) = Search(lambda *_: outcome(1, 2, ended=False), []).explain(pair, controlled=True, held=False)
+    assert (cause.kind, cause.failed) == ("unknown", ["threads", "clock", "entropy", "memory", "files"])
 
 
 def test_under_control_the_hash_seed_is_held_anyhow():

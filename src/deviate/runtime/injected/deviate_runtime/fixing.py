@@ -82,36 +82,21 @@ def fix_clock():
 
 
 def fix_dates():
-    """Have dates read that clock."""
+    """Have dates read that clock: in the type of C itself, as libraries of C are made for it and no other."""
+    import ctypes
     import datetime
+    import gc
 
-    class Meta(type):
-        """Answers for the class of C."""
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
 
-        def __instancecheck__(cls, instance):
-            return isinstance(instance, cls.__base__)
+    def utcnow(cls):
+        return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
 
-    class Moment(datetime.datetime, metaclass=Meta):
-        """A moment by the clock that is fixed."""
-
-        @classmethod
-        def now(cls, tz=None):
-            """Return the moment."""
-            return cls.fromtimestamp(time.time(), tz)
-
-        @classmethod
-        def utcnow(cls):
-            """Return the moment, as the clock of Greenwich has it."""
-            return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
-
-        @classmethod
-        def today(cls):
-            """Return the moment."""
-            return cls.now()
-
-    Moment.__name__ = Moment.__qualname__ = "datetime"
-    Moment.__module__ = "datetime"
-    datetime.datetime = Moment
+    (methods,) = gc.get_referents(vars(datetime.datetime))
+    methods.update(now=classmethod(now), utcnow=classmethod(utcnow), today=classmethod(lambda cls: cls.now()))
+    # Python keeps which method a name of a type stands for.
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime.datetime))
 
 
 # What the system makes up

@@ -178,7 +178,7 @@ class Fingerprints:
                 if self.streams.controls:
                     self.update(name, fingerprint)
                 count = fingerprint.count + fingerprint.unseen
-                event["drawn"] = {"count": count, "digest": "%08x" % fingerprint.digest}
+                event["drawn"] = {"count": count, "digest": "%08x" % fingerprint.digest, "unseen": fingerprint.unseen}
             self.events.write(event)
 
     # Events
