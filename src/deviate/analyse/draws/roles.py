@@ -36,6 +36,7 @@ _BASES = (
 
 #: What a class without such a base is, by its own name, and the methods that it then has.
 _CLASS_NAMES = (
+    ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$"), "chooses actions"),
     ("transform", re.compile(r"^Random|Collat|Transform(s|er)?$|Augment|Jitter|Cutout|Cut[Mm]ix|Mix[Uu]p|Crop$|Flip$|"
                              r"Blur$"), {"__call__", "forward", "apply"}),
     ("sampler", re.compile(r"Sampler$"), {"__iter__"}),
