@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -51,6 +51,12 @@ class Outcome:
     #: Its copy of the project, and the files that it left there, relative to it.
     copy: Path | None = None
     left: tuple[str, ...] = ()
+    #: Values of metrics that it reported in text alone.
+    printed: Mapping[str, Series] = field(default_factory=dict)
+
+    def beside(self, other: Outcome) -> dict[str, Series]:
+        """Return the values to compare with those of another probe: of text, what both reported."""
+        return {**{name: each for name, each in self.printed.items() if name in other.printed}, **self.series}
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class Place:
 
     def is_passed(self, outcome: Outcome) -> bool:
         """Tell whether a probe came so far; one that failed did not."""
-        series = outcome.series.get(self.metric)
+        series = outcome.beside(outcome).get(self.metric)
         return outcome.usable and (outcome.ended or (series is not None and len(series.values) >= self.values > 0))
 
 
@@ -87,7 +93,7 @@ def difference_place(pair: Sequence[Outcome], difference: Difference | None) -> 
     """Return the place of the first difference between two probes."""
     if difference is None:
         return Place()
-    first, second = (outcome.series.get(difference.metric) for outcome in pair)
+    first, second = (outcome.beside(outcome).get(difference.metric) for outcome in pair)
     index = None if first is None or second is None else first.first_difference(second)
     return Place() if index is None else Place(difference.metric, index + 1)
 
@@ -95,7 +101,7 @@ def difference_place(pair: Sequence[Outcome], difference: Difference | None) -> 
 def value_difference(one: Outcome, other: Outcome) -> Difference | None:
     """Return the first value in which two probes differ, as far as both went."""
     whole = one.ended and other.ended
-    return first_difference(other.name, other.series, one.name, one.series, ended=whole)
+    return first_difference(other.name, other.beside(one), one.name, one.beside(other), ended=whole)
 
 
 def differ(one: Outcome, other: Outcome) -> bool:

@@ -56,10 +56,8 @@ def compare_probes(outcomes: Sequence[Outcome], probes: Sequence[Probe], limit: 
     first, second = outcomes
     if not (first.usable and second.usable):
         return NOT_MADE
-    counts = {
-        name: min(len(first.series[name].values), len(second.series[name].values))
-        for name in first.series.keys() & second.series.keys()
-    }
+    ours, theirs = first.beside(second), second.beside(first)
+    counts = {name: min(len(ours[name].values), len(theirs[name].values)) for name in ours.keys() & theirs.keys()}
     metrics = sorted(name for name, number in counts.items() if number)
     ended = first.ended and second.ended
     weights = ended and WEIGHTS in first.prints and WEIGHTS in second.prints

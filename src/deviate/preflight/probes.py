@@ -26,7 +26,7 @@ from deviate.factors import OBSERVED, SEEDED
 from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, value_difference
 from deviate.preflight.compared import NOT_MADE, Compared, Probe, compare_probes
 from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
-from deviate.preflight.printed import printed_numbers
+from deviate.preflight.printed import printed_numbers, printed_series
 from deviate.preflight.proof import checked, proved
 from deviate.preflight.search import Search
 from deviate.preflight.settled import Progress, Settled
@@ -211,6 +211,7 @@ class _Probing:
             ended=completed,
             usable=not self.probes[-1].reason,
             copy=trial.ready.copy,
+            printed=printed_series(folder, trial.source.experiment),
             left=tuple(left_files(trial.ready.copy, trial.source.folder.snapshot)) if conditions is None else (),
         )
 

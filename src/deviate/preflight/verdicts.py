@@ -36,6 +36,9 @@ Verdict = Literal["varies", "pinned", "absent", "unknown"]
 
 Fingerprints = Mapping[str, Fingerprint]
 
+#: What seeds by a constant of its own where nothing is given.
+CONSTANT = frozenset({"torch.Generator"})
+
 #: Exit status of an audit that compared no value of the program as it is.
 NOT_COMPARED = 3
 
@@ -186,7 +189,7 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
         )
     if same and is_replaced([first, second]):
         return "pinned", "what is drawn for it differs, and something takes its place, as weights from a file do"
-    return ("pinned", "") if same else ("varies", _seeded_anew(first, second))
+    return ("pinned", "") if same else ("varies", _seeded_anew(first, second) or _unseeded(first))
 
 
 def _drew_alike(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
@@ -196,17 +199,41 @@ def _drew_alike(one: Fingerprint | None, other: Fingerprint | None) -> bool | No
 
 def _seeded_anew(first: Fingerprint, second: Fingerprint) -> str:
     """Name the seed that a line gives which is another in each run; empty where there is none."""
-    seeds = {(source.call, source.file, source.line): source.given for source in second.sources}
-    for source in first.sources:
-        again = seeds.get((source.call, source.file, source.line), source.given)
-        if source.call and again != source.given:
-            where = f"{source.call} at {source.file}:{source.line}"
-            return f"{where} is given another seed in each run: {source.given}, {again}"
+    firsts, seconds = _given(first), _given(second)
+    for (call, file, line), given in firsts.items():
+        again = seconds.get((call, file, line), given)
+        # Several processes may each give a seed of their own there.
+        one, other = sorted(given - again), sorted(again - given)
+        if one and other:
+            return f"{call} at {file}:{line} is given another seed in each run: {one[0]}, {other[0]}"
     return ""
 
 
+def _given(drawn: Fingerprint) -> dict[tuple[str, str, int], set[str]]:
+    """Return the seeds that were given at each line."""
+    given: dict[tuple[str, str, int], set[str]] = {}
+    for source in drawn.sources:
+        if source.call:
+            given.setdefault((source.call, source.file, source.line), set()).add(source.given)
+    return given
+
+
+def _unseeded(drawn: Fingerprint) -> str:
+    """Name the lines whose generators have other seeds in each run, as nobody gives one; empty where none is known."""
+    lines = [
+        f"{source.call}() at {source.file}:{source.line} takes a seed from the system"
+        if source.call
+        else f"nothing seeds the generator that {source.file}:{source.line} makes"
+        for source in drawn.sources
+        if source.file and (not source.call or (source.given == "None" and source.call not in CONSTANT))
+    ]
+    return "; ".join(dict.fromkeys(lines))
+
+
 def _distinguishing_digests(fingerprints: Sequence[Fingerprint | None]) -> list[str | None]:
-    """Return the digests of the first draws, unless only later draws differ."""
+    """Return the digests of the first draws, unless only later draws differ; of content made otherwise, its draws'."""
+    if len(fingerprints) > 1 and is_made_otherwise(fingerprints[0], fingerprints[1]):
+        return [each.drawn if each is not None else None for each in fingerprints]
     firsts = [each.first if each is not None else None for each in fingerprints]
     ended = [each.digest if each is not None else None for each in fingerprints]
     same = agree(*fingerprints)

@@ -173,6 +173,8 @@ def test_it_is_said_what_was_compared_and_how_far(changes, text, status):
      ({}, True, "no GPU was used, and no implementation noise was seen: two probes are equal in 12 values of loss"),
      ({"controlled": Compared(equal=False)}, False, "no GPU was used, yet two probes with everything held fixed "
       "differ"),
+     ({"controlled": Compared(equal=False), "causes": [Cause(kind="memory", held=False)]}, None,
+      "two probes with everything held fixed differ by another cause, so nothing is known of it"),
      ({"compared": Compared(equal=False)}, None, "two probes differ; without --quick, audit holds all else"),
      ({"controlled": NOT_MADE}, None, "not compared: a probe failed or was not made"),
      ({"gpu": True}, None, "GPU kernels may add noise: `deviate run --vary impl` measures it")],

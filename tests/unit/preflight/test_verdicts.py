@@ -12,6 +12,7 @@ from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import DrawSource, Fingerprint
 from deviate.collect.processes import Process
 from deviate.experiment import Run
+from deviate.preflight.causes import Outcome, differ
 from deviate.preflight.compared import Probe
 from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Progress, Settled
 from deviate.preflight.verdicts import Audit, assess_factor, repeated_draws
@@ -46,6 +47,46 @@ def judged(first, second, controls=({}, {}), varied=None, seeds=()):
 def test_what_differs_between_two_probes_varies():
     audited = judged(prints(digest="a", sources=[SEED]), prints(digest="b"))
     assert (audited.verdict, audited.pins, audited.fingerprints) == ("varies", [], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ([SEED], [SEED], ""),
+        (
+            [{"given": "1"}],
+            [{"given": "2"}],
+            "torch.manual_seed at train.py:12 is given another seed in each run: 1, 2",
+        ),
+        # Each process has a seed of its own, the same in each run; of one rank it is read off the clock.
+        ([{"given": "1"}, {"given": "2"}], [{"given": "2"}, {"given": "1"}], ""),
+        (
+            [{"given": "1"}, {"given": "17"}],
+            [{"given": "1"}, {"given": "18"}],
+            "torch.manual_seed at train.py:12 is given another seed in each run: 17, 18",
+        ),
+        ([{"call": "torch.seed", "given": "None"}], [SEED], "torch.seed() at train.py:12 takes a seed from the system"),
+        ([{"call": "torch.Generator", "given": "None"}], [SEED], ""),
+        ([{"call": "", "given": ""}], [SEED], "nothing seeds the generator that train.py:12 makes"),
+    ],
+)
+def test_what_varies_is_named_with_the_line_that_does_not_seed_it(first, second, why):
+    sides = [
+        [each if isinstance(each, DrawSource) else msgspec.structs.replace(SEED, **each) for each in side]
+        for side in (first, second)
+    ]
+    audited = judged(*(prints(digest=digest, sources=side) for digest, side in zip("ab", sides, strict=True)))
+    assert (audited.verdict, audited.why) == ("varies", why)
+
+
+def test_content_made_otherwise_of_the_same_draws_is_no_draw_that_varies():
+    first, second = (
+        {"init": msgspec.structs.replace(prints(digest=digest)["init"], drawn="d")} for digest in ("a", "b")
+    )
+    audited = judged(first, second, (first, second))
+    assert (audited.verdict, audited.held, audited.fingerprints) == ("pinned", True, ["d", "d"])
+    one, other = (Outcome("", each, {}, ended=True, usable=True) for each in (first, second))
+    assert differ(one, other)
 
 
 def test_what_is_the_same_is_pinned_by_who_seeded_it():

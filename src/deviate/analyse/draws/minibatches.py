@@ -21,7 +21,7 @@ from deviate.analyse.source.syntax import called_name
 #: Methods that take something into a collection.
 _COLLECTING = frozenset(("append", "appendleft", "extend", "add", "insert", "push", "put", "store", "remember"))
 #: Calls that take a gradient, or fit a model: an environment has a `step`, too.
-_LEARNING = (handling.STEPPING - {"step"}) | handling.FITTING
+_LEARNING = (handling.STEPPING - {"step"}) | set(handling.FITTING)
 #: Calls that cut an order into parts.
 _CUTTING = frozenset(("array_split", "split", "chunk", "BatchSampler", "batched"))
 #: Functions that pick several elements of a sequence, in Python's own `random`.

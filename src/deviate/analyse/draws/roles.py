@@ -36,7 +36,6 @@ _BASES = (
 
 #: What a class without such a base is, by its own name, and the methods that it then has.
 _CLASS_NAMES = (
-    ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$"), "chooses actions"),
     ("transform", re.compile(r"^Random|Collat|Transform(s|er)?$|Augment|Jitter|Cutout|Cut[Mm]ix|Mix[Uu]p|Crop$|Flip$|"
                              r"Blur$"), {"__call__", "forward", "apply"}),
     ("sampler", re.compile(r"Sampler$"), {"__iter__"}),
@@ -64,6 +63,7 @@ _METHODS: tuple[tuple[str, re.Pattern[str], set[Gives], str, str], ...] = (
 
 #: What a function is for by its name, in lower case with underscores. The first that fits counts.
 _NAMES = (
+    ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$"), "chooses actions"),
     ("other", re.compile(r"^_*(plot|show|display|visuali[sz]e|imshow|render)(_|$)|_(plot|figure)s?$"), "shows things"),
     ("augment", re.compile(r"(^|_)aug(_|$|ment)|jitter|random_?(crop|eras)|(^|_)(h|v)?flip|mix_?up|cut_?mix|cut_?out|"
                            r"collate"), "changes the data"),

@@ -47,7 +47,13 @@ def implementation_noise(audit: Audit) -> bool | None:
     if audit.gpu:
         return None
     compared = audit.controlled or audit.compared
-    return compared.equal if audit.controlled or compared.equal else None
+    is_known = compared.equal or (audit.controlled is not None and not _is_explained(audit))
+    return compared.equal if is_known else None
+
+
+def _is_explained(audit: Audit) -> bool:
+    """Tell whether probes differ under control by a cause that was found."""
+    return any(cause.held is False and cause.kind != "unknown" for cause in audit.causes)
 
 
 def implementation_text(audit: Audit) -> str:
@@ -61,6 +67,8 @@ def implementation_text(audit: Audit) -> str:
         return f"no GPU was used, and no implementation noise was seen: {pair} are equal in {_what(compared)}"
     if noise is False:
         return f"no GPU was used, yet {pair} differ"
+    if compared.equal is False and audit.controlled:
+        return f"{pair} differ by another cause, so nothing is known of it"
     return (
         f"not compared: {compared.why}" if compared.why else "two probes differ; without --quick, audit holds all else"
     )
