@@ -69,6 +69,8 @@ class Conditions:
     hash_seed: str = ""
     #: Begin with the files that this probe left.
     after: Outcome | None = None
+    #: Draw otherwise than other probes under control: what they left may count only then, as a best value does.
+    varied: bool = False
 
 
 #: Outcome of a probe that was not made, or from which nothing follows.

@@ -41,6 +41,9 @@ from deviate.study.request import Request
 
 AS_IT_IS, CONTROL = OBSERVED.name, "control"
 
+#: Under which each factor that is drawn for varies.
+VARIED = "algo"
+
 #: Probes of the program as it is, which all others follow.
 OBSERVED_PROBES = 2
 
@@ -186,7 +189,8 @@ class _Probing:
     def _attempt(self, controlled: bool, conditions: Conditions) -> Outcome:
         """Run the command once more, with something fixed."""
         variant, base = (CONTROL, CONTROL) if controlled else (AS_IT_IS, "as it is")
-        return self._probe(Run(variant=variant, index=len(self.probes)), f"{base}, {_named(conditions)}", conditions)
+        run = Run(variant=VARIED, index=1) if conditions.varied else Run(variant=variant, index=len(self.probes))
+        return self._probe(run, f"{base}, {_named(conditions)}", conditions)
 
     def _probe(self, run: Run, name: str, conditions: Conditions | None = None) -> Outcome:
         # A program that fails at once fails in the other probes as well.
@@ -252,8 +256,8 @@ def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:
 
 def _named(conditions: Conditions) -> str:
     """Name what is fixed in a probe."""
-    if conditions.after is not None:
-        return "after another run"
+    if conditions.varied:
+        return "other draws, after another run" if conditions.after is not None else "other draws"
     seed = [f"hash seed {conditions.hash_seed}"] if conditions.hash_seed and "hash" not in conditions.fixed else []
     return " and ".join([*sorted(conditions.fixed), *seed]) + (" fixed" if conditions.fixed else "")
 

@@ -89,17 +89,20 @@ class Search:
             if (cause := self._cause(kind, control, self._turned([kind]), here=kind == "hash" and not hash_seed_given))
         ]
         if "leftovers" in suspected and control.left:
-            after = (self.attempt(True, Conditions(after=control)) for _ in range(1))
-            causes += [cause for cause in [self._cause("leftovers", control, after, here=False)] if cause]
+            fresh = self.attempt(True, Conditions(varied=True))
+            used = (self.attempt(True, Conditions(varied=True, after=control)) for _ in range(1))
+            causes += [cause for cause in [self._cause("leftovers", fresh, used, control.left)] if cause]
         return causes
 
-    def _cause(self, kind: Hidden, control: Outcome, turned: Iterable[Outcome], *, here: bool) -> Cause | None:
+    def _cause(
+        self, kind: Hidden, control: Outcome, turned: Iterable[Outcome], left: Sequence[str] = (), *, here: bool = False
+    ) -> Cause | None:
         outcome = next((outcome for outcome in turned if differ(control, outcome)), None)
         if outcome is None:
             return None
         difference = value_difference(control, outcome)
-        files = list(control.left) if kind == "leftovers" else []
-        return Cause(kind=kind, lines=self.lines([kind]), difference=difference, here=here, held=True, files=files)
+        lines = self.lines([kind])
+        return Cause(kind=kind, lines=lines, difference=difference, here=here, held=True, files=list(left))
 
     def _turned(self, kinds: Sequence[Hidden]) -> Iterable[Outcome]:
         """Yield probes in which these causes are others than as a rule, one after the other."""

@@ -102,6 +102,20 @@ def test_what_would_differ_elsewhere_is_turned_round(kind, here):
     assert cause.files == (["weight.npy"] if kind == "leftovers" else [])
 
 
+def test_in_a_used_folder_a_probe_draws_otherwise_than_the_one_that_left_it():
+    """A best value that was left counts only for a run that is worse."""
+
+    def best(controlled, conditions):
+        value = 0.6 if conditions.varied else 0.8
+        return outcome(max(value, 0.8 if conditions.after else 0.0))
+
+    search = Search(best, [suspect("leftovers")])
+    (cause,) = search.elsewhere(outcome(0.8, left=["best.txt"]), [], hash_seed_given=False)
+    assert (cause.kind, cause.files, cause.difference.other_value, cause.difference.value) == (
+        "leftovers", ["best.txt"], 0.6, 0.8,
+    )  # fmt: skip
+
+
 def test_what_the_source_shows_is_turned_round_together_first():
     program = Program("files")
     suspects = [suspect(kind) for kind in ("hash", "files", "memory")]
