@@ -54,7 +54,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     line: int
     given: str
-    #: True: no line of the project asks for it.
+    #: True: a library seeds, by its default or by what it was passed.
     library: bool
     #: The line of the project that led there; empty where it is the line itself.
     through: str = ""

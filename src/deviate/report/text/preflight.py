@@ -183,7 +183,8 @@ def pin_text(pin: Pin) -> str:
     if not pin.library:
         return f"{pin.call}{given} at {where}{'' if pin.seen else ', if it draws from this key'}"
     through = f", through {pin.through}" if pin.through else ""
-    return f"a library's default{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
+    # The program may have passed it: a default is said of nothing.
+    return f"a library's seed{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
 
 
 def repeated_text(workers: RepeatedDraws) -> str:
