@@ -106,4 +106,5 @@ def test_the_page_says_what_values_differ_by(project):
 def test_values_that_are_not_recorded_are_not_compared_and_that_is_said(project):
     (project / "train.py").write_text("print('done')\n")
     done = deviate("audit", "--json", "--quick", "--", sys.executable, "train.py")
-    assert done.json["notes"] == ["no metric was recorded, so the values of the probes were not compared"]
+    assert (done.status, done.json["compared"]["equal"]) == (3, None)
+    assert done.json["compared"]["why"] == "no metric was recorded"

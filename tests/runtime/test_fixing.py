@@ -20,6 +20,7 @@ print(time.time(), time.time_ns(), time.perf_counter(), datetime.datetime.now(),
 began = time.time()
 assert time.time() >= began
 assert isinstance(datetime.datetime.strptime("2020", "%Y"), datetime.datetime)
+assert type(datetime.datetime.now()) is datetime.datetime
 assert isinstance(datetime.datetime.now() - datetime.datetime(2020, 1, 1), datetime.timedelta)
 """
 ENTROPY = """
@@ -87,6 +88,21 @@ MEMORY = "import numpy as np\nprint(np.empty(3), np.empty_like([1]), np.empty((0
 def test_arrays_that_are_not_filled_hold_one_number(run: Run, fixed: str, text: str) -> None:
     require("numpy")
     assert printed(run, MEMORY, fixed, times=1) == {f"{text} (0, 2) [None]\n"}
+
+
+TENSORS = """
+import torch
+made = torch.Tensor(2), torch.FloatTensor(2), torch.ones(1).new(2), torch.empty(2), torch.empty_strided((2,), (1,))
+print({float(number) for tensor in made for number in tensor})
+assert torch.Tensor([1, 2]).tolist() == torch.FloatTensor([1, 2]).tolist() == [1, 2]
+assert isinstance(torch.ones(1), torch.FloatTensor) and torch.ones(1).type(torch.LongTensor).dtype is torch.int64
+assert type(torch.nn.Parameter(torch.Tensor(2))) is torch.nn.Parameter
+"""
+
+
+def test_tensors_that_are_made_by_sizes_hold_one_number(run: Run) -> None:
+    require("torch")
+    assert printed(run, TENSORS, "memory-filled", times=1) == {"{77.0}\n"}
 
 
 def test_nothing_is_held_still_unless_it_is_wanted(run: Run) -> None:

@@ -47,3 +47,34 @@ def test_an_environment_that_a_module_makes_draws_for_other(run: Run, tmp_path: 
         states[name], weights[name] = drawn, weight
     assert states["init"] == states["control"] != states["other"]
     assert weights["other"] == weights["control"] != weights["init"]
+
+
+UNSEEDED = """
+import random
+import numpy as np
+from gymnasium.utils import seeding
+np.random.seed(0)
+generator, _ = seeding.np_random()
+own = np.random.default_rng()
+dice = random.Random()
+seeded, _ = seeding.np_random(3)
+print(generator.random(), own.random(), dice.random(), seeded.random(), np.random.rand())
+"""
+
+
+def test_generators_that_nothing_seeds_are_seen_with_the_line_that_makes_them(run: Run, tmp_path: Path) -> None:
+    require("numpy")
+    libraries = tmp_path / "site-packages"
+    package = libraries / "gymnasium" / "utils"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").write_text("")
+    (package / "seeding.py").write_text(SEEDING)
+    outcomes = [run(UNSEEDED, control="observe", seeds=None, path=(libraries,)) for _ in range(2)]
+    ends = [event for outcome in outcomes for event in outcome.of("fingerprint") if event["moment"] == "end"]
+    assert [event["name"] for event in ends] == ["other", "other"]
+    assert ends[0]["digest"] != ends[1]["digest"]
+    unseeded = sorted(source["line"] for source in ends[0]["sources"] if "line" in source and "call" not in source)
+    assert unseeded == [6, 7]
+    calls = {source["call"]: source["given"] for source in ends[0]["sources"] if "call" in source}
+    assert (calls["random.Random"], calls["numpy.random.seed"]) == ("None", "0")

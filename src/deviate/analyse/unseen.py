@@ -6,6 +6,7 @@ They are suspects only: whether one matters, trial runs with it fixed tell.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -37,9 +38,13 @@ _CALLS: dict[str, Hidden] = {
     "concurrent.futures.as_completed": "threads", "multiprocessing.pool.ThreadPool": "threads",
     "multiprocessing.dummy.Pool": "threads",
     "numpy.empty": "memory", "numpy.empty_like": "memory", "torch.empty": "memory", "torch.empty_like": "memory",
+    "torch.empty_strided": "memory", "numpy.ndarray": "memory",
     "os.path.exists": "leftovers", "os.path.isfile": "leftovers", "os.path.isdir": "leftovers",
     "hash": "hash",
 }  # fmt: skip
+
+#: Types of tensors, which are not filled where they are called with sizes.
+_TENSORS = re.compile(r"^torch\.(cuda\.)?(Float|Double|Half|Long|Int|Byte)?Tensor$")
 
 _METHODS: dict[str, Hidden] = {
     "iterdir": "files", "glob": "files", "rglob": "files", "imap_unordered": "threads", "new_empty": "memory",
@@ -113,10 +118,17 @@ def _imported(tree: ast.Module) -> dict[str, str]:
 
 def _kind(call: ast.Call, imported: dict[str, str]) -> Hidden | None:
     first, dot, rest = dotted_text(call.func).partition(".")
-    known = _CALLS.get(f"{imported.get(first, first)}{dot}{rest}")
+    dotted = f"{imported.get(first, first)}{dot}{rest}"
+    known = "memory" if _TENSORS.match(dotted) and _gives_sizes(call) else _CALLS.get(dotted)
     if known is None and isinstance(call.func, ast.Attribute):
         return _METHODS.get(call.func.attr)
     return known
+
+
+def _gives_sizes(call: ast.Call) -> bool:
+    """Whether what makes a tensor is given sizes, by which it is not filled; data stand in a list or are computed."""
+    sizes = [each.value if isinstance(each, ast.Starred) else each for each in call.args]
+    return bool(sizes) and all(isinstance(each, (ast.Constant, ast.Name, ast.Attribute, ast.BinOp)) for each in sizes)
 
 
 def _sorted_later(tree: ast.Module) -> set[str]:

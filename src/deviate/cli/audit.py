@@ -53,8 +53,8 @@ def command(
 ) -> int:
     """List the sources of nondeterminism of COMMAND, and what pins each.
 
-    COMMAND is run several times, each time only until every source has been drawn from: twice as it is, twice with
-    everything held fixed, and once for each source with only that one varied.
+    COMMAND is run several times, each time only until every source has been drawn from and a value was recorded: twice
+    as it is, twice with everything held fixed, and once for each source with only that one varied.
     """
     from deviate.cli.stdin import given_input
     from deviate.preflight.probes import audit
@@ -77,4 +77,4 @@ def command(
         )
     view = audit_view(facts)
     show(view, writer, output, view.page().command, "audit", verbose=verbose)
-    return int(facts.failed)
+    return facts.status

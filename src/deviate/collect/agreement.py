@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -56,11 +56,12 @@ def identities(
 
 def repeatable_series(folder: RunFolder, metrics: Sequence[Metric]) -> dict[str, Series]:
     """Return the values that a run recorded so far by metric, without those that measure the machine."""
-    kinds = {metric.name: metric.kind for metric in metrics}
     series = table_series(run_table(folder, [metric.name for metric in metrics]))
-    return {name: each for name, each in series.items() if _kind(name, kinds) not in MACHINES}
+    return {name: each for name, each in series.items() if is_repeatable(name, metrics)}
 
 
-def _kind(name: str, kinds: Mapping[str, str]) -> str:
+def is_repeatable(name: str, metrics: Sequence[Metric]) -> bool:
+    """Tell whether runs that do the same report the same under a name: it measures neither time nor the machine."""
     meaning = meaning_of(name)
-    return kinds.get(name) or (meaning.kind if meaning is not None else "quality")
+    kind = next((metric.kind for metric in metrics if metric.name == name), None)
+    return (kind or (meaning.kind if meaning is not None else "quality")) not in MACHINES

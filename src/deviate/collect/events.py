@@ -23,7 +23,7 @@ class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     #: What the program asked for, as text.
     given: str = ""
-    #: True: no line of the project asks for it, it is a library's default; `file` is then the library's.
+    #: True: a library seeds, by its default or by what it was passed; `file` is then the library's.
     library: bool = False
     #: The line of the project that led there, ``train.py:15``; empty where it is the line itself.
     through: str = ""

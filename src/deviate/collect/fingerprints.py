@@ -138,7 +138,7 @@ class _Drawn:
     def drawn(self) -> str | None:
         """Digest of the draws that content was made with: the first ones, which an interrupted run has as well."""
         draws = [event.get("drawn") for event in (self.moments.get("first", {}), self.latest)]
-        if not isinstance(draws[-1], dict):
+        if not isinstance(draws[-1], dict) or draws[-1].get("unseen"):
             return None
         return next((str(each.get("digest")) for each in draws if isinstance(each, dict) and each.get("count")), "")
 
@@ -270,6 +270,11 @@ def is_replaced(prints: Sequence[Fingerprint]) -> bool:
     """Tell whether each run drew something else for its content, so that equal content was not drawn: it was read."""
     draws = {each.drawn for each in prints}
     return len(prints) > 1 and None not in draws and len(draws) == len(prints)
+
+
+def is_made_otherwise(one: Fingerprint | None, other: Fingerprint | None) -> bool:
+    """Tell whether two runs drew the same for their content, and the content differs: by what is not drawn."""
+    return bool(one and other and one.drawn and one.drawn == other.drawn and agree(one, other) is False)
 
 
 def is_of_other_examples(runs: Sequence[Mapping[str, Fingerprint]], name: str) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
+from deviate.analyse.naming.words import meaning_of
 from deviate.collect.columns import run_table
-from deviate.collect.identity import table_series
+from deviate.collect.identity import Series, table_series
+from deviate.collect.measured import MACHINES
 from deviate.collect.mined import RunSeries, mined_run
 from deviate.collect.reported import ReportedNumber, reported_numbers
 from deviate.experiment import Direction, Experiment, Kind
@@ -56,6 +59,26 @@ def printed_numbers(folders: Sequence[RunFolder], experiment: Experiment) -> lis
         _printed(number, series[number.key], compared=len(folders) > 1)
         for number in sorted(_once(numbers).values(), key=lambda each: not each.observed)
     ]
+
+
+def printed_series(folder: RunFolder, experiment: Experiment) -> dict[str, Series]:
+    """Return the values of metrics that one run reported in text alone, under a name that says what they are."""
+    mined = mined_run(folder).series
+    recorded = table_series(run_table(folder, [metric.name for metric in experiment.metrics]))
+    run = folder.run.folder
+    numbers = reported_numbers({run: mined}, {run: {name: each.values for name, each in recorded.items()}})
+    known = {
+        number.key: number.metric
+        for number in _once(numbers).values()
+        if number.observed and number.kind not in MACHINES and meaning_of(number.name) is not None
+    }
+    return {
+        known[each.series.slot.key]: Series(
+            each.iterations.astype(np.int32), each.series.values, each.series.offsets.astype(np.int32)
+        )
+        for each in mined
+        if each.series.slot.key in known
+    }
 
 
 def _once(numbers: Sequence[ReportedNumber]) -> Mapping[object, ReportedNumber]:

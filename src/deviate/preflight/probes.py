@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -20,15 +21,17 @@ from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
 from deviate.collect.fingerprints import is_constant, joined_fingerprints
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
-from deviate.experiment import Draw, Run
+from deviate.experiment import Run
 from deviate.factors import OBSERVED, SEEDED
-from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, differ, value_difference
+from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, value_difference
+from deviate.preflight.compared import NOT_MADE, Compared, Probe, compare_probes
 from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
-from deviate.preflight.printed import printed_numbers
+from deviate.preflight.printed import printed_numbers, printed_series
+from deviate.preflight.proof import checked, proved
 from deviate.preflight.search import Search
-from deviate.preflight.settled import Settled, drawn_in
+from deviate.preflight.settled import Progress, Settled
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
-from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, Probe, assess_factor, digests, repeated_draws
+from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, assess_factor, digests, repeated_draws
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
@@ -38,11 +41,14 @@ from deviate.study.request import Request
 
 AS_IT_IS, CONTROL = OBSERVED.name, "control"
 
+#: Under which each factor that is drawn for varies.
+VARIED = "algo"
+
+#: Probes of the program as it is, which all others follow.
+OBSERVED_PROBES = 2
+
 #: A probe that looks for a cause may take so many times as long as the longest one of the program as it is, and more.
 LONGER, MORE = 3.0, 10.0
-
-#: Iterations that have begun when the first one is over.
-WHOLE = 2
 
 #: What the runtime reads, see `fixing` there.
 FIXED_VARIABLE = "DEVIATE_FIXED"
@@ -102,13 +108,13 @@ class _Probing:
         self.suspects = suspects
         self.probes: list[Probe] = []
         self.runs: list[RunFiles] = []
-        #: How many processes the first probe drew in, by factor, and its iterations: later ones need no more.
-        self.draws_expected: dict[str, int] = {}
-        self.iterations_expected = 0
+        #: How far the first probe came that showed something: later ones need not go farther, and should come so far.
+        self.target: Progress | None = None
+        self.progress: list[Progress] = []
 
     def audit(self, *, quick: bool) -> Audit:
         """Make the probes and derive the audit."""
-        observed = [self._probe(Run(variant=AS_IT_IS, index=index), "as it is") for index in (0, 1)]
+        observed = [self._probe(Run(variant=AS_IT_IS, index=index), "as it is") for index in range(OBSERVED_PROBES)]
         controls, varied = [NOTHING, NOTHING], dict[str, Fingerprints]()
         if not quick:
             controls = [self._probe(Run(variant=CONTROL, index=index), CONTROL) for index in (0, 1)]
@@ -116,45 +122,60 @@ class _Probing:
                 factor for factor in SEEDED if is_drawn(factor, [each.prints for each in (*observed, *controls)])
             ]
             varied = {f: self._probe(Run(variant=f, index=1), f"{f} varied").prints for f in present}
-        first = self.runs[:2]
+        first = self.runs[:OBSERVED_PROBES]
+        compared = self._compared(observed, "as it is")
+        controlled = NOT_MADE if quick else self._compared(controls, CONTROL)
         seeds = given_seeds(first)
         as_it_is, held = [each.prints for each in observed], [each.prints for each in controls]
         experiment = self.trials.source.experiment
         assessed = (assess_factor(n, as_it_is, held, varied.get(n), seeds) for n in SEEDED)
         has_loop = experiment.main_loop is not None
-        factors = [checked(factor, self.probes[:2], experiment.draws, has_loop=has_loop) for factor in assessed]
+        factors = [
+            checked(factor, self.probes[:OBSERVED_PROBES], experiment.draws, has_loop=has_loop) for factor in assessed
+        ]
+        causes = self._causes(factors, compared, controlled, observed, controls, quick=quick)
         return Audit(
             command=mask_words(experiment.command),
-            factors=factors,
+            factors=[proved(factor, factors, compared, causes) for factor in factors],
             workers=repeated_draws(first[0].processes),
             seeds=seeds,
             draws_left=[draw for draw in reached_draws(first, experiment.draws) if draw.factor == "other"],
             gpu=used_gpu(first[0]),
-            causes=self._causes(factors, observed, controls, quick=quick),
+            causes=causes,
             probes=self.probes,
-            notes=list(dict.fromkeys(self._notes(observed))),
+            notes=list(dict.fromkeys(self._notes())),
             quick=quick,
             explanation=explain_factor(self.trials.source.explain, first, self.trials.source.folder.snapshot),
             printed=printed_numbers([run.folder for run in first], experiment),
+            compared=compared,
+            controlled=None if quick else controlled,
         )
 
-    def _notes(self, observed: Sequence[Outcome]) -> Iterator[str]:
+    def _compared(self, pair: Sequence[Outcome], name: str) -> Compared:
+        return compare_probes(pair, [probe for probe in self.probes if probe.name == name], self.limit)
+
+    def _notes(self) -> Iterator[str]:
         yield from self.trials.skipped
         yield from (note.message for note in notes(self.runs))
-        if all(outcome.usable and not outcome.series for outcome in observed):
-            yield "no metric was recorded, so the values of the probes were not compared"
 
     def _causes(
-        self, factors: Sequence[AuditedFactor], observed: list[Outcome], controls: list[Outcome], *, quick: bool
+        self,
+        factors: Sequence[AuditedFactor],
+        compared: Compared,
+        controlled: Compared,
+        observed: list[Outcome],
+        controls: list[Outcome],
+        *,
+        quick: bool,
     ) -> list[Cause]:
         """Return what no draw explains: differences between probes that drew the same, and those to come elsewhere."""
         search = Search(self._attempt, self.suspects)
         drew_alike = all(factor.verdict in ("pinned", "absent") for factor in factors)
-        apart = drew_alike and differ(*observed)
+        apart = drew_alike and compared.equal is False
         if quick:
             unknown = Cause(kind="unknown", lines=list(self.suspects), difference=None, tried=False)
             return [msgspec.structs.replace(unknown, difference=value_difference(*observed))] if apart else []
-        held = not differ(*controls) if all(outcome.usable for outcome in controls) else None
+        held = controlled.equal
         causes = search.explain(observed, controlled=False, held=held) if apart else []
         explained = any(cause.kind != "hash" for cause in causes)
         if held is False and not explained and all(factor.held is not False for factor in factors):
@@ -168,7 +189,8 @@ class _Probing:
     def _attempt(self, controlled: bool, conditions: Conditions) -> Outcome:
         """Run the command once more, with something fixed."""
         variant, base = (CONTROL, CONTROL) if controlled else (AS_IT_IS, "as it is")
-        return self._probe(Run(variant=variant, index=len(self.probes)), f"{base}, {_named(conditions)}", conditions)
+        run = Run(variant=VARIED, index=1) if conditions.varied else Run(variant=variant, index=len(self.probes))
+        return self._probe(run, f"{base}, {_named(conditions)}", conditions)
 
     def _probe(self, run: Run, name: str, conditions: Conditions | None = None) -> Outcome:
         # A program that fails at once fails in the other probes as well.
@@ -176,26 +198,35 @@ class _Probing:
             return NOTHING
         self.announce(name)
         trial = self._prepare(run, conditions or Conditions())
-        folder, names = trial.ready.folder, trial.source.metric_names
-        settled = Settled(folder, names, self.draws_expected, self.iterations_expected)
+        folder, metrics = trial.ready.folder, trial.source.experiment.metrics
+        settled = Settled(folder, metrics, self.target)
         ended = trial.watch(self._limit(conditions), self.trials.stop, settled.look)
         run_files = read_run(folder)
         prints = joined_fingerprints(run_files.processes, interrupted=ended.cause is not None)
         if conditions is None:
             self.runs.append(run_files)
         self.probes.append(_result(name, trial, ended, prints, settled.tallies))
-        if not self.draws_expected:
-            self.draws_expected = drawn_in(run_files.processes)
-            self.iterations_expected = settled.tallies.iterations
+        completed = self.probes[-1].ended == "completed"
+        self._aim(replace(settled.progress(run_files.processes), ended=completed), settled.shown)
         return Outcome(
             name=name,
             prints=prints,
-            series=repeatable_series(folder, trial.source.experiment.metrics),
-            ended=ended.status in trial.source.accepts and ended.cause is None,
+            series=repeatable_series(folder, metrics),
+            ended=completed,
             usable=not self.probes[-1].reason,
             copy=trial.ready.copy,
+            printed=printed_series(folder, trial.source.experiment),
             left=tuple(left_files(trial.ready.copy, trial.source.folder.snapshot)) if conditions is None else (),
         )
+
+    def _aim(self, progress: Progress, shown: Progress) -> None:
+        """Have later probes come as far as this one had shown something, and as far as the first two are compared."""
+        self.progress.append(progress)
+        shown = progress if progress.ended else shown
+        if self.target is None:
+            self.target = shown if shown.tells else None
+        elif len(self.progress) == OBSERVED_PROBES:
+            self.target = self.target.as_far_as(*self.progress)
 
     def _prepare(self, run: Run, conditions: Conditions) -> Trial:
         fixed = conditions.fixed - {"hash"}
@@ -214,30 +245,7 @@ class _Probing:
         """Return the seconds a probe may take: what fixes threads may make one wait for ever."""
         if conditions is None:
             return self.limit
-        return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:2]))
-
-
-def checked(factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw], *, has_loop: bool) -> AuditedFactor:
-    """Take nothing for absent that a failed probe may not have come to, or one that was ended may not have written.
-
-    A process writes what little it drew when its main loop goes on, or at its end; the first iteration of a main loop
-    draws for what nothing before it does.
-    """
-    if factor.verdict != "absent":
-        return factor
-    may_draw = any(draw.factor == factor.factor for draw in draws)
-    why = _why_unknown(probes, may_draw=may_draw, has_loop=has_loop)
-    return msgspec.structs.replace(factor, verdict="unknown", why=why) if why else factor
-
-
-def _why_unknown(probes: Sequence[Probe], *, may_draw: bool, has_loop: bool) -> str:
-    if any(probe.reason for probe in probes):
-        return "a probe failed"
-    if has_loop and any(probe.ended == "limit" and probe.iterations < WHOLE for probe in probes):
-        return "a probe was ended in or before the first iteration of the main loop; a higher --limit tells"
-    if may_draw and any(probe.ended in ("all seen", "limit") and not probe.iterations for probe in probes):
-        return "its lines may draw, but no main loop was seen and a probe was ended; a program that ends sooner tells"
-    return ""
+        return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:OBSERVED_PROBES]))
 
 
 def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:
@@ -248,8 +256,8 @@ def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:
 
 def _named(conditions: Conditions) -> str:
     """Name what is fixed in a probe."""
-    if conditions.after is not None:
-        return "after another run"
+    if conditions.varied:
+        return "other draws, after another run" if conditions.after is not None else "other draws"
     seed = [f"hash seed {conditions.hash_seed}"] if conditions.hash_seed and "hash" not in conditions.fixed else []
     return " and ".join([*sorted(conditions.fixed), *seed]) + (" fixed" if conditions.fixed else "")
 

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from deviate.analyse.unseen import Hidden, Suspect
-from deviate.preflight.causes import Cause, Conditions, Outcome, differ, value_difference
+from deviate.preflight.causes import (
+    Cause,
+    Conditions,
+    Outcome,
+    Place,
+    differ,
+    difference_place,
+    value_difference,
+)
 
 #: What can be held still, in the order in which it is tried; what the source shows a line of comes first.
 KINDS: tuple[Hidden, ...] = ("hash", "threads", "clock", "entropy", "memory", "files")
@@ -49,27 +57,22 @@ class Search:
         difference = value_difference(*pair)
         # Under control each process has the same hash seed anyhow.
         kinds = [kind for kind in self._in_order() if not (controlled and kind == "hash")]
-        if self._varies(controlled, kinds, TRYING):
-            return [Cause(kind="unknown", difference=difference, held=held)]
-        causes = [next((kind for kind in kinds if not self._varies(controlled, [kind], AGREEING)), None)]
-        if causes == [None]:
-            causes = [kind for kind in kinds if self._varies(controlled, set(kinds) - {kind}, TRYING)]
+        tries = _Tries(self.attempt, controlled, difference_place(pair, difference))
+        helps = tries.agree(kinds, TRYING)
+        causes: list[Hidden] = []
+        if helps is not False:
+            # Also where all of it at once ends the program, or delays it: each of it alone need not.
+            alone = next(filter(tries.agree_alone, kinds), None)
+            causes = [alone] if alone else []
+        if helps and not causes:
+            causes = [kind for kind in kinds if tries.agree(set(kinds) - {kind}, TRYING) is False]
         if not causes:
-            return [Cause(kind="unknown", difference=difference, held=held)]
-        return [Cause(kind=k, lines=self.lines([k]), difference=difference, held=held) for k in causes if k is not None]
+            return [Cause(kind="unknown", difference=difference, held=held, failed=tries.failed)]
+        return [Cause(kind=kind, lines=self.lines([kind]), difference=difference, held=held) for kind in causes]
 
     def _in_order(self) -> list[Hidden]:
         suspected = {suspect.kind for suspect in self.suspects}
         return sorted(KINDS, key=lambda kind: kind not in suspected)
-
-    def _varies(self, controlled: bool, kinds: Iterable[str], count: int) -> bool:
-        """Tell whether probes differ in which `kinds` are held still; one that fails tells nothing in its favour."""
-        conditions = Conditions(fixed=frozenset(kinds), hash_seed="0" if "hash" in kinds else "")
-        first = self.attempt(controlled, conditions)
-        if not first.usable:
-            return True
-        rest = (self.attempt(controlled, conditions) for _ in range(count - 1))
-        return any(not outcome.usable or differ(first, outcome) for outcome in rest)
 
     def elsewhere(self, control: Outcome, known: Iterable[str], *, hash_seed_given: bool) -> list[Cause]:
         """Return what would make runs differ that are equal here; `control` is a probe that others repeat.
@@ -86,20 +89,55 @@ class Search:
             if (cause := self._cause(kind, control, self._turned([kind]), here=kind == "hash" and not hash_seed_given))
         ]
         if "leftovers" in suspected and control.left:
-            after = (self.attempt(True, Conditions(after=control)) for _ in range(1))
-            causes += [cause for cause in [self._cause("leftovers", control, after, here=False)] if cause]
+            fresh = self.attempt(True, Conditions(varied=True))
+            used = (self.attempt(True, Conditions(varied=True, after=control)) for _ in range(1))
+            causes += [cause for cause in [self._cause("leftovers", fresh, used, control.left)] if cause]
         return causes
 
-    def _cause(self, kind: Hidden, control: Outcome, turned: Iterable[Outcome], *, here: bool) -> Cause | None:
+    def _cause(
+        self, kind: Hidden, control: Outcome, turned: Iterable[Outcome], left: Sequence[str] = (), *, here: bool = False
+    ) -> Cause | None:
         outcome = next((outcome for outcome in turned if differ(control, outcome)), None)
         if outcome is None:
             return None
         difference = value_difference(control, outcome)
-        files = list(control.left) if kind == "leftovers" else []
-        return Cause(kind=kind, lines=self.lines([kind]), difference=difference, here=here, held=True, files=files)
+        lines = self.lines([kind])
+        return Cause(kind=kind, lines=lines, difference=difference, here=here, held=True, files=list(left))
 
     def _turned(self, kinds: Sequence[Hidden]) -> Iterable[Outcome]:
         """Yield probes in which these causes are others than as a rule, one after the other."""
         for turn in range(len(HASH_SEEDS) if "hash" in kinds else len(kinds) and TRYING):
             fixed = frozenset(TURNED[kind][turn % TRYING] for kind in kinds if kind in TURNED)
             yield self.attempt(True, Conditions(fixed=fixed, hash_seed=HASH_SEEDS[turn] if "hash" in kinds else ""))
+
+
+class _Tries:
+    """Probes in which something is held still, to see whether they agree then."""
+
+    def __init__(self, attempt: Attempt, controlled: bool, place: Place) -> None:
+        self.attempt = attempt
+        self.controlled = controlled
+        #: How far a probe has to come.
+        self.place = place
+        #: What was tried alone, and no probe came so far.
+        self.failed: list[Hidden] = []
+
+    def agree_alone(self, kind: Hidden) -> bool:
+        """Tell whether holding one kind still makes probes agree."""
+        agree = self.agree([kind], AGREEING)
+        self.failed += [kind] if agree is None else []
+        return agree is True
+
+    def agree(self, kinds: Iterable[str], count: int) -> bool | None:
+        """Tell whether probes agree in which `kinds` are held still; None where one fails or is ended too early."""
+        conditions = Conditions(fixed=frozenset(kinds), hash_seed="0" if "hash" in kinds else "")
+        first = self.attempt(self.controlled, conditions)
+        if not self.place.is_passed(first):
+            return None
+        for _ in range(count - 1):
+            outcome = self.attempt(self.controlled, conditions)
+            if differ(first, outcome):
+                return False
+            if not self.place.is_passed(outcome):
+                return None
+        return True

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
+from deviate.collect.agreement import is_repeatable
 from deviate.collect.fingerprints import joined_fingerprints
 from deviate.collect.processes import Process, processes
 from deviate.collect.tally import RunTallies
+from deviate.experiment import Metric
 from deviate.factors import SEEDED
 from deviate.replicate.workspace.folders import RunFolder
 
@@ -12,56 +16,92 @@ from deviate.replicate.workspace.folders import RunFolder
 ITERATIONS = 3
 
 #: Seconds without a new fingerprint, seed or draw after which no more are waited for: after those iterations; in a main
-#: loop that has begun; and where no main loop is known. At least as much as this share of the time up to the last one.
+#: loop that has begun; and where no main loop is known. At least as much as this share of the time up to the last one:
+#: on a machine that is busy, a program is given the same part of its way.
 QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT = 1.0, 4.0, 10.0
 QUIET_SHARE = 0.5
 
+#: Events that are news of draws.
+_NEWS = frozenset(("start", "seed", "draw", "fingerprint"))
 
-def drawn_in(processes: list[Process]) -> dict[str, int]:
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a probe came."""
+
+    #: In how many processes each factor was drawn for.
+    drawn: dict[str, int] = field(default_factory=dict)
+    #: Iterations of the main loop that were begun.
+    iterations: int = 0
+    #: Values that were recorded, those of clocks and of the machine aside.
+    values: int = 0
+    #: It came to its end.
+    ended: bool = False
+
+    @property
+    def tells(self) -> bool:
+        """Whether other probes can be measured by it."""
+        return bool(self.drawn or self.values or self.ended)
+
+    def as_far_as(self, one: Progress, other: Progress) -> Progress:
+        """Return what two probes both came to, and this at least."""
+        return replace(
+            self,
+            iterations=max(self.iterations, min(one.iterations, other.iterations)),
+            values=max(self.values, min(one.values, other.values)),
+        )
+
+    def reaches(self, other: Progress) -> bool:
+        """Tell whether this probe came as far as another, or to its end."""
+        drawn = all(self.drawn.get(factor, 0) >= number for factor, number in other.drawn.items())
+        far = drawn and self.iterations >= other.iterations and self.values >= other.values
+        return self.ended or (far and not other.ended)
+
+
+def drawn_in(run_processes: list[Process]) -> dict[str, int]:
     """Return in how many processes each factor was drawn for."""
-    prints = joined_fingerprints(processes)
+    prints = joined_fingerprints(run_processes)
     return {factor: prints[factor].processes for factor in SEEDED if factor in prints}
 
 
 class Settled:
     """Tells when a probe has shown what it has to show.
 
-    `draws_expected` is by factor the number of processes that draw for it; empty where it is not known: then the probe
-    has to grow quiet. `iterations_expected` are those that it is compared in, at most `ITERATIONS`.
+    `target` is how far it has to come, to be compared with others; None where it is not known: then it has to have
+    recorded a value, and to grow quiet.
     """
 
-    def __init__(
-        self, folder: RunFolder, metrics: list[str], draws_expected: dict[str, int], iterations_expected: int = 0
-    ) -> None:
+    def __init__(self, folder: RunFolder, metrics: list[Metric], target: Progress | None = None) -> None:
         self.folder = folder
-        self.draws_expected = draws_expected
-        self.iterations_expected = min(iterations_expected, ITERATIONS)
-        self.tallies = RunTallies(folder, metrics)
-        self._news = 0
+        self.metrics = metrics
+        self.target = target
+        self.tallies = RunTallies(folder, [metric.name for metric in metrics])
+        #: What it had shown when the last news came.
+        self.shown = Progress()
+        self._news: tuple[int, ...] = ()
         #: Seconds at which the last news came.
         self._heard = 0.0
 
     def look(self, seconds: float) -> bool:
         """Tell whether all was seen, `seconds` after the start."""
         run_processes = processes(self.folder)
-        if self.draws_expected:
-            drawn = drawn_in(run_processes)
-            if any(drawn.get(factor, 0) < number for factor, number in self.draws_expected.items()):
-                return False
-            self.tallies.look()
-            return self.tallies.iterations >= self.iterations_expected
-        events = (event["event"] for process in run_processes for event in process.events)
-        news = sum(event in ("start", "seed", "draw", "fingerprint") for event in events)
+        now = self.progress(run_processes)
+        if self.target is not None:
+            return now.reaches(self.target)
+        events = sum(event["event"] in _NEWS for process in run_processes for event in process.events)
+        news = events, min(now.iterations, ITERATIONS), now.values > 0
         if news != self._news:
-            self._news, self._heard = news, seconds
-        patience = self._patience()
+            self._news, self._heard, self.shown = news, seconds, now
         # A program that draws nothing is known by its values.
-        seen = any(drawn_in(run_processes)) or self.tallies.iterations >= ITERATIONS
-        return seen and seconds - self._heard >= patience
+        return now.values > 0 and seconds - self._heard >= self._patience(now.iterations)
 
-    def _patience(self) -> float:
-        self.tallies.look()
-        if self.tallies.iterations >= ITERATIONS:
-            return QUIET_AFTER
-        least = QUIET_WITHIN if self.tallies.iterations else QUIET_WITHOUT
+    def progress(self, run_processes: list[Process]) -> Progress:
+        """Return how far the probe has come."""
+        tallies = self.tallies.look()
+        values = sum(tally.count for (name, _), tally in tallies.items() if is_repeatable(name, self.metrics))
+        return Progress(drawn_in(run_processes), self.tallies.iterations, values)
+
+    def _patience(self, iterations: int) -> float:
+        whole = iterations >= ITERATIONS
+        least = QUIET_AFTER if whole else QUIET_WITHIN if iterations else QUIET_WITHOUT
         return max(least, QUIET_SHARE * self._heard)

@@ -18,6 +18,7 @@ from deviate.collect.fingerprints import (
     agree,
     common_digests,
     is_constant,
+    is_made_otherwise,
     is_of_other_examples,
     is_replaced,
     joined_fingerprints,
@@ -26,14 +27,20 @@ from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
 from deviate.factors import SEEDED
 from deviate.preflight.causes import Cause
+from deviate.preflight.compared import NOT_MADE, Compared, Probe
 from deviate.preflight.explanation import Explanation
 from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.trial import Ending
 
 #: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
 Verdict = Literal["varies", "pinned", "absent", "unknown"]
 
 Fingerprints = Mapping[str, Fingerprint]
+
+#: What seeds by a constant of its own where nothing is given.
+CONSTANT = frozenset({"torch.Generator"})
+
+#: Exit status of an audit that compared no value of the program as it is.
+NOT_COMPARED = 3
 
 #: Ends of the calls that seed a generator of one's own.
 _OWN = ("Generator.manual_seed", "default_rng", "RandomState", "random.Random", "Generator.from_seed", "PRNGKey", "key")
@@ -47,7 +54,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     line: int
     given: str
-    #: True: no line of the project asks for it.
+    #: True: a library seeds, by its default or by what it was passed.
     library: bool
     #: The line of the project that led there; empty where it is the line itself.
     through: str = ""
@@ -89,21 +96,6 @@ class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[DrawSource] = []
 
 
-class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """One short run of the command."""
-
-    #: ``as it is``, ``control``, or the factor that was varied alone.
-    name: str
-    ended: Ending
-    seconds: float
-    iterations: int
-    fingerprints: dict[str, str]
-    #: Why it failed or was not looked at; empty where it was.
-    reason: str = ""
-    hint: str = ""
-    stderr: list[str] = []
-
-
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an audit."""
 
@@ -127,12 +119,20 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     explanation: Explanation | None = None
     #: Numbers that the program as it is reported in text and that no metric of the source shows; observed ones first.
     printed: list[PrintedNumber] = []
+    #: What was compared of the two probes of the program as it is, and of the two with everything held fixed.
+    compared: Compared = NOT_MADE
+    controlled: Compared | None = None
 
     @property
     def failed(self) -> bool:
         """Tell whether a probe failed, or Deviate does not control a factor or a cause that is there."""
         uncontrolled = any(each.uncontrolled for each in self.factors) or any(c.held is False for c in self.causes)
         return uncontrolled or any(probe.reason for probe in self.probes)
+
+    @property
+    def status(self) -> int:
+        """Return the exit status: a program that was compared in nothing has one of its own."""
+        return 1 if self.failed else NOT_COMPARED if self.compared.equal is None else 0
 
 
 def assess_factor(
@@ -153,7 +153,7 @@ def assess_factor(
         return AuditedFactor(factor=factor, verdict=verdict, why=why, fingerprints=[None, None])
     first = next((each for each in of_factor if each is not None), None)
     control = controls[0].get(factor)
-    held = agree(control, controls[1].get(factor))
+    held = _drew_alike(control, controls[1].get(factor))
     moved = agree(control, varied.get(factor)) if varied is not None else None
     if moved and is_replaced([each for each in (control, (varied or {}).get(factor)) if each is not None]):
         moved = None
@@ -181,7 +181,7 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
         return "absent", ""
     if first is None or second is None:
         return "unknown", "only one of two probes used it"
-    same = agree(first, second)
+    same = _drew_alike(first, second)
     if same is None:
         return (
             "unknown",
@@ -189,22 +189,51 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
         )
     if same and is_replaced([first, second]):
         return "pinned", "what is drawn for it differs, and something takes its place, as weights from a file do"
-    return ("pinned", "") if same else ("varies", _seeded_anew(first, second))
+    return ("pinned", "") if same else ("varies", _seeded_anew(first, second) or _unseeded(first))
+
+
+def _drew_alike(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
+    """Tell whether two runs drew the same, whatever was made of it."""
+    return is_made_otherwise(one, other) or agree(one, other)
 
 
 def _seeded_anew(first: Fingerprint, second: Fingerprint) -> str:
     """Name the seed that a line gives which is another in each run; empty where there is none."""
-    seeds = {(source.call, source.file, source.line): source.given for source in second.sources}
-    for source in first.sources:
-        again = seeds.get((source.call, source.file, source.line), source.given)
-        if source.call and again != source.given:
-            where = f"{source.call} at {source.file}:{source.line}"
-            return f"{where} is given another seed in each run: {source.given}, {again}"
+    firsts, seconds = _given(first), _given(second)
+    for (call, file, line), given in firsts.items():
+        again = seconds.get((call, file, line), given)
+        # Several processes may each give a seed of their own there.
+        one, other = sorted(given - again), sorted(again - given)
+        if one and other:
+            return f"{call} at {file}:{line} is given another seed in each run: {one[0]}, {other[0]}"
     return ""
 
 
+def _given(drawn: Fingerprint) -> dict[tuple[str, str, int], set[str]]:
+    """Return the seeds that were given at each line."""
+    given: dict[tuple[str, str, int], set[str]] = {}
+    for source in drawn.sources:
+        if source.call:
+            given.setdefault((source.call, source.file, source.line), set()).add(source.given)
+    return given
+
+
+def _unseeded(drawn: Fingerprint) -> str:
+    """Name the lines whose generators have other seeds in each run, as nobody gives one; empty where none is known."""
+    lines = [
+        f"{source.call}() at {source.file}:{source.line} takes a seed from the system"
+        if source.call
+        else f"nothing seeds the generator that {source.file}:{source.line} makes"
+        for source in drawn.sources
+        if source.file and (not source.call or (source.given == "None" and source.call not in CONSTANT))
+    ]
+    return "; ".join(dict.fromkeys(lines))
+
+
 def _distinguishing_digests(fingerprints: Sequence[Fingerprint | None]) -> list[str | None]:
-    """Return the digests of the first draws, unless only later draws differ."""
+    """Return the digests of the first draws, unless only later draws differ; of content made otherwise, its draws'."""
+    if len(fingerprints) > 1 and is_made_otherwise(fingerprints[0], fingerprints[1]):
+        return [each.drawn if each is not None else None for each in fingerprints]
     firsts = [each.first if each is not None else None for each in fingerprints]
     ended = [each.digest if each is not None else None for each in fingerprints]
     same = agree(*fingerprints)

@@ -36,6 +36,8 @@ def suspects(tmp_path, source):
         ("for done in pool.imap_unordered(f, x): use(done)", "threads"),
         ("import numpy as np\nx = np.empty(3)", "memory"),
         ("import torch\nx = torch.empty(3)", "memory"),
+        ("import torch\nx = torch.Tensor(3, n)", "memory"),
+        ("import torch\nx = torch.FloatTensor(*shape)", "memory"),
         ("import os\nif os.path.exists('a'): use('a')", "leftovers"),
         ("if path.exists(): use(path)", "leftovers"),
     ],
@@ -60,6 +62,7 @@ def test_a_line_that_depends_on_more_than_draws_is_suspected(tmp_path, source, k
         "import glob\nfiles = sorted(f for f in glob.glob('*') if f)",
         "import os\ncount = len(os.listdir('.'))",
         "empty = numpy_like.empty_cache()",
+        "import torch\nx = torch.Tensor([1, 2])",
     ],
 )
 def test_what_does_not_depend_on_an_order_is_not_suspected(tmp_path, source):

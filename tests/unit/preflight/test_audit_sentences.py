@@ -8,10 +8,12 @@ from deviate.collect.events import ReachedDraw
 from deviate.collect.fingerprints import DrawSource
 from deviate.collect.identity import Difference
 from deviate.preflight.causes import Cause
+from deviate.preflight.compared import NOT_MADE, Compared, Probe
 from deviate.preflight.explanation import DrawingLine, Explanation
 from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.verdicts import Audit, AuditedFactor, Probe, RepeatedDraws
+from deviate.preflight.verdicts import Audit, AuditedFactor, RepeatedDraws
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
+from deviate.report.text.compared import implementation_noise, implementation_text
 from deviate.report.text.explanation import explanation_answer
 from deviate.report.text.preflight import CAUSES, audit_answer, audit_method, cause_text, control_text
 from deviate.report.views import audit_view, verification_view
@@ -19,6 +21,10 @@ from deviate.report.views import audit_view, verification_view
 
 def factor(name="init", verdict="varies", **changes):
     return AuditedFactor(factor=name, verdict=verdict, fingerprints=["a", "b"], **changes)
+
+
+COMPARED = Compared(metrics=["loss"], values=12, iterations=3, equal=True)
+SAID = "Compared: 12 values of loss in the first 3 iterations; equal."
 
 
 def audit(*factors, **changes):
@@ -29,6 +35,7 @@ def audit(*factors, **changes):
         "draws_left": [],
         "gpu": False,
         "probes": [],
+        "compared": COMPARED,
     }
     return Audit(factors=list(factors), **{**fields, **changes})
 
@@ -44,6 +51,7 @@ def test_each_verdict_has_a_sentence_with_its_factors():
         "Pinned, the same in every run: shuffle.",
         "Not present: layers.",
         "Unknown: other.",
+        SAID,
     ]
 
 
@@ -57,7 +65,7 @@ def test_control_is_claimed_only_of_factors_that_were_held_and_varied():
     assert answer(controlled, factor("shuffle", held=False))[-1] == (
         "Deviate cannot hold, or cannot vary alone: shuffle."
     )
-    assert answer(factor(), quick=True) == ["Varies between runs: init."]
+    assert answer(factor(), quick=True) == ["Varies between runs: init.", SAID]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +92,7 @@ def test_causes_are_told_apart_by_whether_they_act_here():
     assert answer(causes=[here, elsewhere]) == [
         "Values differ between runs by what is not drawn: the order in which threads finish.",
         "Values would differ elsewhere by: the order in which files are listed.",
+        SAID,
     ]
 
 
@@ -106,6 +115,9 @@ LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
       "differ by it under Deviate, too."),
      ({"kind": "unknown", "tried": False}, "Two probes with equal draws report different values, for an unknown "
       "reason. Without --quick, audit looks for the cause."),
+     ({"kind": "unknown", "failed": ["clock"]}, "Two probes with equal draws report different values, for an unknown "
+      "reason; the probes with these held failed, or were ended too early: the time; holding what else can be held "
+      "does not help."),
      ({"kind": "unknown"}, "Two probes with equal draws report different values, for an unknown reason; "
       "holding what Deviate can hold does not help.")],
 )  # fmt: skip
@@ -133,8 +145,43 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
         "ended at the limit",
     ):
         assert words in written
-    no_gpu = repr(audit_view(audit(factor())).page().sections)
-    assert "no GPU was used: with pinned threads no implementation noise is expected" in no_gpu
+
+
+APART = Difference(run="b", other="a", metric="loss", iteration=0, value=1.0, other_value=2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "status"),
+    [({}, SAID, 0),
+     ({"ended": True, "weights": True}, "Compared: 12 values of loss and the final weights up to the end of the "
+      "program; equal.", 0),
+     ({"equal": False, "difference": APART, "metrics": list("abcde"), "iterations": 0},
+      "Compared: 12 values of a, b, c and 2 more metrics up to where a probe was ended; they differ.", 0),
+     ({"equal": None, "values": 0, "why": "no metric was recorded within 60 s (--limit)"},
+      "Not compared: no metric was recorded within 60 s (--limit).", 3)],
+)  # fmt: skip
+def test_it_is_said_what_was_compared_and_how_far(changes, text, status):
+    made = audit(factor(), compared=msgspec.structs.replace(COMPARED, **changes))
+    assert text in answer(factor(), compared=made.compared)
+    assert made.status == status
+
+
+@pytest.mark.parametrize(
+    ("changes", "noise", "text"),
+    [({"controlled": COMPARED}, True, "no GPU was used, and no implementation noise was seen: two probes with "
+      "everything held fixed are equal in 12 values of loss"),
+     ({}, True, "no GPU was used, and no implementation noise was seen: two probes are equal in 12 values of loss"),
+     ({"controlled": Compared(equal=False)}, False, "no GPU was used, yet two probes with everything held fixed "
+      "differ"),
+     ({"controlled": Compared(equal=False), "causes": [Cause(kind="memory", held=False)]}, None,
+      "two probes with everything held fixed differ by another cause, so nothing is known of it"),
+     ({"compared": Compared(equal=False)}, None, "two probes differ; without --quick, audit holds all else"),
+     ({"controlled": NOT_MADE}, None, "not compared: a probe failed or was not made"),
+     ({"gpu": True}, None, "GPU kernels may add noise: `deviate run --vary impl` measures it")],
+)  # fmt: skip
+def test_implementation_noise_is_denied_only_by_two_equal_probes(changes, noise, text):
+    made = audit(factor(), **changes)
+    assert (implementation_noise(made), implementation_text(made)) == (noise, text)
 
 
 def test_the_probes_are_counted_by_what_was_done_with_them():

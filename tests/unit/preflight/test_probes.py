@@ -1,10 +1,12 @@
-"""What an audit may take for absent."""
+"""What an audit may take for absent, and for pinned."""
 
 import pytest
 
 from deviate.experiment import Draw
-from deviate.preflight.probes import checked
-from deviate.preflight.verdicts import AuditedFactor, Probe
+from deviate.preflight.causes import Cause
+from deviate.preflight.compared import Compared, Probe
+from deviate.preflight.proof import checked, proved
+from deviate.preflight.verdicts import AuditedFactor
 
 DRAW = Draw(
     file="train.py", line=3, function="make", call="numpy.random.randn", factor="data", why="makes data", span=None
@@ -32,3 +34,39 @@ def probe(ended, iterations=0, reason=""):
 def test_nothing_is_absent_that_a_probe_may_not_have_written(probes, draws, has_loop, verdict):
     absent = AuditedFactor(factor="data", verdict="absent", fingerprints=[None, None])
     assert checked(absent, probes, draws, has_loop=has_loop).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("digests", "ends", "why"),
+    [
+        ([None, "a"], ("limit", "completed"), "a probe was ended by --limit before it came so far"),
+        ([None, None], ("limit", "limit"), "a probe was ended by --limit before it came so far"),
+        (["a", None], ("completed", "all seen"), "a probe was ended before it came so far"),
+        (["a", None], ("completed", "failed"), "a probe failed"),
+        (["a", None], ("limit", "completed"), "only one of two probes used it"),
+    ],
+)
+def test_a_probe_that_did_not_come_to_its_end_is_no_evidence(digests, ends, why):
+    factor = AuditedFactor(factor="init", verdict="unknown", why="only one of two probes used it", fingerprints=digests)
+    assert checked(factor, [probe(end) for end in ends], [], has_loop=True).why == why
+
+
+DRAWN_ALIKE = AuditedFactor(factor="init", verdict="pinned", fingerprints=["a", "a"])
+EQUAL, APART, NOTHING = Compared(equal=True), Compared(equal=False), Compared(why="no metric was recorded")
+
+
+@pytest.mark.parametrize(
+    ("compared", "causes", "beside", "verdict"),
+    [
+        (EQUAL, [], "absent", "pinned"),
+        (NOTHING, [], "absent", "unknown"),
+        (APART, [], "absent", "unknown"),
+        (APART, [Cause(kind="unknown")], "absent", "unknown"),
+        (APART, [Cause(kind="hash")], "absent", "pinned"),
+        (APART, [], "varies", "pinned"),
+    ],
+)
+def test_pinned_is_said_where_values_are_equal_or_differ_by_what_is_known(compared, causes, beside, verdict):
+    other = AuditedFactor(factor="other", verdict=beside, fingerprints=["a", "b"])
+    found = proved(DRAWN_ALIKE, [DRAWN_ALIKE, other], compared, causes)
+    assert (found.verdict, bool(found.why)) == (verdict, verdict == "unknown")

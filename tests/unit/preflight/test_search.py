@@ -70,10 +70,21 @@ def test_what_the_source_shows_is_tried_first():
     assert [set(each.fixed) for each in program.attempts[2:]] == [{"entropy"}] * AGREEING
 
 
-def test_a_probe_that_fails_as_something_is_held_still_names_nothing():
+def test_a_probe_that_fails_as_something_is_held_still_names_nothing_and_that_is_said():
     program = Program("clock", fails=["clock"])
     (cause,) = Search(program, []).explain(PAIR, controlled=False, held=False)
-    assert cause.kind == "unknown"
+    assert (cause.kind, cause.failed) == ("unknown", ["clock"])
+
+
+def test_where_all_at_once_fails_each_is_tried_alone():
+    (cause,) = Search(Program("hash", fails=["clock"]), []).explain(PAIR, controlled=False, held=False)
+    assert (cause.kind, cause.failed) == ("hash", [])
+
+
+def test_a_probe_that_is_ended_before_values_can_differ_shows_nothing():
+    pair = [outcome(1, 2, 3, ended=False), outcome(1, 2, 4, ended=False)]
+    (cause,) = Search(lambda *_: outcome(1, 2, ended=False), []).explain(pair, controlled=True, held=False)
+    assert (cause.kind, cause.failed) == ("unknown", ["threads", "clock", "entropy", "memory", "files"])
 
 
 def test_under_control_the_hash_seed_is_held_anyhow():
@@ -89,6 +100,20 @@ def test_what_would_differ_elsewhere_is_turned_round(kind, here):
     (cause,) = Search(Program(kind), [suspect(kind)]).elsewhere(control, [], hash_seed_given=False)
     assert (cause.kind, cause.here, cause.held) == (kind, here, True)
     assert cause.files == (["weight.npy"] if kind == "leftovers" else [])
+
+
+def test_in_a_used_folder_a_probe_draws_otherwise_than_the_one_that_left_it():
+    """A best value that was left counts only for a run that is worse."""
+
+    def best(controlled, conditions):
+        value = 0.6 if conditions.varied else 0.8
+        return outcome(max(value, 0.8 if conditions.after else 0.0))
+
+    search = Search(best, [suspect("leftovers")])
+    (cause,) = search.elsewhere(outcome(0.8, left=["best.txt"]), [], hash_seed_given=False)
+    assert (cause.kind, cause.files, cause.difference.other_value, cause.difference.value) == (
+        "leftovers", ["best.txt"], 0.6, 0.8,
+    )  # fmt: skip
 
 
 def test_what_the_source_shows_is_turned_round_together_first():

@@ -1,6 +1,8 @@
 """What follows from the fingerprints of an audit's probes."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -10,8 +12,10 @@ from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import DrawSource, Fingerprint
 from deviate.collect.processes import Process
 from deviate.experiment import Run
-from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Settled
-from deviate.preflight.verdicts import Audit, Probe, assess_factor, repeated_draws
+from deviate.preflight.causes import Outcome, differ
+from deviate.preflight.compared import Probe
+from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Progress, Settled
+from deviate.preflight.verdicts import Audit, assess_factor, repeated_draws
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import TICK
 from deviate.replicate.workspace.slots import RECORD
@@ -45,6 +49,46 @@ def test_what_differs_between_two_probes_varies():
     assert (audited.verdict, audited.pins, audited.fingerprints) == ("varies", [], ["a", "b"])
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ([SEED], [SEED], ""),
+        (
+            [{"given": "1"}],
+            [{"given": "2"}],
+            "torch.manual_seed at train.py:12 is given another seed in each run: 1, 2",
+        ),
+        # Each process has a seed of its own, the same in each run; of one rank it is read off the clock.
+        ([{"given": "1"}, {"given": "2"}], [{"given": "2"}, {"given": "1"}], ""),
+        (
+            [{"given": "1"}, {"given": "17"}],
+            [{"given": "1"}, {"given": "18"}],
+            "torch.manual_seed at train.py:12 is given another seed in each run: 17, 18",
+        ),
+        ([{"call": "torch.seed", "given": "None"}], [SEED], "torch.seed() at train.py:12 takes a seed from the system"),
+        ([{"call": "torch.Generator", "given": "None"}], [SEED], ""),
+        ([{"call": "", "given": ""}], [SEED], "nothing seeds the generator that train.py:12 makes"),
+    ],
+)
+def test_what_varies_is_named_with_the_line_that_does_not_seed_it(first, second, why):
+    sides = [
+        [each if isinstance(each, DrawSource) else msgspec.structs.replace(SEED, **each) for each in side]
+        for side in (first, second)
+    ]
+    audited = judged(*(prints(digest=digest, sources=side) for digest, side in zip("ab", sides, strict=True)))
+    assert (audited.verdict, audited.why) == ("varies", why)
+
+
+def test_content_made_otherwise_of_the_same_draws_is_no_draw_that_varies():
+    first, second = (
+        {"init": msgspec.structs.replace(prints(digest=digest)["init"], drawn="d")} for digest in ("a", "b")
+    )
+    audited = judged(first, second, (first, second))
+    assert (audited.verdict, audited.held, audited.fingerprints) == ("pinned", True, ["d", "d"])
+    one, other = (Outcome("", each, {}, ended=True, usable=True) for each in (first, second))
+    assert differ(one, other)
+
+
 def test_what_is_the_same_is_pinned_by_who_seeded_it():
     audited = judged(prints(sources=[SEED, DrawSource(generator="numpy")]), prints(sources=[SEED]))
     assert audited.verdict == "pinned"
@@ -55,7 +99,7 @@ def test_what_is_the_same_is_pinned_by_who_seeded_it():
 def test_a_library_s_default_is_told_from_a_line_of_the_project():
     (pin,) = judged(prints(sources=[DEFAULT]), prints(sources=[DEFAULT]), seeds=[DEFAULT_SEED]).pins
     assert (pin.library, pin.seen) == (True, True)
-    assert pin_text(pin) == "a library's default: set_seed(42) in transformers/trainer.py:400, through train.py:15"
+    assert pin_text(pin) == "a library's seed: set_seed(42) in transformers/trainer.py:400, through train.py:15"
 
 
 def test_a_library_s_seed_that_nobody_is_seen_to_draw_from_is_suspected():
@@ -237,9 +281,12 @@ class Growing:
         self.say(event="fingerprint", name=name, moment="first", digest="aa", count=4)
 
     def tick(self, times=1):
-        ticks = np.array([(TICK, 0, 0.0, 0.0)] * times, dtype=RECORD)
+        self.record(TICK, times)
+
+    def record(self, metric, times=1):
+        records = np.array([(metric, 0, 0.0, 0.0)] * times, dtype=RECORD)
         with (self.folder.path / "records-1-1.bin").open("ab") as file:
-            file.write(ticks.tobytes())
+            file.write(records.tobytes())
 
 
 @pytest.fixture
@@ -247,37 +294,72 @@ def growing(tmp_path):
     return Growing(tmp_path)
 
 
+LOSS, TOOK = SimpleNamespace(name="loss", kind="loss"), SimpleNamespace(name="took", kind="speed")
+
+
+def settled(growing, target=None):
+    return Settled(growing.folder, [LOSS, TOOK], target)
+
+
 def test_the_first_probe_goes_on_until_it_is_quiet(growing):
-    settled = Settled(growing.folder, [], {})
-    assert not settled.look(100.0)
+    first = settled(growing)
+    growing.record(0)
+    assert not first.look(100.0)
     growing.draw("init")
-    assert not settled.look(101.0)
-    assert not settled.look(101.0 + QUIET_WITHOUT)
-    assert settled.look(101.0 + 101.0 / 2)
+    assert not first.look(101.0)
+    assert not first.look(101.0 + QUIET_WITHOUT)
+    assert first.look(101.0 + 101.0 / 2)
 
 
 def test_in_the_main_loop_it_is_waited_for_less(growing):
-    settled = Settled(growing.folder, [], {})
+    first = settled(growing)
     growing.draw("init")
     growing.tick()
-    assert not settled.look(1.0)
-    assert not settled.look(1.0 + QUIET_WITHIN - 0.1)
+    growing.record(0)
+    assert not first.look(1.0)
+    assert not first.look(1.0 + QUIET_WITHIN - 0.1)
     growing.draw("layers")
-    assert not settled.look(1.0 + QUIET_WITHIN)
     growing.tick(ITERATIONS - 1)
-    assert not settled.look(1.5 + QUIET_WITHIN)
-    assert settled.look(1.0 + QUIET_WITHIN + QUIET_AFTER)
+    assert not first.look(1.5)
+    assert not first.look(1.5 + QUIET_AFTER - 0.1)
+    assert first.look(1.5 + QUIET_AFTER)
+    # On a busy machine all takes longer, and the program comes as far.
+    busy = settled(growing)
+    assert not busy.look(60.0)
+    assert not busy.look(89.0)
+    assert busy.look(90.0)
 
 
-def test_later_probes_end_when_each_factor_was_drawn_for_in_as_many_processes(growing):
-    settled = Settled(growing.folder, [], {"init": 1, "shuffle": 1})
+def test_the_first_probe_waits_for_a_value_that_is_no_time(growing):
+    first = settled(growing)
     growing.draw("init")
-    assert not settled.look(50.0)
-    growing.draw("shuffle")
-    assert settled.look(50.1)
-    assert not Settled(growing.folder, [], {"init": 2}).look(60.0)
-
-
-def test_a_probe_that_has_drawn_nothing_is_not_settled(growing):
     growing.tick(50)
-    assert not Settled(growing.folder, [], {}).look(1000.0)
+    growing.record(1, 50)
+    assert not first.look(1.0)
+    assert not first.look(1000.0)
+    assert first.shown.values == 0
+    growing.record(0)
+    assert not first.look(1001.0)
+    assert first.look(2000.0)
+    assert (first.shown.values, first.shown.iterations, first.shown.tells) == (1, 50, True)
+
+
+def test_later_probes_come_as_far_as_the_first(growing):
+    target = Progress({"init": 1, "shuffle": 1}, iterations=2, values=1)
+    later = settled(growing, target)
+    growing.draw("init")
+    growing.draw("shuffle")
+    growing.tick(2)
+    assert not later.look(50.0)
+    growing.record(0)
+    assert later.look(50.1)
+    assert not settled(growing, Progress({"init": 2})).look(60.0)
+    # Where the first came to the end of the program, the others do, too.
+    assert not settled(growing, replace(target, ended=True)).look(60.0)
+
+
+def test_probes_come_as_far_as_the_first_two_were_compared():
+    target = Progress({"init": 1}, iterations=3, values=3)
+    one, other = Progress({}, iterations=9, values=9), Progress({}, iterations=5, values=4)
+    assert target.as_far_as(one, other) == Progress({"init": 1}, iterations=5, values=4)
+    assert target.as_far_as(one, Progress()) == target

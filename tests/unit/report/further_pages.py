@@ -24,9 +24,10 @@ from deviate.inference.gate.options import GateOptions
 from deviate.inference.grid.compare import compare_cells
 from deviate.inference.grid.facts import Grid, GridLook, MissingCell
 from deviate.preflight.causes import Cause
+from deviate.preflight.compared import Compared, Probe
 from deviate.preflight.explanation import DrawingLine, Explanation
 from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Probe, RepeatedDraws
+from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, RepeatedDraws
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.project.cells import Cell
 from deviate.project.config import ExperimentEntry
@@ -129,6 +130,8 @@ def audit() -> Audit:
         causes=[Cause(kind="hash", lines=[suspect]), Cause(kind="files", here=False)],
         explanation=Explanation(factor="init", lines=[line], first_difference=0),
         printed=printed(),
+        compared=Compared(metrics=["loss"], values=6, iterations=3, equal=False),
+        controlled=Compared(metrics=["loss"], values=6, iterations=3, equal=True),
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from deviate.analyse.draws.assigned import SHOWN, is_latent, targets
+from deviate.analyse.draws.assigned import SHOWN, is_action, is_latent, targets
 from deviate.analyse.draws.compiled import Compiled
 from deviate.analyse.draws.destinations import DestinationFinder
 from deviate.analyse.draws.find import Drawn, find_drawn, gives_array
+from deviate.analyse.draws.minibatches import MinibatchFinder
 from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.receipts import received_as
 from deviate.analyse.draws.roles import Role, Roles
@@ -62,6 +63,7 @@ def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: M
     roles.update(classifier.given_to(undecided, serving))
     roles.update({drawn: _UNDECIDED for drawn in data_sets if drawn.unit in finder.served})
     roles.update({call.drawn: call.role for call in serving})
+    roles.update(classifier.beside([drawn for drawn in undecided if roles[drawn].undecided], roles))
     # Whether a site of a model draws at all is for the library to decide, which draws itself then.
     known = {drawn: role for drawn, role in roles.items() if not (role.undecided and drawn.gives == "site")}
     found = [_draw(drawn, role, compiled) for drawn, role in known.items()]
@@ -104,6 +106,7 @@ class Classifier:
         self.use_finder = UseFinder(flow, moments, parents)
         self.destinations = DestinationFinder(flow, moments, parents)
         self.steps = StepFinder(self.destinations)
+        self.minibatches = MinibatchFinder(self.destinations)
         self._callers: dict[Unit, list[Unit]] | None = None
 
     def role(self, drawn: Drawn) -> Role:
@@ -115,7 +118,8 @@ class Classifier:
         if drawn.gives in {"data", "init", "layers", "augment"}:
             role = Role(drawn.gives, f"{drawn.call} serves this factor only")
             return self._in_time(role, drawn) if ".make_" in drawn.call else role
-        if drawn.gives == "action":
+        is_early = self.moments.moment(drawn.site) == "before"
+        if drawn.gives == "action" or (is_action(drawn.site.statement) and not is_early):
             return Role("other", "an action is drawn")
         return Role("shuffle", "it chooses what is learned from") if drawn.gives == "batch" else None
 
@@ -194,6 +198,28 @@ class Classifier:
             return Role("shuffle", f"it orders {ordered} while it trains") if ordered else None
         picks = self.use_finder.uses(drawn).picks if gives_array(drawn) else ""
         return Role("shuffle", f"it picks from {picks} while it trains") if picks else None
+
+    def by_minibatch(self, drawn: Drawn) -> Role | None:
+        """Tell what picks, while it trains, out of what the training collected itself, and an order cut into parts."""
+        if self.moments.moment(drawn.site) != "during":
+            return None
+        callers = self.callers(drawn.unit)
+        if collected := self.minibatches.collection(drawn, callers):
+            return Role("shuffle", f"it picks from {collected}, which the training collects")
+        if self.minibatches.parts(drawn, callers):
+            return Role("shuffle", "an order is cut into minibatches while it trains")
+        return None
+
+    def beside(self, undecided: Iterable[Drawn], roles: Mapping[Drawn, Role]) -> dict[Drawn, Role]:
+        """Tell draws in a comprehension, such as how many there are, by the others in it."""
+        decided = {drawn.site.node: role for drawn, role in roles.items() if not role.undecided}
+        found = {}
+        for drawn in undecided:
+            around = self.use_finder.comprehension(drawn.site)
+            roles_beside = [decided[part] for part in ast.walk(around) if part in decided] if around else []
+            if len({role.factor for role in roles_beside}) == 1 and roles_beside[0].factor != "seed":
+                found[drawn] = Role(roles_beside[0].factor, f"as what is drawn beside it: {roles_beside[0].why}")
+        return found
 
     def _by_target(self, drawn: Drawn) -> Role | None:
         """Tell what is drawn before the training by the names that it is assigned to."""
@@ -302,6 +328,7 @@ RULES = (
     Rule("function", Classifier.by_function),
     Rule("moment", Classifier.by_moment),
     Rule("picking", Classifier.by_picking),
+    Rule("minibatch", Classifier.by_minibatch),
     Rule("destination", Classifier.by_destination),
     Rule("receipt", Classifier.by_receipt),
     Rule("step", Classifier.by_step),

@@ -63,6 +63,7 @@ _METHODS: tuple[tuple[str, re.Pattern[str], set[Gives], str, str], ...] = (
 
 #: What a function is for by its name, in lower case with underscores. The first that fits counts.
 _NAMES = (
+    ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$"), "chooses actions"),
     ("other", re.compile(r"^_*(plot|show|display|visuali[sz]e|imshow|render)(_|$)|_(plot|figure)s?$"), "shows things"),
     ("augment", re.compile(r"(^|_)aug(_|$|ment)|jitter|random_?(crop|eras)|(^|_)(h|v)?flip|mix_?up|cut_?mix|cut_?out|"
                            r"collate"), "changes the data"),

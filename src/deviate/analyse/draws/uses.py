@@ -32,6 +32,8 @@ MAX_VISITS = 150
 #: Callers of callers that are asked what they pass.
 MAX_LEVELS = 3
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 #: Names of gradients and of what is made of them.
 _STEP = re.compile(
     r"^(d[WwbB]\w{0,3}|dtheta|grads?|gradients?|grad_\w+|delta_?[WwbB]?|velocity|updates?|[vm]_?[WwbB]\d*)\d*$"
@@ -75,8 +77,16 @@ class UseFinder:
         """Return the name of the examples that a permutation is of, in a loop that learns: ``permutation(len(x))``."""
         if not drawn.site.node.args or not learns_around(drawn.site):
             return ""
-        array = _measured(drawn.site.node.args[0])
+        array = measured(drawn.site.node.args[0])
         return _name(array) if self.are_examples(array, drawn) else ""
+
+    def comprehension(self, site: CallSite) -> ast.expr | None:
+        """Return the outermost comprehension that a call stands in within its statement; None where it is in none."""
+        found, at = None, self.parents.of(site.node, site.scope.module)
+        while isinstance(at, (ast.expr, ast.comprehension, ast.keyword)):
+            found = at if isinstance(at, _COMPREHENSIONS) else found
+            at = self.parents.of(at, site.scope.module)
+        return found
 
     def are_examples(self, array: ast.expr, drawn: Drawn, scope: Scope | None = None) -> bool:
         """Tell whether something is named like examples and the training does not make it anew.
@@ -222,7 +232,7 @@ def learns_around(site: CallSite) -> bool:
     )
 
 
-def _measured(argument: ast.expr) -> ast.expr:
+def measured(argument: ast.expr) -> ast.expr:
     """Return the array whose length an expression gives; any other expression as it is."""
     match argument:
         case ast.Call(func=ast.Name(id="len"), args=[array]):

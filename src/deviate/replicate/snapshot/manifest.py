@@ -123,7 +123,9 @@ def describe(
     digests = {path: digest for path, digest in digests.items() if path not in own}
     roots = None if sources is None else [*sources, *words]
     unnamed = [] if roots is None else _unnamed(project, items, rules, tracked, roots)
-    named = named_outside(project, sorted(digests), folder=folder, words=words, rules=rules)
+    # A path in a file that nothing of the training leads to, tracked or not, is no path of the training.
+    naming = digests if roots is None else digests.keys() - set(_unnamed(project, items, rules, frozenset(), roots))
+    named = named_outside(project, sorted(naming), folder=folder, words=words, rules=rules, imported=roots)
     outside = outside_reach(project, named, rules)
     return Snapshot(
         project=str(project),

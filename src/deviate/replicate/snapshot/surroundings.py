@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,23 +47,39 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def named_outside(
-    project: Path, files: Iterable[str], *, folder: str, words: Iterable[str], rules: SnapshotRules
+    project: Path,
+    files: Iterable[str],
+    *,
+    folder: str,
+    words: Iterable[str],
+    rules: SnapshotRules,
+    imported: Collection[str] | None = None,
 ) -> set[Path]:
     """Return the paths that are named relative to `project`, wherever they lie.
 
     `files` are the project's, relative to it, and so is `folder`, in which the command `words` is started. A pattern of
-    ``include`` in the rules that begins with ``../`` adds what it names.
+    ``include`` in the rules that begins with ``../`` adds what it names. A folder above the project, which brings all
+    that lies beside it, is not taken from Python files that are not `imported`; None: it is not known which ones are.
     """
     start = project / folder
     named = {path for word in words for path in _paths(word, (start,))}
     named |= {Path(os.path.normpath(project / pattern)) for pattern in rules.include if pattern.startswith("../")}
     for name, text in _texts(project, files):
-        bases = (start, project, (project / name).parent)
-        named |= {*_paths(text, bases), *_above_file(text, project / name)}
-        if name.endswith(".py"):
-            computed = computed_paths(text, project / name, start)
-            named |= {Path(os.path.normpath(base / path)) for path in computed for base in bases}
+        found = set(_named_in(project, name, text, start))
+        if name.endswith(".py") and imported is not None and name not in imported:
+            found = {path for path in found if not project.is_relative_to(path)}
+        named |= found
     return named
+
+
+def _named_in(project: Path, name: str, text: str, start: Path) -> Iterator[Path]:
+    """Yield the paths that the text of one file names."""
+    bases = (start, project, (project / name).parent)
+    yield from _paths(text, bases)
+    yield from _above_file(text, project / name)
+    if name.endswith(".py"):
+        computed = computed_paths(text, project / name, start)
+        yield from (Path(os.path.normpath(base / path)) for path in computed for base in bases)
 
 
 def outside_reach(project: Path, named: Iterable[Path], rules: SnapshotRules) -> list[Outside]:

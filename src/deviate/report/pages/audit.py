@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from deviate.factors import SEEDED
-from deviate.preflight.verdicts import Audit, AuditedFactor, Probe, Verdict
+from deviate.preflight.compared import Probe
+from deviate.preflight.verdicts import Audit, AuditedFactor, Verdict
 from deviate.report.numbers import show_seconds
 from deviate.report.page import (
     AT_TERMINAL,
@@ -30,8 +31,8 @@ from deviate.report.pages.cells import columns, more_blocks, number, remark_bloc
 from deviate.report.pages.explanation import explanation_section
 from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.command import command_text
+from deviate.report.text.compared import IMPLEMENTATION_CELLS, implementation_noise, implementation_text
 from deviate.report.text.preflight import (
-    IMPLEMENTATION,
     PARTS_COMPARED,
     PROBE_ENDS,
     VERDICTS,
@@ -151,8 +152,8 @@ def _paper(audit: Audit) -> Iterator[Section]:
 
 def _sources(audit: Audit) -> Table:
     heads = ["source", "as it is", "in two probes", *([] if audit.quick else ["under Deviate"])]
-    emphasis: Emphasis = "warning" if audit.gpu else "quiet"
-    implementation = Cell(VERDICTS["unknown" if audit.gpu else "absent"], emphasis=emphasis)
+    noise = implementation_noise(audit)
+    implementation = Cell(IMPLEMENTATION_CELLS[noise], emphasis="quiet" if noise else "warning")
     blanks = [Cell("")] * (len(heads) - 2)
     return Table(
         caption="What each source did in two runs of the program as it is",
@@ -160,7 +161,7 @@ def _sources(audit: Audit) -> Table:
         columns=columns(*heads, words=len(heads)),
         rows=[
             *(Row(cells=_cells(factor)[: len(heads)], notes=factor_notes(factor)) for factor in audit.factors),
-            Row(cells=[Cell("impl"), implementation, *blanks], notes=[IMPLEMENTATION[audit.gpu]]),
+            Row(cells=[Cell("impl"), implementation, *blanks], notes=[implementation_text(audit)]),
         ],
     )
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from deviate.collect.turned import TurnedLoop
 from deviate.preflight.causes import Cause, CauseKind
+from deviate.preflight.compared import Probe
 from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.trial import Ending
-from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Probe, RepeatedDraws, Verdict
+from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, RepeatedDraws, Verdict
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.numbers import show_seconds
+from deviate.report.text.compared import compared_text
 from deviate.report.text.identity import place_text
 from deviate.report.text.words import count, joined, seed_text
 
@@ -34,17 +36,13 @@ PARTS_COMPARED = (
     "different fingerprints even where they drew the same numbers; the table of sources compares only what both drew."
 )
 
-IMPLEMENTATION = {
-    True: "GPU kernels may add noise: `deviate run --vary impl` measures it",
-    False: "no GPU was used: with pinned threads no implementation noise is expected",
-}
-
 NOTHING_PINS = "by nothing that Deviate saw: a generator with a constant state, or a fixed order"
 
 
 def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
     """Yield a sentence a verdict, and one on what Deviate can control; the `brief` ones leave causes to warnings."""
     names = {verdict: [f.factor for f in audit.factors if f.verdict == verdict] for verdict in VERDICTS}
+    yield from [compared_text(audit, brief=brief)] if audit.compared.equal is None else []
     if names["varies"]:
         yield f"Varies between runs: {joined(names['varies'])}."
     if names["pinned"]:
@@ -59,6 +57,7 @@ def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
         yield f"Values differ between runs by what is not drawn: {joined(apart)}."
     if elsewhere := [cause_name(cause) for cause in causes if not cause.here]:
         yield f"Values would differ elsewhere by: {joined(elsewhere)}."
+    yield from [compared_text(audit, brief=brief)] if audit.compared.equal is not None else []
     yield from _controlled(audit)
 
 
@@ -126,8 +125,7 @@ def cause_text(cause: Cause) -> str:
 
 def _effect(cause: Cause) -> str:
     if cause.kind == "unknown":
-        still = "; holding what Deviate can hold does not help" if cause.tried else ""
-        return f"Two probes with equal draws report different values, for an unknown reason{still}"
+        return f"Two probes with equal draws report different values, for an unknown reason{_tries(cause)}"
     if cause.kind == "leftovers":
         return f"In a folder that was used before, values differ: a run finds {joined(cause.files[:LINES_NAMED])}"
     if cause.kind == "files":
@@ -135,6 +133,19 @@ def _effect(cause: Cause) -> str:
     if not cause.here:
         return f"Values depend on {cause_name(cause)}"
     return f"Values differ between runs by {cause_name(cause)}"
+
+
+def _tries(cause: Cause) -> str:
+    """Say what did not help, and what could not be tried."""
+    if not cause.tried:
+        return ""
+    if not cause.failed:
+        return "; holding what Deviate can hold does not help"
+    failed = joined([CAUSES[kind] for kind in cause.failed])
+    return (
+        f"; the probes with these held failed, or were ended too early: {failed}; "
+        "holding what else can be held does not help"
+    )
 
 
 def control_text(factor: AuditedFactor) -> str:
@@ -172,7 +183,8 @@ def pin_text(pin: Pin) -> str:
     if not pin.library:
         return f"{pin.call}{given} at {where}{'' if pin.seen else ', if it draws from this key'}"
     through = f", through {pin.through}" if pin.through else ""
-    return f"a library's default{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
+    # The program may have passed it: a default is said of nothing.
+    return f"a library's seed{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
 
 
 def repeated_text(workers: RepeatedDraws) -> str:

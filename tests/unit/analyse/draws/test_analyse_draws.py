@@ -6,6 +6,7 @@ import re
 
 import pytest
 from analysed_projects import analyse, looped
+from collecting_projects import PROJECTS as COLLECTING
 from drawing_projects import PROJECTS as DRAWING
 from making_projects import PROJECTS as MAKING
 from receiving_projects import PROJECTS as RECEIVING
@@ -13,7 +14,7 @@ from stepping_projects import PROJECTS as STEPPING
 
 from deviate.analyse.findings import Findings
 
-PROJECTS = {**DRAWING, **MAKING, **RECEIVING, **STEPPING}
+PROJECTS = {**COLLECTING, **DRAWING, **MAKING, **RECEIVING, **STEPPING}
 _TOLD = re.compile(r"!(\w+)")
 
 

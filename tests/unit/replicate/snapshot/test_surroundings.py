@@ -76,6 +76,18 @@ def test_the_folder_above_named_alone_brings_what_lies_beside(project):
     assert not found["../lib"].named
 
 
+@pytest.mark.parametrize("kept", ["docs/source/conf.py", "tests/conftest.py"])
+def test_a_search_path_in_a_file_that_no_training_imports_brings_nothing(project, kept):
+    file = project / kept
+    file.parent.mkdir(parents=True)
+    file.write_text("import os, sys\nsys.path.insert(0, os.path.abspath('../..'))\n")
+    (project / "conf.yaml").write_text("root: ../lib\n")
+    (project / "tool.py").write_text("open('../data/x')")
+    source = "conf = load('conf.yaml'); import tool"
+    assert set(reach(project, source, words=["train.py"], sources=["train.py", "tool.py"])) == {"../lib", "../data"}
+    assert {"../data", "../lib"} <= set(reach(project, source, words=["train.py"], sources=["train.py", kept]))
+
+
 @pytest.mark.parametrize(
     "expression",
     [

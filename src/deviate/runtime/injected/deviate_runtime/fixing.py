@@ -82,36 +82,21 @@ def fix_clock():
 
 
 def fix_dates():
-    """Have dates read that clock."""
+    """Have dates read that clock: in the type of C itself, as libraries of C are made for it and no other."""
+    import ctypes
     import datetime
+    import gc
 
-    class Meta(type):
-        """Answers for the class of C."""
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
 
-        def __instancecheck__(cls, instance):
-            return isinstance(instance, cls.__base__)
+    def utcnow(cls):
+        return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
 
-    class Moment(datetime.datetime, metaclass=Meta):
-        """A moment by the clock that is fixed."""
-
-        @classmethod
-        def now(cls, tz=None):
-            """Return the moment."""
-            return cls.fromtimestamp(time.time(), tz)
-
-        @classmethod
-        def utcnow(cls):
-            """Return the moment, as the clock of Greenwich has it."""
-            return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
-
-        @classmethod
-        def today(cls):
-            """Return the moment."""
-            return cls.now()
-
-    Moment.__name__ = Moment.__qualname__ = "datetime"
-    Moment.__module__ = "datetime"
-    datetime.datetime = Moment
+    (methods,) = gc.get_referents(vars(datetime.datetime))
+    methods.update(now=classmethod(now), utcnow=classmethod(utcnow), today=classmethod(lambda cls: cls.now()))
+    # Python keeps which method a name of a type stands for.
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime.datetime))
 
 
 # What the system makes up
@@ -242,9 +227,51 @@ def fill_torch(module, process):
         with module.no_grad():
             tensor.fill_(value)
 
-    for name in ("empty", "empty_like"):
+    for name in ("empty", "empty_like", "empty_strided"):
         setattr(module, name, filled(getattr(module, name), fill))
     module.Tensor.new_empty = filled(module.Tensor.new_empty, fill)
+    # By sizes, these make what they do not fill: `torch.Tensor(3, 4)`, `torch.FloatTensor(64)`, `x.new(2)`.
+    module.Tensor.new = filled(module.Tensor.new, fill, by_sizes)
+    make = module.Tensor.__new__
+    module.Tensor.__new__ = filled(make, lambda made: type(made) is module.Tensor and fill(made), by_sizes)
+    for name in LEGACY:
+        setattr(module, name, legacy_type(getattr(module, name), fill))
+    plain = module.set_default_tensor_type
+    module.set_default_tensor_type = lambda kind: plain(str(kind) if isinstance(kind, type) else kind)
+
+
+#: Types of tensors of old programs.
+LEGACY = ("FloatTensor", "DoubleTensor", "HalfTensor", "LongTensor", "IntTensor", "ByteTensor")
+
+
+def by_sizes(owner, *args, **kwargs):
+    """Tell whether a constructor is given sizes, and no data."""
+    return bool(args) and all(isinstance(size, int) or type(size).__name__ == "Size" for size in args)
+
+
+def legacy_type(plain, fill):
+    """Return what stands for a type of tensors, and fills what it makes by sizes."""
+
+    class Meta(type):
+        """Makes tensors of that type, and knows them."""
+
+        def __call__(cls, *args, **kwargs):
+            made = plain(*args, **kwargs)
+            if by_sizes(cls, *args):
+                fill(made)
+            return made
+
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, plain)
+
+        def __getattr__(cls, name):
+            return getattr(plain, name)
+
+        def __str__(cls):
+            return cls.__name__
+
+    # By this name `Tensor.type` takes it for the type itself.
+    return Meta("torch." + plain.__name__, (), {})
 
 
 def filling():
@@ -252,13 +279,14 @@ def filling():
     return next(FILLED[name] for name in fixed() if name in FILLED)
 
 
-def filled(plain, fill):
-    """Return a function that makes an array and fills it."""
+def filled(plain, fill, is_empty=None):
+    """Return a function that makes an array and fills it, if `is_empty` says so of the arguments."""
 
     def make(*args, **kwargs):
         array = plain(*args, **kwargs)
         try:
-            fill(array)
+            if is_empty is None or is_empty(*args, **kwargs):
+                fill(array)
         except Exception:
             return array  # of a kind that takes no number
         return array

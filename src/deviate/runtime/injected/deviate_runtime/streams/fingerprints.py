@@ -25,6 +25,22 @@ SAMPLES = 32
 by_name = operator.itemgetter(0)
 
 
+#: Generators of one name that nothing seeds whose lines are recorded.
+UNSEEDED = 16
+
+
+def record_generator(sources, generator):
+    """Record who seeded a generator that moved; of those that nothing seeds, each line has an entry of its own."""
+    name, made = generator.name, generator.made
+    if generator.seeded is not None or made is None:
+        sources[name] = generator.seeded
+        return
+    names = (name if number == 1 else "%s %d" % (name, number) for number in range(1, UNSEEDED + 1))
+    free = next((each for each in names if sources.get(each) in (None, made)), None)
+    if free is not None:
+        sources[free] = made
+
+
 class Series:
     """A digest of parts, with those after 1, 2, 4, 8, … of them."""
 
@@ -111,7 +127,7 @@ class Fingerprints:
             mark = self.mark(generator, factor)
             if self.last_mark(generator, factor) != mark:
                 moved.append((generator.name, mark))
-                fingerprint.sources[generator.name] = generator.seeded
+                record_generator(fingerprint.sources, generator)
             self.marks[self.slot(generator, factor)] = mark
         if moved:
             # of one name, in the order in which the program made them
@@ -178,7 +194,7 @@ class Fingerprints:
                 if self.streams.controls:
                     self.update(name, fingerprint)
                 count = fingerprint.count + fingerprint.unseen
-                event["drawn"] = {"count": count, "digest": "%08x" % fingerprint.digest}
+                event["drawn"] = {"count": count, "digest": "%08x" % fingerprint.digest, "unseen": fingerprint.unseen}
             self.events.write(event)
 
     # Events

@@ -30,6 +30,8 @@ class Generator:
         What it was last seeded with.
     seeded : dict or None
         Where; None where the program did not.
+    made : dict or None
+        Where the program had it made, if nothing seeds it.
     at : str
         Factor whose state is live.
     planted : bool
@@ -45,7 +47,7 @@ class Generator:
         self.streams = streams
         self.key = key or (*streams.lineage, "start")
         self.states = {}
-        self.seeded = None
+        self.seeded = self.made = None
         self.at = streams.current
         self.planted = streams.controls
         self.snapshots = collections.OrderedDict()
@@ -172,6 +174,16 @@ def is_switched(streams):
     if streams.controls and not streams.is_first_thread():
         return False  # the first thread is not to switch what another one draws from
     return streams.current == OTHER and not streams.importing and len(streams.made) < MADE_LIMIT
+
+
+def made_at(streams, frame):
+    """Return the line of the program at which a generator is made that nothing seeds, by itself or by a library.
+
+    None where there is none, and while a library is imported.
+    """
+    while frame is not None and not streams.callers.is_program(frame):
+        frame = None if frame.f_code.co_filename.startswith("<frozen importlib") else frame.f_back
+    return None if frame is None else dict(streams.callers.line(frame), library=False)
 
 
 def note_unseen(streams):

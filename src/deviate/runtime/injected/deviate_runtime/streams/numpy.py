@@ -10,7 +10,7 @@ import zlib
 
 from ..patching import replaces
 from .derive import mix
-from .generators import Generator, Made, bound_seed, is_switched, note_unseen, put_in_place, stand_for
+from .generators import Generator, Made, bound_seed, is_switched, made_at, note_unseen, put_in_place, stand_for
 
 
 def patch_random(numpy_random, streams):
@@ -102,13 +102,18 @@ def fix_entropy(numpy_random, streams):
     The number is the same for every factor. The states of the generators made of it differ by factor.
     """
     bits = sys.modules.get("numpy.random.bit_generator") or sys.modules.get("numpy.random._bit_generator")
-    if not streams.controls:
-        return
-    if bits is None or not hasattr(bits, "randbits"):
-        streams.process.events.note("generator-unseeded", "unseeded NumPy generators draw from the system", "numpy")
+    plain = getattr(bits, "randbits", None)
+    if plain is None:
+        if streams.controls:
+            streams.process.events.note("generator-unseeded", "unseeded NumPy generators draw from the system", "numpy")
         return
 
     def randbits(count):
+        number = derived(count) if streams.controls else plain(count)
+        streams.fresh.append(number)
+        return number
+
+    def derived(count):
         number = 0
         for _ in range(-(-count // 32)):
             number = number << 32 | mix(*streams.next_key("numpy entropy"))
@@ -178,8 +183,9 @@ def generator_class(plain, streams):
             # Of a bit generator only the state shows what it was seeded with.
             form = type(bit_generator)(0)
             form.state = bit_generator.state
-            seed = ("state", mark(bit_generator)), form
-            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", *seed, sys._getframe(1))
+            frame = sys._getframe(1)
+            seed = (None, None) if is_fresh(streams, bit_generator, frame) else (("state", mark(bit_generator)), form)
+            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", *seed, frame)
 
     return Generator
 
@@ -214,12 +220,24 @@ def make(streams, item, cls, bits, call, seed, form, frame):
     if is_switched(streams):
         generator = MadeSwitched(streams, item, cls, bits, key)
         generator.seeded = seeded
+        generator.made = made_at(streams, frame) if seed is None else None
         generator.start()
     elif streams.controls:
         bound = Switched(streams, item, cls, bits, key)
         bound.put(bound.fresh(bound_seed(streams, key)))
     else:
         note_unseen(streams)
+
+
+def is_fresh(streams, bit_generator, frame):
+    """Tell whether a bit generator was made a moment ago with what the system made up: nobody gave it a seed.
+
+    NumPy makes one for a copy, whose state comes later, and a library may make one of its own as it is imported.
+    """
+    if frame.f_globals.get("__name__", "").startswith("numpy.") or made_at(streams, frame) is None:
+        return False
+    sequence = getattr(bit_generator, "seed_seq", None) or getattr(bit_generator, "_seed_seq", None)
+    return getattr(sequence, "entropy", None) in streams.fresh
 
 
 def is_plain_seed(seed):

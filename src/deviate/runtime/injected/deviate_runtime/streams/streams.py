@@ -1,5 +1,6 @@
 """Which factor draws now, and the generators that are switched to its states."""
 
+import collections
 import functools
 import os
 from threading import get_ident
@@ -48,6 +49,8 @@ class Streams:
         self.models = {}
         #: How many seeds were derived for values that differ from run to run, by where they came from.
         self.counts = {}
+        #: The last numbers that the system made up for generators that nothing seeds.
+        self.fresh = collections.deque(maxlen=64)
         #: Calls that seed, with their lines, that an event was written of.
         self.reported = set()
         self.thread = get_ident()
