@@ -22,7 +22,10 @@ AUDITED = Path(__file__).parent / "audited"
 HEAVY = {"torch", "keras", "jax", "lightning", "transformers"}
 
 #: Programs with causes that other heavy ones show.
-NIGHTLY = {"keras_dropout", "keras_initialiser", "torch_manual_seed", "trainer_default", "workers_differ"}
+NIGHTLY = {
+    "keras_dropout", "keras_initialiser", "keras_seed", "lightning_default", "torch_manual_seed", "trainer_default",
+    "workers_differ", "workers_repeat",
+}  # fmt: skip
 
 
 def programs():

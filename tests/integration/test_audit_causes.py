@@ -19,12 +19,16 @@ AUDITED = Path(__file__).parent / "audited"
 ELSEWHERE = {"files", "memory", "leftovers"}
 NOT_HELD = {"clock", "entropy", "threads", "unknown"}
 
+#: A program of PyTorch of which another one shows as much.
+NIGHTLY = {"read_weights"}
+
 
 def programs(folder):
     for path in sorted((AUDITED / folder).glob("*.py")):
         torch = "import torch" in path.read_text()
         missing = torch and importlib.util.find_spec("torch") is None
         marks = [pytest.mark.slow] if torch else []
+        marks += [pytest.mark.nightly] if path.stem in NIGHTLY else []
         marks += [pytest.mark.skip(reason="torch is not installed")] if missing else []
         yield pytest.param(path, id=path.stem, marks=marks)
 

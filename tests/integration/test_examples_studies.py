@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -36,16 +35,15 @@ def run_study(folder: str, parent: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def parent(tmp_path_factory):
-    return tmp_path_factory.mktemp("studies")
-
-
-@pytest.fixture(scope="module")
-def tables(parent):
+@pytest.fixture
+def study(tmp_path, request):
+    """Return what the study that a test is marked with prints."""
     require("torch", "sklearn", "safetensors")
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        yield {folder: pool.submit(run_study, folder, parent) for folder in STUDIES}
+    return run_study(request.param, tmp_path)
+
+
+def studied(folder: str):
+    return pytest.mark.parametrize("study", [folder], indirect=True)
 
 
 def rows(output: str) -> list[list[str]]:
@@ -56,13 +54,14 @@ def rows(output: str) -> list[list[str]]:
 
 
 @pytest.mark.slow
-def test_arms_has_the_rates_of_groups_that_numpy_finds_in_the_predictions(tables, parent):
-    found = {row[0]: row[1:] for row in rows(tables["arms"].result())}
+@studied("arms")
+def test_arms_has_the_rates_of_groups_that_numpy_finds_in_the_predictions(study, tmp_path):
+    found = {row[0]: row[1:] for row in rows(study)}
     assert list(found) == ["all", "female", "male", "young", "old"]
     part = "import faces, json; print(json.dumps([column.tolist() for column in faces.test_part()[1:]]))"
-    made = subprocess.run([sys.executable, "-c", part], cwd=parent / "arms", capture_output=True, check=True).stdout
+    made = subprocess.run([sys.executable, "-c", part], cwd=tmp_path / "arms", capture_output=True, check=True).stdout
     blond, male, old = map(np.array, json.loads(made))
-    runs = deviate.load("faces", project=parent / "arms").predictions()
+    runs = deviate.load("faces", project=tmp_path / "arms").predictions()
     answers = []
     for _, run in runs.groupby("run"):
         ordered = run.sort_values("example", key=lambda column: column.astype(int))
@@ -78,8 +77,10 @@ def test_arms_has_the_rates_of_groups_that_numpy_finds_in_the_predictions(tables
 
 
 @pytest.mark.slow
-def test_sources_compares_answers_representations_and_weights_of_runs(tables):
-    (row,) = rows(tables["sources"].result())
+@pytest.mark.nightly
+@studied("sources")
+def test_sources_compares_answers_representations_and_weights_of_runs(study):
+    (row,) = rows(study)
     assert row[:2] == ["shuffle", "2"]
     disagreement, correlation, similarity, distance = (float(row[place]) for place in (4, 7, 8, 9))
     assert 0 < disagreement < 100
@@ -89,16 +90,19 @@ def test_sources_compares_answers_representations_and_weights_of_runs(tables):
 
 
 @pytest.mark.slow
-def test_digits_mlp_has_spread_classes_and_convergence_of_identical_runs(tables):
-    (row,) = rows(tables["digits_mlp"].result())
+@pytest.mark.nightly
+@studied("digits_mlp")
+def test_digits_mlp_has_spread_classes_and_convergence_of_identical_runs(study):
+    (row,) = rows(study)
     assert row[:2] == ["free seeds", "2"]
     assert 0 < float(row[3]) <= float(row[5].split()[0]), "no class varies less than all of them"
     assert row[6] == "0 to 0"
 
 
 @pytest.mark.slow
-def test_adversarial_digits_has_accuracy_under_both_attacks(tables):
-    (row,) = rows(tables["adversarial_digits"].result())
+@studied("adversarial_digits")
+def test_adversarial_digits_has_accuracy_under_both_attacks(study):
+    (row,) = rows(study)
     assert row[:3] == ["mlp-fgsm", "free", "2"]
     one_step, several = row[6:]
     assert one_step != several

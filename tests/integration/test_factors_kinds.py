@@ -57,6 +57,7 @@ def test_two_ranks_of_accelerate(tmp_path: Path) -> None:
     check_matrix(runs, set(FACTORS) - {"data"}, chosen, times=TIMES)
 
 
+@pytest.mark.nightly
 def test_two_ranks_of_lightning(tmp_path: Path) -> None:
     require("torch", "lightning")
     chosen = FACTORS if FULL else ("shuffle", "layers")

@@ -27,7 +27,7 @@ def notes(run: Trained) -> list[str]:
     return [event["message"] for event in run.of("note")]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.nightly)])
 def test_lightning(lightnings: Zygote, workers: int) -> None:
     factors = FACTORS if FULL or workers == 0 else ("shuffle", "augment")
     runs = lightnings.run("lightning_training.py", [workers], matrix(factors, times=TIMES))

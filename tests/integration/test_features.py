@@ -93,7 +93,12 @@ def test_the_least_certain_texts_of_keras_are_kept(tensorflow: Zygote, tmp_path:
 
 @pytest.mark.parametrize(
     ("backend", "way"),
-    [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("tensorflow", "predict"), ("jax", "evaluate")],
+    [
+        ("tensorflow", "evaluate"),
+        pytest.param("tensorflow", "loop", marks=pytest.mark.nightly),
+        pytest.param("tensorflow", "predict", marks=pytest.mark.nightly),
+        ("jax", "evaluate"),
+    ],
 )
 def test_features_of_keras_are_those_that_enter_the_last_dense_layer(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str, way: str

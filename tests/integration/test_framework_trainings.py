@@ -152,6 +152,7 @@ def test_an_accelerate_loop(train):
         )
 
 
+@pytest.mark.nightly
 def test_a_tensorflow_loop_with_a_compiled_step(train):
     trained = train("tf2_loop.py", "tensorflow")
     for run in RUNS:

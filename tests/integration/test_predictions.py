@@ -162,7 +162,7 @@ def test_accelerate(trainers: Zygote, tmp_path: Path) -> None:
     assert captured(run).columns["index"].tolist() == run.own["index"].tolist()
 
 
-@pytest.mark.parametrize(("words", "hold"), [((), True), (("dataset",), False)])
+@pytest.mark.parametrize(("words", "hold"), [((), True), pytest.param(("dataset",), False, marks=pytest.mark.nightly)])
 def test_evaluate_of_keras(tensorflow: Zygote, tmp_path: Path, words: tuple[str, ...], hold: bool) -> None:
     run = run_both(tensorflow, tmp_path, "keras_evaluate.py", *words, hold_impl=hold)
     assert len(set(captured(run).columns["digest"].tolist())) == 72
