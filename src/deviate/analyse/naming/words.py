@@ -255,9 +255,13 @@ def is_settings_name(name: str) -> bool:
 
 
 def is_in_settings(name: str) -> bool:
-    """Whether a name leads to a setting in a group of them: ``config/seed``, ``hparams.width``."""
-    groups = re.split(r"[/.:]", name)[:-1]
-    return any(not _SETTINGS_GROUPS.isdisjoint(words_of(group)) and not is_metric_word(group) for group in groups)
+    """Whether a name leads to a setting in a group of them: ``config/seed``, ``hparams.width``.
+
+    What is filled in, ``run_{args.session}/loss``, and a group that is called after a setting, ``args_small/loss``, do
+    not.
+    """
+    groups = re.split(r"[/.:]", re.sub(r"\{[^{}]*\}", "", name))[:-1]
+    return any(not _SETTINGS_GROUPS.isdisjoint(words_of(each)[-1:]) and not is_metric_word(each) for each in groups)
 
 
 def outcome_of(name: str) -> Meaning | None:
