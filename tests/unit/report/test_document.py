@@ -105,9 +105,9 @@ def test_short_times_have_the_unit_of_all_others():
 
 
 def test_metrics_of_a_group_come_by_cv_and_those_without_come_last():
-    values = {"high": [1.0, 2.0], "reward": [-1.0, 1.0], "low": [1.0, 1.001], "zero": [0.0, 0.0]}
+    values = {"high": [1.0, 2.0], "level": [-1.0, 1.0], "low": [1.0, 1.001], "zero": [0.0, 0.0]}
     metrics = only(cases.document({ALGO: values})).metrics
-    assert [metric.name for metric in metrics] == ["high", "low", "reward", "zero", "time per run"]
+    assert [metric.name for metric in metrics] == ["high", "low", "level", "zero", "time per run"]
     assert [metric.spread.cv is None for metric in metrics] == [False, False, True, True, False]
 
 
@@ -418,7 +418,7 @@ def test_runs_that_diverged_are_named_in_the_first_sentences_with_what_leaves_th
 def test_exclusions_that_are_alike_are_said_once():
     values = {"train loss": [0.5, math.nan, 0.25], "val loss": [0.6, math.nan, 0.3], "f1": [0.8, 0.9, 0.7]}
     said = [each.message for each in cases.document({ALGO: values}).warnings if each.slug == "value-excluded"]
-    assert said == ["train loss and val loss: the value is NaN in algo+impl-1; excluded, so n is 2 there."]
+    assert said == ["val loss and train loss: the value is NaN in algo+impl-1; excluded, so n is 2 there."]
 
 
 def test_the_factor_of_the_sd_is_that_of_the_runs_that_count():

@@ -59,7 +59,7 @@ def training_caveats(facts: VariantFacts, loop: MainLoop | None) -> Iterator[Cav
             f"No main loop was seen, so nothing shows whether the values of {listed(unplaced)} in a run are of one "
             "training or of several (folds, trials): a last value is the last of all."
         )
-        yield Caveat(slug="main-loop-unseen", message=message, severity="note", variant=facts.variant)
+        yield Caveat(slug="loop-unseen", message=message, severity="note", variant=facts.variant)
 
 
 def _reported_often(facts: VariantFacts) -> list[str]:
