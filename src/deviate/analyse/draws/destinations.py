@@ -19,7 +19,7 @@ from deviate.analyse.flow.evaluation import Flow
 from deviate.analyse.flow.values import External, Instance, Ref
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, lookup
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, last_part
 
 #: Expressions visited for one draw.
 MAX_VISITS = 600
@@ -294,6 +294,6 @@ class Walk:
         self.waiting.append((load.node, load.scope, state))
 
     def _hand(self, node: ast.AST, how: str) -> None:
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        name = last_part(node)
         if not (self.state.is_function or self.state.is_noise) and not handling.NO_DATA.search(name):
             self.destination.handed = self.destination.handed or how

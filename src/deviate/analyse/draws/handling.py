@@ -31,6 +31,8 @@ HOLDERS = re.compile(
 FILLING = {"copy_", "load_state_dict", "set_weights", "from_pretrained", "set_value"}
 #: Calls by which code learns from what it has.
 STEPPING = {"backward", "step", "apply_gradients", "minimize", "train_on_batch", "gradient", "grad", "value_and_grad"}
+#: Of these, calls that take a gradient: an environment has a `step`, too.
+TAKING_GRADIENT = STEPPING - {"step"}
 PRODUCTS = {"dot", "matmul", "mm", "mv", "bmm", "einsum", "inner", "tensordot"}
 GRADIENTS = {"grad", "value_and_grad"}
 #: Methods of a class that learns or acts: what it draws as it is made may be what it learns.

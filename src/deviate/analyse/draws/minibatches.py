@@ -16,12 +16,12 @@ from deviate.analyse.draws.find import Drawn, gives_array
 from deviate.analyse.draws.tables import PERMUTATIONS
 from deviate.analyse.draws.uses import measured
 from deviate.analyse.source.index import Scope, Unit
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, last_part
 
 #: Methods that take something into a collection.
 _COLLECTING = frozenset(("append", "appendleft", "extend", "add", "insert", "push", "put", "store", "remember"))
-#: Calls that take a gradient, or fit a model: an environment has a `step`, too.
-_LEARNING = (handling.STEPPING - {"step"}) | set(handling.FITTING)
+#: Calls that take a gradient, or fit a model.
+_LEARNING = handling.TAKING_GRADIENT | set(handling.FITTING)
 #: Calls that cut an order into parts.
 _CUTTING = frozenset(("array_split", "split", "chunk", "BatchSampler", "batched"))
 #: Functions that pick several elements of a sequence, in Python's own `random`.
@@ -40,7 +40,7 @@ class MinibatchFinder:
         """Return the name of the collection that a draw picks several elements of, or their positions."""
         if not drawn.site.node.args or not self._learns([drawn.unit, *callers]) or not _picks_several(drawn):
             return ""
-        names = (_name(measured(part)) for argument in drawn.site.node.args[:2] for part in _within_range(argument))
+        names = (last_part(measured(part)) for argument in drawn.site.node.args[:2] for part in _within_range(argument))
         return next((name for name in names if name and self._is_collected(name)), "")
 
     def parts(self, drawn: Drawn, callers: Iterable[Unit]) -> bool:
@@ -48,7 +48,7 @@ class MinibatchFinder:
         if drawn.call.rpartition(".")[2] not in PERMUTATIONS or not self._learns([drawn.unit, *callers]):
             return False
         names = set(targets(drawn.site.statement))
-        loads = (node for node, _, _ in drawn.unit.loads if _name(node) in names)
+        loads = (node for node, _, _ in drawn.unit.loads if last_part(node) in names)
         return any(self._is_cut(node, drawn.site.scope) for node in (drawn.site.node, *loads))
 
     def _learns(self, units: Iterable[Unit]) -> bool:
@@ -59,7 +59,7 @@ class MinibatchFinder:
         return any(
             called_name(site.node) in _COLLECTING
             and isinstance(site.node.func, ast.Attribute)
-            and _name(site.node.func.value) == name
+            and last_part(site.node.func.value) == name
             and self.moments.moment(site) == "during"
             for unit in self.flow.program.reached
             for site in unit.calls
@@ -89,7 +89,3 @@ def _within_range(argument: ast.expr) -> Iterator[ast.expr]:
     yield argument
     if isinstance(argument, ast.Call) and called_name(argument) in {"range", "arange", "len"}:
         yield from argument.args
-
-
-def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -25,7 +25,7 @@ from deviate.analyse.source.index import (
     is_within,
 )
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name, unpacked
+from deviate.analyse.source.syntax import called_name, last_part, unpacked
 from deviate.experiment import MainLoop
 
 Moment = Literal["before", "during", ""]
@@ -269,13 +269,9 @@ def _made_of(value: ast.expr) -> Iterator[str]:
             pass
         case ast.BinOp():
             for side in (value.left, value.right):
-                yield from [_name(side)] if _name(side) else _made_of(side)
+                yield from [last_part(side)] if last_part(side) else _made_of(side)
         case ast.Call() if not _SAME_THING.search(called_name(value)):
-            yield from (_name(argument) for argument in value.args)
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+            yield from (last_part(argument) for argument in value.args)
 
 
 def _is_endless(site: CallSite) -> bool:

@@ -17,12 +17,10 @@ from deviate.analyse.draws.find import Drawn
 from deviate.analyse.draws.receipts import is_given_examples
 from deviate.analyse.draws.shapes import builds_model
 from deviate.analyse.source.index import CallSite, Scope, Unit, lookup
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, last_part
 
 #: Functions within the function of a step that may take the gradient.
 MAX_LEVELS = 2
-#: Calls that take a gradient: an environment has a `step`, too.
-_GRADIENTS = handling.STEPPING - {"step"}
 #: Names of what is chosen to act, or for a point in time.
 _ACTED = re.compile(r"(^|_)(a|act(ion)?s?|moves?|arms?|t|time_?steps?)\d*$")
 
@@ -67,14 +65,14 @@ class StepFinder:
                 yield node
         elif drawn.gives == "integers":
             names = set(targets(site.statement))
-            loads = [load for load, _, _ in site.scope.unit.loads if _name(load) in names]
+            loads = [load for load, _, _ in site.scope.unit.loads if last_part(load) in names]
             for position in (node, *loads):
                 pick = self.finder.parents.of(position, site.scope.module)
                 if isinstance(pick, ast.Subscript) and pick.slice is position and self._is_kept(pick.value, site.scope):
                     yield pick
 
     def _is_kept(self, array: ast.expr, scope: Scope) -> bool:
-        return bool(_name(array)) and not self._is_anew(array, scope)
+        return bool(last_part(array)) and not self._is_anew(array, scope)
 
     def _taught(self, site: CallSite, statement: ast.stmt | None) -> str:
         """Return the name that a statement beside a call assigns to and that a step alone is given anew."""
@@ -83,7 +81,7 @@ class StepFinder:
             return ""
         if handling.NO_DATA.search(names[0]) or _ACTED.search(names[0]):
             return ""
-        calls = [call for call in site.scope.unit.calls if names[0] in map(_name, _arguments(call.node))]
+        calls = [call for call in site.scope.unit.calls if names[0] in map(last_part, _arguments(call.node))]
         return names[0] if any(self._learns(call) and self._is_alone(names[0], call) for call in calls) else ""
 
     # Steps
@@ -94,7 +92,7 @@ class StepFinder:
         return self.moments.moment(site) == "during" and any(self._takes_gradient(unit, MAX_LEVELS) for unit in units)
 
     def _takes_gradient(self, unit: Unit, levels: int) -> bool:
-        if any(called_name(site.node) in _GRADIENTS for site in unit.calls):
+        if any(called_name(site.node) in handling.TAKING_GRADIENT for site in unit.calls):
             return True
         inner = (each for site in unit.calls for each in self.flow.program.targets(self.flow, site))
         return levels > 1 and any(self._takes_gradient(each, levels - 1) for each in inner)
@@ -102,7 +100,7 @@ class StepFinder:
     def _is_alone(self, name: str, site: CallSite) -> bool:
         """Whether no other argument of a call is made anew, unless out of what the call before returned."""
         carried = {name, *targets(site.statement)}
-        others = (each for each in _arguments(site.node) if _name(each) not in carried)
+        others = (each for each in _arguments(site.node) if last_part(each) not in carried)
         return not any(self._is_anew(each, site.scope) for each in others)
 
     def _is_anew(self, argument: ast.expr, scope: Scope) -> bool:
@@ -117,7 +115,7 @@ class StepFinder:
         """Whether a call is given more than settings: examples, a model, or what the training makes anew."""
         given = [each.value if isinstance(each, ast.Starred) else each for each in _arguments(site.node)]
         return is_given_examples(site.node) or any(
-            handling.NO_DATA.search(_name(each)) or self._is_anew(each, site.scope) for each in given
+            handling.NO_DATA.search(last_part(each)) or self._is_anew(each, site.scope) for each in given
         )
 
     def _builds_model(self, site: CallSite) -> bool:
@@ -151,10 +149,6 @@ def _arguments(call: ast.Call) -> Iterator[ast.expr]:
     yield from (keyword.value for keyword in call.keywords)
 
 
-def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _builds(unit: Unit) -> bool:
     """Whether a function returns several things together: a tuple, a dictionary or an object of a class."""
     return bool(unit.returns) and all(any(map(_is_several, _values(*each))) for each in unit.returns)
@@ -176,7 +170,7 @@ def _is_pure(unit: Unit) -> bool:
     """Whether a function neither acts nor asks a model: what it makes follows from its numbers and draws."""
     acts = any(called_name(site.node) in handling.STEPPING for site in unit.calls)
     return not acts and not any(
-        handling.NO_DATA.search(_name(node)) for node, scope, _ in unit.loads if not _is_own(node, scope, unit)
+        handling.NO_DATA.search(last_part(node)) for node, scope, _ in unit.loads if not _is_own(node, scope, unit)
     )
 
 

@@ -25,7 +25,7 @@ from deviate.analyse.source.index import (
     lookup,
 )
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name, passed_for
+from deviate.analyse.source.syntax import called_name, last_part, passed_for
 
 #: Expressions visited for one draw.
 MAX_VISITS = 150
@@ -78,7 +78,7 @@ class UseFinder:
         if not drawn.site.node.args or not learns_around(drawn.site):
             return ""
         array = measured(drawn.site.node.args[0])
-        return _name(array) if self.are_examples(array, drawn) else ""
+        return last_part(array) if self.are_examples(array, drawn) else ""
 
     def comprehension(self, site: CallSite) -> ast.expr | None:
         """Return the outermost comprehension that a call stands in within its statement; None where it is in none."""
@@ -95,7 +95,7 @@ class UseFinder:
         shows or measures is given the same examples.
         """
         depth = 0 if learns_around(drawn.site) else MAX_LEVELS
-        return bool(_EXAMPLES.search(_name(array))) and self._is_kept(array, scope or drawn.site.scope, depth)
+        return bool(_EXAMPLES.search(last_part(array))) and self._is_kept(array, scope or drawn.site.scope, depth)
 
     def _is_kept(self, array: ast.expr, scope: Scope, depth: int) -> bool:
         definition = lookup(array.id, scope) if isinstance(array, ast.Name) else None
@@ -172,7 +172,7 @@ class _Walk:
     def _picked(self, array: ast.expr, scope: Scope) -> None:
         """Note an array of examples that the value picks from, unless the training makes the array anew."""
         if self.finder.are_examples(array, self.drawn, scope):
-            self.uses.picks = self.uses.picks or _name(array)
+            self.uses.picks = self.uses.picks or last_part(array)
 
     def _given(self, call: ast.AST | None, keyword: str, scope: Scope) -> None:
         """Look at a function that the value is handed to; what a library's function returns stands for the value."""
@@ -242,10 +242,6 @@ def measured(argument: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Attribute(value=array, attr="size")):
             return array
     return argument
-
-
-def _name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _seeds(name: str, dotted: list[str]) -> bool:

@@ -26,7 +26,7 @@ from deviate.analyse.flow.values import (
 )
 from deviate.analyse.naming.words import words_of
 from deviate.analyse.source.index import ClassScope, Scope, Unit
-from deviate.analyse.source.syntax import IMPORTERS, called_name, dotted_text, passed_for
+from deviate.analyse.source.syntax import IMPORTERS, called_name, dotted_text, last_part, passed_for
 
 #: A result that is nothing but this does not depend on what was passed.
 _FIXED_ORIGINS = frozenset(
@@ -249,7 +249,7 @@ def with_params(value: Value, sources: list[Value]) -> Value:
 
 
 def _is_session(node: ast.expr) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    name = last_part(node)
     return "sess" in name.lower()
 
 

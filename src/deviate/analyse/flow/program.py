@@ -26,7 +26,7 @@ from deviate.analyse.source.index import (
     bindings_of,
     under_main_guard,
 )
-from deviate.analyse.source.syntax import called_name, passed_for
+from deviate.analyse.source.syntax import called_name, last_part, passed_for
 
 #: A method name that more classes define tells nothing about an unknown receiver.
 MAX_SAME_NAMED = 3
@@ -361,7 +361,7 @@ def _last_word(node: ast.expr) -> str:
     """Last word of a receiver's name, without an ending: ``self.rl_agents[0]`` is an agent."""
     while isinstance(node, ast.Subscript):
         node = node.value
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    name = last_part(node)
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
     return words[-1].lower().removesuffix("s") if words else ""
 

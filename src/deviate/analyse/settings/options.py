@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from deviate.analyse.settings.known import Known, literal
 from deviate.analyse.source.index import CallSite, Scope, only_binding
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, last_part
 
 _SWITCHES = {"store_true": True, "store_false": False}
 #: What the arguments of a Hugging Face training switch on.
@@ -108,7 +108,7 @@ def _type_of(node: ast.expr | None) -> str:
         return "str"
     if isinstance(node, ast.Constant):  # as optparse takes it
         return {"string": "str", "choice": "str", "int": "int", "float": "float"}.get(str(node.value), "")
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    name = last_part(node)
     if name in {"str", "int", "float"}:
         return name
     return "bool" if "bool" in name and name != "bool" else ""

@@ -89,10 +89,14 @@ def leading_text(call: ast.Call) -> str:
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
+def last_part(node: ast.AST) -> str:
+    """Return the last part of a name: ``c`` of ``a.b.c``; empty where it is none."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def called_name(call: ast.Call) -> str:
     """Last part of the name that is called."""
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    return last_part(call.func)
 
 
 def passed_for(call: ast.Call, unit: Unit, name: str) -> list[ast.expr]:
