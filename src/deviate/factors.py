@@ -70,6 +70,11 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         """The factors among the varying ones that a seed decides."""
         return self.varying & set(SEEDED)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether everything is held fixed, so that nothing but the implementation tells its runs apart."""
+        return self.controlled and not self.varying and not self.disturbed
+
 
 def _named(name: str, *varying: str) -> Variant:
     return Variant(name=name, varying=frozenset(varying))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,11 +75,16 @@ def processes(folder: RunFolder) -> list[Process]:
 
 
 def run_processes(folder: RunFolder) -> list[Process]:
-    """Return the processes that are the run: rank 0, and those that have no rank.
+    """Return the processes that are the run, see `reporting`."""
+    return reporting(processes(folder))
+
+
+def reporting(members: Iterable[Process]) -> list[Process]:
+    """Return the processes of a run that are the run: rank 0, and those that have no rank.
 
     The other ranks of a distributed training report the same metrics once more, and would count twice.
     """
-    return [process for process in processes(folder) if process.rank in (None, 0)]
+    return [process for process in members if process.rank in (None, 0)]
 
 
 def _stem(path: Path) -> str:

@@ -87,15 +87,18 @@ def trainings_of(members: Sequence[Process]) -> Trainings:
         # Of very many entries only some were written.
         count += each.entries[-1].number - len(each.entries)
         for entry in each.entries:
-            if not _goes_on(entry.item, first):
+            if _gone_on(entry.item, first) is None:
                 count, first = count + 1, entry.item
     together = any(one.overlaps(other) for index, one in enumerate(looped) for other in looped[:index])
     return Trainings(count=count, together=together)
 
 
-def _goes_on(item: int | None, first: int | None) -> bool:
-    """Whether a loop that begins with a number goes on with the training that began with the `first`."""
-    return item is not None and first is not None and item > first
+def _gone_on(item: int | None, first: int | None) -> int | None:
+    """Return how far a loop that begins with a number is in the training that began with the `first`.
+
+    None where it goes on with no training.
+    """
+    return item - first if item is not None and first is not None and item > first else None
 
 
 def counted_before(looped: Sequence[Looped]) -> dict[str, int]:
@@ -112,8 +115,8 @@ def counted_before(looped: Sequence[Looped]) -> dict[str, int]:
         done = [one for one in earlier if one.ended <= each.began and len(one.ticks)]
         shift = max((before[one.process.stem] + int(one.ticks[-1]) + 1 for one in done), default=0)
         item = each.entries[0].item
-        if item is not None and first is not None and item > first:
-            shift = min(shift, start + item - first)
+        if (resumed := _gone_on(item, first)) is not None:
+            shift = min(shift, start + resumed)
         else:
             first, start = item, shift
         before[each.process.stem] = shift

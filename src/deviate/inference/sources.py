@@ -117,7 +117,7 @@ def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: 
 def is_fixed(variant: str) -> bool:
     """Whether everything is held fixed in a variant."""
     known = find_variant(variant)
-    return known is not None and known.controlled and not known.varying and not known.disturbed
+    return known is not None and known.is_fixed
 
 
 def _differs(metric: MetricSpread) -> bool:

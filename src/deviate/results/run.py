@@ -10,6 +10,7 @@ import msgspec
 
 from deviate.collect.events import TurnedBit, threads, turned_bit, used_gpu
 from deviate.collect.fingerprints import Fingerprint
+from deviate.collect.processes import reporting
 from deviate.collect.runs import RunFiles
 from deviate.collect.trainings import Trainings, trainings_of
 from deviate.collect.unseen import UnseenPrograms, unseen_programs
@@ -119,7 +120,7 @@ def run_result(run: RunFiles, entries: Sequence[str] = ()) -> RunResult:
         devices=(info.devices or []) if info else [],
         warm=(info.warm or []) if info else [],
         unseen=unseen_programs(run, entries),
-        trainings=trainings_of([process for process in run.processes if process.rank in (None, 0)]),
+        trainings=trainings_of(reporting(run.processes)),
     )
 
 

@@ -119,8 +119,7 @@ def _seen(facts: VariantProof) -> str:
 def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     measured = [metric for metric in facts.metrics if metric.kind not in MACHINES and metric.n > 1]
     same = [metric.name for metric in measured if metric.spread.identical]
-    fixed = not variant.varying and not variant.disturbed
-    if fixed:
+    if variant.is_fixed:
         if broken := broken_control(facts):
             yield Caveat(slug="control-differs", message=" ".join(broken), variant=facts.variant)
     elif measured and len(same) == len(measured):
@@ -146,7 +145,7 @@ def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
 def broken_control(facts: VariantFacts) -> list[str]:
     """Say that runs differ in which nothing was to vary, and what may be why; nothing where they do not."""
     variant = find_variant(facts.variant)
-    if variant is None or variant.varying or variant.disturbed or not variant.controlled or facts.completed < 2:
+    if variant is None or not variant.is_fixed or facts.completed < 2:
         return []
     if facts.unseen:
         return []  # nobody saw what varied
