@@ -30,7 +30,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """What was compared of two probes, as far as both went."""
 
-    #: Metrics of which both recorded values, and how many values of them each.
+    #: The metrics that have values in both probes, and how many values were compared.
     metrics: list[str] = []
     values: int = 0
     #: Iterations of the main loop that both began.

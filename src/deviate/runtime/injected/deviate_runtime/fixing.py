@@ -236,8 +236,6 @@ def fill_torch(module, process):
     module.Tensor.__new__ = filled(make, lambda made: type(made) is module.Tensor and fill(made), by_sizes)
     for name in LEGACY:
         setattr(module, name, legacy_type(getattr(module, name), fill))
-    plain = module.set_default_tensor_type
-    module.set_default_tensor_type = lambda kind: plain(str(kind) if isinstance(kind, type) else kind)
 
 
 #: Types of tensors of old programs.

@@ -15,7 +15,7 @@ from .weights import Weights
 from .words import program_words
 from .wraps import install
 
-#: Times that the main loop is entered of which each is written down; of later ones, each power of two.
+#: The first entries of the main loop, each of which is written down; of later ones, each power of two.
 ENTRIES_WRITTEN = 32
 
 
