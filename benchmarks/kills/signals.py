@@ -77,6 +77,9 @@ LONGER = 1.2
 #: Seconds within which a command has to end.
 PATIENCE = 120.0
 
+#: Leaves that tell of the interruption itself: no training ran between the signal and the command typed again.
+TELLING = ("/timeline/pauses", "/timeline/paused_s")
+
 SHOWN = ("Traceback", "Exception ignored", "Exception in thread", "Fatal Python error", "KeyboardInterrupt")
 
 
@@ -234,7 +237,11 @@ def undisturbed(place: Place, words: str, times: int) -> Undisturbed:
         results.append(dict(leaves(json.loads(out))))
     (status,) = statuses
     first, *others = results
-    same = {path: value for path, value in first.items() if all(other.get(path) == value for other in others)}
+    same = {
+        path: value
+        for path, value in first.items()
+        if path not in TELLING and all(other.get(path) == value for other in others)
+    }
     return Undisturbed(status, seconds, same)
 
 
