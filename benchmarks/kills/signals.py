@@ -8,7 +8,8 @@ Each trial makes the project anew, starts the command, sends the signal after so
 - the command ends by the signal, or as it always does where the signal came too late to be heard;
 - it shows no traceback, and prints one JSON object or nothing;
 - no training of it runs on, and its folder for temporary files is empty;
-- the same command, typed again, does all of its work, with the result of commands that nobody disturbed.
+- the same command, typed again, does all of its work, with the result of commands that nobody disturbed
+  (with ``--again 4``: in one trial of four, at moments that chance picks).
 
 Leaves of the result in which undisturbed commands differ among each other, such as times, are not compared. Prints a
 table and one JSON object.
@@ -98,6 +99,8 @@ class Trial:
     late: bool = False
     #: Python itself had not yet read a line of Deviate, and showed a traceback of its own.
     before_deviate: bool = False
+    #: The command was typed again.
+    again: bool = False
     faults: list[str] = field(default_factory=list)
 
 
@@ -183,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "undisturbed_seconds": {name: round(each.seconds, 2) for name, each in known.items()},
         "leaves_compared": {name: len(each.leaves) for name, each in known.items()},
         "signals_sent": len(trials),
+        "typed_again": sum(each.again for each in trials),
         "with_faults": sum(bool(each.faults) for each in trials),
         "trials": [asdict(each) for each in trials if each.faults or each.before_deviate or options.all],
     }
@@ -201,6 +205,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--moments", type=int, help="so many moments, spread over the usual length, instead of a step")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no trial after so many minutes")
     parser.add_argument("--undisturbed", type=int, default=3, help="commands whose results are compared before")
+    parser.add_argument("--again", type=int, default=1, help="type the command again in one of so many trials")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--signals", default="TERM,INT", type=lambda text: text.split(","))
     parser.add_argument("--commands", default=list(COMMANDS), type=lambda text: text.split(","))
@@ -269,7 +274,7 @@ def make_trials(place: Place, known: Mapping[str, Undisturbed], options: argpars
     for count, trial in enumerate(trials, start=1):
         if time.monotonic() > until:
             break
-        if make_trial(place, trial, known[trial.command]):
+        if make_trial(place, trial, known[trial.command], again=count % options.again == 0):
             says = trial if trial.faults or trial.before_deviate else "ok"
             print(f"{count}/{len(trials)} {trial.command}, {trial.signal}: {says}", file=sys.stderr, flush=True)
             yield trial
@@ -282,7 +287,7 @@ def moments(length: float, options: argparse.Namespace) -> list[float]:
     return [options.start + count * step for count in range(math.ceil((end - options.start) / step))]
 
 
-def make_trial(place: Place, trial: Trial, expected: Undisturbed) -> bool:
+def make_trial(place: Place, trial: Trial, expected: Undisturbed, *, again: bool) -> bool:
     """Make one trial; tell whether the command still ran when the signal was sent."""
     place.renew()
     tool = place.start(COMMANDS[trial.command])
@@ -302,7 +307,8 @@ def make_trial(place: Place, trial: Trial, expected: Undisturbed) -> bool:
         trial.faults.append("it did not end")
     trial.status, trial.seconds = tool.returncode, round(time.monotonic() - sent, 3)
     judge_end(place, trial, expected, out, err)
-    judge_again(place, trial, expected)
+    if again:
+        judge_again(place, trial, expected)
     return True
 
 
@@ -330,6 +336,7 @@ def judge_again(place: Place, trial: Trial, expected: Undisturbed) -> None:
     if trial.command == "import" and (place.project / ".deviate/experiments/taken/experiment.json").exists():
         # What is there is not imported twice.
         return
+    trial.again = True
     status, out, err = place.finish(COMMANDS[trial.command])
     if status != expected.status:
         trial.faults.append(f"typed again, it ended with {status}: {err[-400:]}")
@@ -349,14 +356,20 @@ def is_one_object(text: str) -> bool:
 
 def print_table(trials: Sequence[Trial], known: Mapping[str, Undisturbed]) -> None:
     """Print a line for each command and signal."""
-    print(f"{'command':<12}{'signal':<8}{'sent':>6}{'longest end (s)':>17}{'before Deviate':>16}{'with faults':>13}")
+    heads = ("sent", "typed again", "longest end (s)", "before Deviate", "with faults")
+    print(f"{'command':<12}{'signal':<8}" + "".join(f"{head:>17}" for head in heads))
     for name in known:
         for number in SIGNALS:
             chosen = [each for each in trials if (each.command, each.signal) == (name, number)]
             longest = max((each.seconds for each in chosen), default=0.0)
-            early = sum(each.before_deviate for each in chosen)
-            faulty = sum(bool(each.faults) for each in chosen)
-            print(f"{name:<12}{number:<8}{len(chosen):>6}{longest:>17.2f}{early:>16}{faulty:>13}")
+            counts = (
+                len(chosen),
+                sum(each.again for each in chosen),
+                f"{longest:.2f}",
+                sum(each.before_deviate for each in chosen),
+                sum(bool(each.faults) for each in chosen),
+            )
+            print(f"{name:<12}{number:<8}" + "".join(f"{count:>17}" for count in counts))
 
 
 if __name__ == "__main__":
