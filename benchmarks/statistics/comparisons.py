@@ -26,7 +26,9 @@ import numpy as np
 from populations import COLLAPSING, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
+from unequal import brown_forsythe, given, spread_statistics, welch, welch_statistics
 
+from deviate.contrast.arrangements import are_unequal, is_permuted
 from deviate.contrast.effects import bias_factor
 from deviate.contrast.guards import fewest_runs
 from deviate.contrast.sd_ratio import bonett_statistic
@@ -133,15 +135,25 @@ def alarms(
         }
     for what, ps in found.items():
         yield Row(title, population.name, what, n, m, float(np.mean(np.nan_to_num(ps, nan=1.0) <= ALPHA)))
-    for asked, what, test, verdict in (
-        (location, "verdict on the means", "**Welch t**", better),
-        (spread, "verdict on the spread", "**Brown-Forsythe**", noisier),
+    for asked, what, decides, verdict in (
+        (location, "verdict on the means", means, better),
+        (spread, "verdict on the spread", spreads, noisier),
     ):
         if asked:
-            ps = np.nan_to_num(found[test], nan=1.0)
+            ps = decides(a, b, rng)
             shown = (ps <= ALPHA) & (min(n, m) >= fewest_runs(ALPHA))
-            check(a, b, found[test], shown, verdict)
+            check(a, b, ps, shown, verdict)
             yield Row(title, population.name, what, n, m, float(np.mean(shown)))
+
+
+def means(a: Any, b: Any, rng: np.random.Generator) -> Any:
+    """Give p that the verdict on the means rests on."""
+    return given(a, b, welch, welch_statistics, rng, when=are_unequal)[1]
+
+
+def spreads(a: Any, b: Any, rng: np.random.Generator) -> Any:
+    """Give p that the verdict on the spread rests on."""
+    return given(a, b, brown_forsythe, spread_statistics, rng, when=is_permuted)[1]
 
 
 def check(a: Any, b: Any, ps: Any, shown: Any, verdict: Callable[..., bool]) -> None:

@@ -5,7 +5,7 @@ Prints a table on standard error and one JSON object on standard output::
     python benchmarks/statistics/groups.py > groups.json
 
 Both sides are drawn from one recipe, and each comparison has one family of groups: Welch's t test of each, and where
-`deviate.inference.comparison.groups` says so a permutation of the runs, adjusted by Holm's method over those that can
+the numbers of runs are unequal a permutation of the runs, adjusted by Holm's method over those that can
 be tested, on many comparisons at once. Beside it stands Welch's test alone. A group whose accuracy is one value in all
 runs of each side has no test. 10,000 repeats tell 5 % to ±0.4.
 """
@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 from simulation import percent, run, table
+from unequal import given, welch, welch_statistics
 
-from deviate.contrast.few_examples import is_permuted
+from deviate.contrast.arrangements import are_unequal
+from deviate.contrast.contrast import deciding_test
 from deviate.contrast.multiplicity import adjust
-from deviate.inference.comparison.groups import tested_means
 from deviate.results.sample import Sample
 
 ALPHA = 0.05
@@ -35,12 +36,6 @@ ACCURACIES = (0.5, 0.9, 0.99)
 
 #: SD between runs of the logit of the probability to be right, shared by all groups: 6 points at an accuracy of 90 %.
 STATE = 0.5
-
-#: Random permutations of the runs, and samples that are permuted at once, to bound the memory.
-DRAWN, CHUNK = 4_999, 500
-
-#: By so much two means may differ that are equal.
-ROUNDING = 1e-12
 
 #: Comparisons of each cell that are also put through the library.
 CHECKED = 2
@@ -63,7 +58,7 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     for row in rows:
         shares = [percent(row[test]) for test in ("given", "Welch alone")]
         cells.setdefault((row["errors"], f"{row['accuracy']}", row["examples"]), []).append(
-            " / ".join(shares if is_permuted(*row["runs"]) else shares[:1])
+            " / ".join(shares if are_unequal(*row["runs"]) else shares[:1])
         )
     return table(["errors", "accuracy", "examples"], [f"{n} and {m}" for n, m in RUNS], cells), rows
 
@@ -79,7 +74,7 @@ def false_claims(
     by_library = np.array([claims_of_library(*sides) for sides in zip(a[:CHECKED], b, strict=False)])
     # The library draws other permutations, so that where these decide only one bound of its claims is known.
     assert (by_library <= by_welch[:CHECKED]).all()
-    assert is_permuted(*runs) or (by_library == given[:CHECKED]).all()
+    assert are_unequal(*runs) or (by_library == given[:CHECKED]).all()
     return {"given": float(given.mean()), "Welch alone": float(by_welch.mean())}
 
 
@@ -117,29 +112,17 @@ def claimed(a: Any, b: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     limits = ALPHA / np.maximum(np.sum(~np.isnan(ps), axis=1, keepdims=True), 1)
     by_welch = ps <= limits
     by_both = by_welch.copy()
-    if is_permuted(a.shape[2], b.shape[2]):
-        permuted = permutation_p(np.concatenate([a, b], axis=2)[by_welch], a.shape[2], rng)
-        by_both[by_welch] = permuted <= np.broadcast_to(limits, ps.shape)[by_welch]
+    by_both[by_welch] = (
+        given(a[by_welch], b[by_welch], welch, welch_statistics, rng, when=are_unequal)[1]
+        <= np.broadcast_to(limits, ps.shape)[by_welch]
+    )
     return by_welch.any(axis=1), by_both.any(axis=1)
-
-
-def permutation_p(values: Any, first: int, rng: np.random.Generator) -> Any:
-    """Return two-sided p-values of random permutations, the same ones for all samples; shape ``(samples, runs)``."""
-    order = rng.permuted(np.tile(np.arange(values.shape[1]), (DRAWN, 1)), axis=1)
-    places = np.argsort(order, axis=1)
-    masks = (places < first).astype(float)
-    found = []
-    for chunk in np.array_split(values, max(1, len(values) // CHUNK)):
-        means, observed = chunk @ masks.T / first, chunk[:, :first].mean(axis=1, keepdims=True)
-        sides = [np.sum(means <= observed + ROUNDING, axis=1), np.sum(means >= observed - ROUNDING, axis=1)]
-        found.append(np.minimum(1.0, 2 * (np.minimum(*sides) + 1) / (DRAWN + 1)))
-    return np.concatenate(found)
 
 
 def claims_of_library(a: Any, b: Any) -> bool:
     """Tell whether Deviate claims a difference on any group; shapes ``(groups, runs)``."""
     samples = [[sample_of(values) for values in sides] for sides in zip(a, b, strict=True)]
-    adjusted = adjust([tested_means(*sides, [], 0)[1].p for sides in samples], "holm")
+    adjusted = adjust([deciding_test(*(side.values for side in sides)).p for sides in samples], "holm")
     return any(p is not None and p <= ALPHA for p in adjusted)
 
 

@@ -51,6 +51,17 @@ def collapsing(rate: float) -> Population:
     )
 
 
+def two_modes(share: float) -> Population:
+    """Give values around one of two places, 20 SDs apart, a share of the runs at the lower one."""
+    gap = 20.0
+    return Population(
+        f"two kinds of runs, {share:.0%} and {1 - share:.0%}",
+        lambda rng, shape: np.where(rng.random(shape) < share, 0.0, gap) + rng.standard_normal(shape),
+        (1 - share) * gap,
+        math.sqrt(1 + share * (1 - share) * gap**2),
+    )
+
+
 NORMAL = Population("normal", lambda rng, shape: rng.standard_normal(shape), 0.0, 1.0)
 
 HEAVY = Population("heavy-tailed (t, 3 df)", lambda rng, shape: rng.standard_t(3, shape), 0.0, math.sqrt(3))

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import msgspec
 
+from deviate.contrast.arrangements import are_unequal, is_permuted
+
 #: Of the runs of the larger side, the share that must have a partner for pairs to be compared.
 LEAST_PAIRED = 0.8
 
@@ -34,6 +36,12 @@ WELCH = Choice(
     reason="it does not assume equal SDs",
 )
 
+WELCH_AND_PERMUTATION = Choice(
+    test="welch_permutation",
+    label="Welch's t test and a permutation of the runs",
+    reason="with unequal numbers of runs Welch's test alone raises too many false alarms; the larger p counts",
+)
+
 PAIRED = Choice(
     test="paired_t",
     label="paired t test",
@@ -44,6 +52,12 @@ BROWN_FORSYTHE = Choice(
     test="brown_forsythe",
     label="Brown-Forsythe test",
     reason="of the tests of spread it is the one that keeps its level with heavy tails",
+)
+
+BROWN_FORSYTHE_AND_PERMUTATION = Choice(
+    test="brown_forsythe_permutation",
+    label="Brown-Forsythe test and a permutation of the runs",
+    reason="it keeps its level with heavy tails and where values are of two kinds, and the larger p counts",
 )
 
 PAIRED_BROWN_FORSYTHE = Choice(
@@ -64,6 +78,15 @@ def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
     Examples
     --------
     >>> choose_location(8, 8, 0).test, choose_location(8, 8, 8).test, choose_location(30, 8, 8).test
-    ('welch_t', 'paired_t', 'welch_t')
+    ('welch_t', 'paired_t', 'welch_permutation')
     """
-    return PAIRED if pairs >= 2 and pairs >= LEAST_PAIRED * max(n_a, n_b) else WELCH
+    if pairs >= 2 and pairs >= LEAST_PAIRED * max(n_a, n_b):
+        return PAIRED
+    return WELCH_AND_PERMUTATION if are_unequal(n_a, n_b) else WELCH
+
+
+def choose_spread(n_a: int, n_b: int, *, paired: bool) -> Choice:
+    """Choose the test of the spread, of as many runs as there are, or of paired ones."""
+    if paired:
+        return PAIRED_BROWN_FORSYTHE
+    return BROWN_FORSYTHE_AND_PERMUTATION if is_permuted(n_a, n_b) else BROWN_FORSYTHE

@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deviate.contrast.choice import BROWN_FORSYTHE, PAIRED, PAIRED_BROWN_FORSYTHE, Choice, choose_location
+from deviate.contrast.choice import PAIRED, Choice, choose_location, choose_spread
 from deviate.contrast.difference import mean_difference, tost
-from deviate.contrast.dispersion import bartlett, brown_forsythe, f_variance, levene
+from deviate.contrast.dispersion import bartlett, brown_forsythe, brown_forsythe_permutation, f_variance, levene
 from deviate.contrast.dominance import Dominance, dominance
 from deviate.contrast.effects import cohen_d, cohen_dz, hedges_g
-from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_t
+from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_permutation, welch_t
 from deviate.contrast.paired import (
     correlation,
     correlation_interval,
@@ -62,6 +62,8 @@ TESTS = {
     "paired_permutation": Row("exchange within pairs", paired_permutation, paired=True, draws=True),
     "paired_brown_forsythe": Row("Brown-Forsythe within pairs", paired_brown_forsythe, paired=True),
     "pitman_morgan": Row("Pitman-Morgan", pitman_morgan, paired=True),
+    "welch_permutation": Row("Welch's t, permuted too", welch_permutation),
+    "brown_forsythe_permutation": Row("Brown-Forsythe, permuted too", brown_forsythe_permutation),
 }
 
 EFFECTS = {
@@ -177,7 +179,7 @@ def contrast(
         n_b=second.size,
         pairs=len(pairs) if paired else 0,
         location=chosen,
-        spread=PAIRED_BROWN_FORSYTHE if paired else BROWN_FORSYTHE,
+        spread=choose_spread(first.size, second.size, paired=paired),
         difference=mean_difference(compared_a, compared_b, level, paired=paired),
         sd_ratio=sd_ratio(first, second, level),
         tests=Tests((first, second), pairs_compared, int(rng.integers(2**63))),
@@ -200,10 +202,12 @@ def deciding_test(a: ArrayLike, b: ArrayLike, pairs: Sequence[tuple[int, int]] =
     0.2209
     """
     first, second = finite_sample(a), finite_sample(b)
-    if choose_location(first.size, second.size, len(pairs)) != PAIRED:
-        return welch_t(first, second)
-    indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
-    return paired_t(first[indices[:, 0]], second[indices[:, 1]])
+    choice = choose_location(first.size, second.size, len(pairs))
+    if choice == PAIRED:
+        indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+        first, second = first[indices[:, 0]], second[indices[:, 1]]
+    tested: Tested = TESTS[choice.test].function(first, second)
+    return tested
 
 
 def _effects(a: ArrayLike, b: ArrayLike, level: float, *, paired: bool) -> dict[str, Effect]:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
+from deviate.contrast.arrangements import Arranged, Places
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
-from deviate.measure.sample import is_identical
+from deviate.measure.sample import Floats, is_identical
+
+#: Where p of the test alone is larger, the runs are not permuted: no verdict hangs on it.
+PERMUTED_UP_TO = 0.2
+
+#: On the common scale, where the largest value is about 1: what rounding alone brings.
+ROUNDING = 16 * float(np.finfo(float).eps)
+
+#: Values that are permuted at a time, to bound the memory.
+CHUNK = 1 << 20
 
 
 def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
@@ -27,6 +38,27 @@ def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
     2.4
     """
     return _levene(two_samples(a, b), "median")
+
+
+def brown_forsythe_permutation(a: ArrayLike, b: ArrayLike) -> Tested:
+    """Test for equal spread with `brown_forsythe` and by permuting the runs; the larger p counts.
+
+    Where values are of two kinds, as of runs of which some collapse, `brown_forsythe` alone calls equal sides different
+    in up to 10 % of comparisons, and in up to 63 % of those of 20 metrics; this one in at most 5 %
+    (``benchmarks/statistics/unequal.py``). Unknown as there.
+
+    Examples
+    --------
+    >>> test = brown_forsythe_permutation([1.0, 2.0, 3.0, 4.0], [1.0, 9.0, 17.0, 25.0])
+    >>> round(brown_forsythe([1.0, 2.0, 3.0, 4.0], [1.0, 9.0, 17.0, 25.0]).p, 3), round(test.p, 3)
+    (0.026, 0.086)
+    """
+    plain = brown_forsythe(a, b)
+    if plain.p is None or plain.p > PERMUTED_UP_TO:
+        return plain
+    both = two_samples(a, b)
+    arranged = Arranged(both.a, both.b, _brown_forsythe_statistics)
+    return outcome(plain.statistic or 0.0, max(plain.p, arranged.p()), arranged.method)
 
 
 def levene(a: ArrayLike, b: ArrayLike) -> Tested:
@@ -93,6 +125,24 @@ def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
         test = stats.levene(both.a, both.b, center=center)
     equal = "the distances from the centre are all equal in each"
     return outcome(test.statistic, test.pvalue, why_not=equal)
+
+
+def _brown_forsythe_statistics(values: Floats, places: Places) -> Floats:
+    """Return for each arrangement how much farther the first side is from its median, in standard errors."""
+    parts = max(1, places.shape[0] * values.size // CHUNK)
+    return np.concatenate([_distances_compared(values, part) for part in np.array_split(places, parts)])
+
+
+def _distances_compared(values: Floats, places: Places) -> Floats:
+    is_other = np.ones((len(places), values.size), dtype=bool)
+    np.put_along_axis(is_other, places, False, axis=1)
+    others = np.broadcast_to(values, is_other.shape)[is_other].reshape(len(places), -1)
+    first, second = (np.abs(side - np.median(side, axis=1, keepdims=True)) for side in (values[places], others))
+    n, m = first.shape[1], second.shape[1]
+    within = (first.var(axis=1) * n + second.var(axis=1) * m) / (n + m - 2) * (1 / n + 1 / m)
+    gaps = first.mean(axis=1) - second.mean(axis=1)
+    with quiet():
+        return np.where(np.abs(gaps) > ROUNDING, gaps / np.sqrt(within), 0.0)
 
 
 def _why_no_ratio(both: TwoSamples) -> str:

@@ -10,30 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from deviate.contrast.choice import Choice
+from deviate.contrast.arrangements import is_permuted
+from deviate.contrast.choice import WELCH_AND_PERMUTATION
 from deviate.contrast.location import permutation
-from deviate.contrast.noninferiority import Noninferiority, noninferiority, one_sided
-from deviate.contrast.results import Effect
+from deviate.contrast.noninferiority import Noninferiority, noninferiority
+from deviate.contrast.results import Effect, one_sided
 from deviate.measure.intervals import Interval
 from deviate.measure.sample import Floats, finite_sample
 
-#: Between equal numbers of fewer runs Welch's test decides alone. It keeps its level there, and permutations could show
-#: nothing on many groups: of 5 against 5 runs no p is below 0.008.
-PERMUTED_FROM = 8
-
 #: Expected errors from which the number of errors is close enough to normal for a test of means.
 FEW_ERRORS = 50
-
-WELCH_AND_PERMUTATION = Choice(
-    test="welch_t and permutation",
-    label="Welch's t test and a permutation of the runs",
-    reason="accuracies on few examples take few values",
-)
-
-
-def is_permuted(n_a: int, n_b: int) -> bool:
-    """Tell whether a permutation of the runs decides too."""
-    return not n_a == n_b < PERMUTED_FROM
 
 
 def share_noninferiority(

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from deviate.contrast.choice import PAIRED, Choice, choose_location
 from deviate.contrast.difference import mean_difference
 from deviate.contrast.guards import fewest_runs
-from deviate.contrast.location import welch_t
+from deviate.contrast.location import test_of_means
 from deviate.contrast.paired import paired_t
 from deviate.contrast.power import DEFAULT_POWER, detectable_difference, runs_for_difference
-from deviate.contrast.results import Effect, Tested
+from deviate.contrast.results import Effect, one_sided
 from deviate.experiment import Direction
 from deviate.measure.intervals import Interval
 from deviate.measure.sample import Floats, finite_sample, is_identical
@@ -61,8 +61,7 @@ def noninferiority(
 ) -> Noninferiority:
     """Test whether the mean of `a` is on the good side of the mean of `limit`.
 
-    Decides by Welch's t test, or the paired one where nearly all runs have a partner. ``p_not_worse <= alpha`` exactly
-    where the interval lies above zero [1]_.
+    Decides by the test of `choose_location`. ``p_not_worse <= alpha`` exactly where the interval lies above zero [1]_.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def noninferiority(
         indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
         first, second = first[indices[:, 0]], second[indices[:, 1]]
     effect = mean_difference(first, second, 1 - 2 * alpha, paired=paired)
-    tested = paired_t(first, second) if paired else welch_t(first, second)
+    tested = (paired_t if paired else test_of_means(first.size, second.size))(first, second)
     above, below = one_sided(tested)
     good = direction == "higher"
     return Noninferiority(
@@ -180,14 +179,6 @@ def drop_seen(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER
     if tested.sd is None or tested.fewest < 2:
         return None
     return tested.sd * detectable_difference(tested.n_a, tested.n_b, 2 * alpha, power, paired=tested.paired)
-
-
-def one_sided(tested: Tested) -> tuple[float | None, float | None]:
-    """Return p against the difference being at most zero, and at least zero."""
-    if tested.p is None or tested.statistic is None:
-        return None, None
-    half = tested.p / 2
-    return (half, 1 - half) if tested.statistic > 0 else (1 - half, half)
 
 
 def _negated(effect: Effect) -> Effect:

@@ -86,6 +86,14 @@ def outcome(statistic: SupportsFloat, p: SupportsFloat, method: str = "", *, why
     return Tested(statistic=value, p=min(max(probability, 0.0), 1.0), method=method)
 
 
+def one_sided(tested: Tested) -> tuple[float | None, float | None]:
+    """Return p against the difference being at most zero, and at least zero."""
+    if tested.p is None or tested.statistic is None:
+        return None, None
+    half = tested.p / 2
+    return (half, 1 - half) if tested.statistic > 0 else (1 - half, half)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Silence warnings of libraries where the result itself says it: constant sides, cancellation, division by zero."""

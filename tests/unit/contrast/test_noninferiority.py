@@ -8,7 +8,7 @@ from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 from deviate.contrast.noninferiority import drop_seen, judge_gate, moved, noninferiority, runs_to_decide
 
 RNG = np.random.default_rng(6)
-A, B = RNG.normal(90, 1.0, 9), RNG.normal(90.2, 2.0, 7)
+A, B = RNG.normal(90, 1.0, 9), RNG.normal(90.2, 2.0, 8)
 PAIRED_B = A + RNG.normal(0.1, 0.3, 9)
 ALL = [(k, k) for k in range(9)]
 

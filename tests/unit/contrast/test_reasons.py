@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from deviate.contrast.choice import BROWN_FORSYTHE, PAIRED, PAIRED_BROWN_FORSYTHE, WELCH
+from deviate.contrast.choice import (
+    BROWN_FORSYTHE,
+    BROWN_FORSYTHE_AND_PERMUTATION,
+    PAIRED,
+    PAIRED_BROWN_FORSYTHE,
+    WELCH,
+    WELCH_AND_PERMUTATION,
+)
 from deviate.contrast.difference import mean_difference
 from deviate.contrast.dispersion import bartlett, brown_forsythe, levene
 from deviate.contrast.dominance import dominance
@@ -62,6 +69,10 @@ def test_the_reason_is_that_of_the_values(made, reason):
 
 def test_labels_and_reasons_of_the_tests_that_decide():
     assert WELCH.reason == "it does not assume equal SDs"
+    unequal = "with unequal numbers of runs Welch's test alone raises too many false alarms; the larger p counts"
+    assert WELCH_AND_PERMUTATION.reason == unequal
+    two_kinds = "it keeps its level with heavy tails and where values are of two kinds, and the larger p counts"
+    assert BROWN_FORSYTHE_AND_PERMUTATION.reason == two_kinds
     assert PAIRED.reason == "runs with the same index are paired, so the differences within pairs are tested"
     assert BROWN_FORSYTHE.reason == "of the tests of spread it is the one that keeps its level with heavy tails"
     assert PAIRED_BROWN_FORSYTHE.reason == (

@@ -128,7 +128,7 @@ def test_names_of_users_are_made_harmless():
 def test_markdown_has_every_test_and_says_which_decides():
     text = rendered("md", comparison())
     assert "| Welch's t (decides) |" in text
-    assert "| Brown-Forsythe (decides) |" in text
+    assert "| Brown-Forsythe, permuted too (decides) |" in text
     for row in (*TEST_ROWS.values(), *EFFECT_ROWS.values()):
         assert (f"| {markdown(row.label)} |" in text or f"| {markdown(row.label)} (decides) |" in text) != row.paired
     tables = [line for line in text.splitlines() if line.startswith("|")]

@@ -28,8 +28,6 @@ def line(**changes):
         ({"p": 0.001, "shown": True, "verdict": "a better"}, ", p = 0.0010: decided, algo+impl is better"),
         ({"p": 0.001, "shown": True, "verdict": "b better"}, ": decided, base is better"),
         ({"p": 0.001, "shown": True}, ": decided, they differ"),
-        ({"runs": (16, 8), "shown": True, "verdict": "a better"},
-         "; so unequal numbers of runs raise up to 10% false alarms instead of 5% if values are skewed"),
         ({"p": None}, ", p –; below 0.012 decides at this look"),
         ({"hopeless": "all runs of base used the same random numbers for init"},
          ": no verdict however many runs, since all runs of base used the same random numbers for init"),

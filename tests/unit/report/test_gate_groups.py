@@ -59,7 +59,7 @@ def test_the_accuracy_on_each_group_is_tested_as_a_share_of_its_examples():
         assert group.examples == 60
         assert group.accuracy.mean_a == pytest.approx(a.mean(), abs=1e-12)
         assert group.accuracy.p_not_worse == pytest.approx(reference.p_not_worse, rel=1e-9)
-        assert group.accuracy.test == "welch_t and permutation"
+        assert group.accuracy.test == "welch_permutation"
         assert group.accuracy.outcome == "not worse"
 
 

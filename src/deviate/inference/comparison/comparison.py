@@ -286,9 +286,7 @@ def _changed_predictions(
     for (i, j), pairing in zip(combinations(range(len(sides)), 2), pairings, strict=True):
         names = {match[i].name: match[j].name for match in metrics}
         options = judged[pairing.a, pairing.b]
-        changed[pairing.a, pairing.b] = changed_predictions(
-            sides[i], sides[j], names, options.level, pairing, options.seed
-        )
+        changed[pairing.a, pairing.b] = changed_predictions(sides[i], sides[j], names, options.level, pairing)
     groups = judged_groups(
         {labels: each.groups for labels, each in changed.items() if each is not None},
         next(iter(judged.values())).correction,

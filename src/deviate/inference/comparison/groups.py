@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from deviate.collect.groups import Grouping, group_label
 from deviate.collect.matching import Predictions, places_of
@@ -15,10 +13,8 @@ from deviate.collect.predictions import Array
 from deviate.contrast.choice import PAIRED, choose_location
 from deviate.contrast.contrast import deciding_test
 from deviate.contrast.difference import mean_difference
-from deviate.contrast.few_examples import WELCH_AND_PERMUTATION, is_permuted
-from deviate.contrast.location import permutation
 from deviate.contrast.multiplicity import Correction, adjust
-from deviate.contrast.results import Effect, Tested
+from deviate.contrast.results import Effect
 from deviate.contrast.verdict import Verdict, judge
 from deviate.inference.comparison.looks import Labels
 from deviate.inference.comparison.pairing import Pairing
@@ -26,9 +22,6 @@ from deviate.measure.churn_between import ChurnBetween, churn_between
 from deviate.measure.jackknife import Estimate
 from deviate.results.predictions import Evaluation
 from deviate.results.sample import Sample
-
-#: Decides where runs are not paired: the greater p of both tests.
-BOTH = WELCH_AND_PERMUTATION.test
 
 
 class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +42,7 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
     difference: Effect
     n_a: int
     n_b: int
-    #: The test of the means: ``welch_t``, ``paired_t`` or `BOTH`.
+    #: The test of the means.
     test: str
     p: float | None
     #: Why there is no p; empty where there is one.
@@ -67,7 +60,7 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changed_groups(
-    evaluation: Evaluation, a: Predictions, b: Predictions, pairing: Pairing | None, level: float, seed: int = 0
+    evaluation: Evaluation, a: Predictions, b: Predictions, pairing: Pairing | None, level: float
 ) -> list[ChangedGroup]:
     """Compare two sides on each group of the examples that both evaluated.
 
@@ -81,12 +74,10 @@ def changed_groups(
         None: runs are not paired.
     level : float
         Confidence level of the intervals, in (0, 1).
-    seed : int
-        Of the permutations that are drawn.
     """
     b = dataclasses.replace(b, targets=a.targets)  # those of B are the same, or unknown
     return [
-        _changed(grouping.name, name, grouping.members == member, (a, b), pairing, level, seed)
+        _changed(grouping.name, name, grouping.members == member, (a, b), pairing, level)
         for grouping in groupings_on(evaluation, a.keys)
         for member, name in enumerate(grouping.groups)
         if (grouping.members == member).any()
@@ -163,7 +154,6 @@ def _changed(
     sides: tuple[Predictions, Predictions],
     pairing: Pairing | None,
     level: float,
-    seed: int,
 ) -> ChangedGroup:
     a, b = sides
     assert a.labels is not None
@@ -171,9 +161,10 @@ def _changed(
     first, second = (group_accuracies(group_label(column, name), each, chosen) for each in sides)
     pairs = [] if pairing is None else pairing.positions(first, second)
     churn = changed_labels(a.labels[:, chosen], b.labels[:, chosen], pairs, level)
-    test, tested = tested_means(first, second, pairs, seed)
+    choice = choose_location(len(first.values), len(second.values), len(pairs))
+    tested = deciding_test(first.values, second.values, pairs)
     compared = first.values, second.values
-    is_paired = test == PAIRED.test
+    is_paired = choice == PAIRED
     if is_paired:
         compared = [first.values[i] for i, _ in pairs], [second.values[j] for _, j in pairs]
     return ChangedGroup(
@@ -187,24 +178,7 @@ def _changed(
         difference=mean_difference(*compared, level, paired=is_paired),
         n_a=len(compared[0]),
         n_b=len(compared[1]),
-        test=test,
+        test=choice.test,
         p=tested.p,
         reason=tested.reason,
     )
-
-
-def tested_means(first: Sample, second: Sample, pairs: Sequence[tuple[int, int]], seed: int) -> tuple[str, Tested]:
-    """Return the test that decides, by name.
-
-    Accuracies on small groups take few values. Between unequal numbers of runs Welch's test alone calls one recipe
-    different from itself in up to a third of the comparisons, as the fewer runs are often all right on a small group
-    (``benchmarks/statistics/groups.py``).
-    """
-    n_a, n_b = len(first.values), len(second.values)
-    choice, tested = choose_location(n_a, n_b, len(pairs)), deciding_test(first.values, second.values, pairs)
-    if choice == PAIRED or tested.p is None or not is_permuted(n_a, n_b):
-        return choice.test, tested
-    # Own draws for each group, so that leaving one out does not change the others.
-    rng = np.random.default_rng([seed, zlib.crc32(first.name.encode("utf-8", "replace"))])
-    permuted = permutation(first.values, second.values, rng)
-    return BOTH, max(tested, permuted, key=lambda each: each.p or 0.0)

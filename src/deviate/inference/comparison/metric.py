@@ -26,10 +26,6 @@ from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.metric import MetricSpread
 from deviate.measure.spread import Spread
 
-#: From this ratio of the larger to the smaller number of runs on, skewed values cost Welch's test its level: in the
-#: simulation 6 to 12 % false alarms instead of 5 %, and 20 % where runs collapse (``benchmarks/statistics``).
-UNEQUAL_RUNS = 2.0
-
 #: From this ratio of SDs on, skewed values do: 6 to 13 % false alarms at a ratio of 3 and equal numbers of runs, 9 to
 #: 17 % where the noisier side has 5 runs and the other 16 (``benchmarks/statistics``).
 UNEQUAL_SDS = 2.0

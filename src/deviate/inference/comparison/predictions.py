@@ -30,7 +30,7 @@ class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changed_predictions(
-    a: Side, b: Side, matches: Mapping[str, str], level: float, pairing: Pairing | None = None, seed: int = 0
+    a: Side, b: Side, matches: Mapping[str, str], level: float, pairing: Pairing | None = None
 ) -> ChangedPredictions | None:
     """Compare the predictions of two sides; None where either has none.
 
@@ -43,8 +43,6 @@ def changed_predictions(
         Confidence level of the intervals, in (0, 1).
     pairing : Pairing, optional
         Which runs belong together.
-    seed : int, optional
-        Of the permutations that are drawn.
     """
     if not a.evaluations or not b.evaluations:
         return None
@@ -61,7 +59,7 @@ def changed_predictions(
         facts,
         examples=len(matched[0].keys),
         churn=changed_labels(labels_a, labels_b, pairs, level),
-        groups=changed_groups(first, *matched, pairing, level, seed),
+        groups=changed_groups(first, *matched, pairing, level),
     )
 
 

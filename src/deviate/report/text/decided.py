@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deviate.experiment import Decided
-from deviate.inference.comparison.metric import UNEQUAL_RUNS
 from deviate.report.numbers import Numbers
 from deviate.report.text.caveat import Caveat
 from deviate.study.events import Compared
@@ -21,15 +20,9 @@ def compared_line(compared: Compared) -> str:
     if compared.shown:
         better = {"a better": decided.variant, "b better": decided.against}.get(compared.verdict)
         what = f"{better} is better" if better else "they differ"
-        return f"{about}, {p}: decided, {what}{_unequal(n, m)}"
+        return f"{about}, {p}: decided, {what}"
     open_ = f"{about}, {p}; below {compared.limit:.2g} decides at this look"
     return f"{open_}: not decided, and no more runs are allowed" if n >= decided.most else open_
-
-
-def _unequal(n: int, m: int) -> str:
-    if max(n, m) < UNEQUAL_RUNS * min(n, m):
-        return ""
-    return "; so unequal numbers of runs raise up to 10% false alarms instead of 5% if values are skewed"
 
 
 def decided_caveats(decided: Decided | None, variant: str) -> Iterable[Caveat]:

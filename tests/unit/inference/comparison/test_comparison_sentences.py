@@ -69,14 +69,6 @@ def test_a_difference_near_the_limit_of_detection_says_how_wrong_it_may_be():
     assert NEAR not in why(equivalent)
 
 
-def test_skewed_values_are_doubted_by_the_figures_of_the_simulation():
-    unequal = "6 against 20 runs: in simulations of such unequal numbers, false alarms at a level of 5% were about 6%"
-    assert f"{unequal}, up to 13% for skewed values and up to 20% where some runs collapse." in why(
-        compared(standard(6), standard(20, 6))
-    )
-    assert "in simulations" not in why(compared(standard(11), standard(20, 12)))
-
-
 def test_unequal_sds_are_doubted_by_the_figures_of_the_table():
     document = (Path(__file__).parents[4] / "docs" / "statistics.md").read_text()
     table = document.partition("### False alarms, first SD 3 times as large (%)")[2].partition("###")[0]
@@ -172,14 +164,6 @@ def test_best_values_look_better_whichever_direction_is():
     comparison = compared(standard(6), standard(6, 8), metric={"aggregate": "best", "direction": "lower"})
     messages = " ".join(caveat.message for caveat in comparison_caveats(comparison.comparability))
     assert "it is optimistic, and more so for the noisier experiment" in messages
-
-
-def test_a_noisier_side_is_doubted_where_numbers_of_runs_are_unequal():
-    doubt = "In simulations of such unequal numbers of runs, false alarms at a level of 5% were up to 7%"
-    unequal = compared(20 * standard(12), standard(30, 6))
-    assert doubt in " ".join(spread_reasons(unequal.pairs[0].metrics[0], unequal.pairs[0], unequal))
-    equal = compared(20 * standard(30), standard(30, 6))
-    assert doubt not in " ".join(spread_reasons(equal.pairs[0].metrics[0], equal.pairs[0], equal))
 
 
 def test_why_runs_are_not_paired():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deviate.contrast.choice import WELCH_AND_PERMUTATION
 from deviate.contrast.multiplicity import CORRECTION_NAMES
-from deviate.inference.comparison.groups import BOTH, ChangedGroup
+from deviate.inference.comparison.groups import ChangedGroup
 from deviate.inference.comparison.predictions import ChangedPredictions
 from deviate.report.numbers import points, show_percent
 from deviate.report.text.stability import show_interval
@@ -81,7 +82,7 @@ def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw:
 def group_note(family: int, correction: str, test: str) -> str:
     """Say what the p-values of groups are of."""
     what = "p: of the difference of the accuracies"
-    if test == BOTH:
+    if test == WELCH_AND_PERMUTATION.test:
         what += " by Welch's t test and by permuting the runs, the greater one of both"
     if correction == "none" or family < 2:
         return f"{what}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -12,7 +12,6 @@ from deviate.contrast.superiority import MEANINGFUL
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import (
     RUNS_FOR_SPREAD,
-    UNEQUAL_RUNS,
     UNEQUAL_SDS,
     MetricComparison,
     Sensitivity,
@@ -84,11 +83,6 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     if ratio.value is not None:
         ends = f" ({_level(pair)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
         sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
-    if metric.noisier.endswith("noisier") and _imbalance(sorted((contrast.n_a, contrast.n_b))) >= UNEQUAL_RUNS:
-        sentences.append(
-            "In simulations of such unequal numbers of runs, false alarms at a level of 5% were up to 7% where some "
-            "runs collapse."
-        )
     few = min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD and comparison.alpha <= DEFAULT_ALPHA
     if metric.noisier == "no difference shown" and few and not contrast.paired:
         sentences.append(
@@ -272,20 +266,9 @@ def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
             helps = "pairing helps" if contrast.correlation_interval.low > 0 else "it is not shown that pairing helps"
             yield f"The correlation within pairs is {show(contrast.correlation, -2)} ({ends}): {helps}."
         return
-    low, high = max((sorted(size) for size in [*pair.look.sizes, (contrast.n_a, contrast.n_b)]), key=_imbalance)
-    if high >= UNEQUAL_RUNS * low:
-        yield (
-            f"{low} against {high} runs: in simulations of such unequal numbers, false alarms at a level of 5% were "
-            "about 6%, up to 13% for skewed values and up to 20% where some runs collapse."
-        )
     ratio = contrast.sd_ratio.value
     if ratio is not None and max(ratio, 1 / ratio) >= UNEQUAL_SDS:
         yield (
             "The SDs differ by a factor of 2 or more: in simulations of skewed values, one SD 3 times the other, false "
             "alarms at a level of 5% were 4 to 17%, and more where some runs collapse."
         )
-
-
-def _imbalance(size: Sequence[int]) -> float:
-    low, high = size
-    return high / max(low, 1)
