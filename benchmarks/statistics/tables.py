@@ -36,6 +36,7 @@ PAGES = {
         "grid",
         "families",
         "groups",
+        "unequal",
         "paired_spread",
         "coverage",
         "gate",

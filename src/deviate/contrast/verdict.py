@@ -9,7 +9,7 @@ import msgspec
 from deviate.contrast.guards import fewest_runs
 from deviate.experiment import Direction
 
-Verdict = Literal["a better", "b better", "no difference shown", "equivalent", "too few runs"]
+Verdict = Literal["a better", "b better", "differs", "no difference shown", "equivalent", "too few runs"]
 
 NoisierVerdict = Literal["a noisier", "b noisier", "no difference shown", "too few runs"]
 
@@ -35,8 +35,8 @@ def judge(
     """Turn what was tested into a verdict.
 
     ``too few runs`` below `fewest_runs`, and where no test could be made although the sides differ. ``equivalent`` goes
-    before a difference: a margin says that smaller differences do not matter. Where a difference is shown and the
-    direction is unknown, neither side is called better: `differs` is true.
+    before a difference: a margin says that smaller differences do not matter. ``differs`` where a difference is shown
+    and the direction is unknown, so that neither side is called better.
 
     Parameters
     ----------
@@ -62,8 +62,10 @@ def judge(
     differs = p_adjusted <= alpha
     if equivalence_p is not None and equivalence_p <= alpha:
         return Judged(verdict="equivalent", differs=differs)
-    if not differs or direction is None or difference == 0:
+    if not differs or difference == 0:
         return Judged(verdict="no difference shown", differs=differs)
+    if direction is None:
+        return Judged(verdict="differs", differs=True)
     a_higher = difference > 0
     return Judged(verdict="a better" if a_higher == (direction == "higher") else "b better", differs=True)
 

@@ -63,7 +63,7 @@ def test_a_stricter_alpha_needs_more_runs(alpha, n):
         ({"p_adjusted": None}, "too few runs"),
         ({"p_adjusted": None, "difference": 0.0}, "no difference shown"),
         ({"difference": None}, "too few runs"),
-        ({"direction": None}, "no difference shown"),
+        ({"direction": None}, "differs"),
         ({"p_adjusted": 0.6, "equivalence_p": 0.01}, "equivalent"),
         ({"equivalence_p": 0.01}, "equivalent"),
         ({"p_adjusted": 0.6, "equivalence_p": 0.2}, "no difference shown"),
@@ -76,7 +76,7 @@ def test_verdict(changes, verdict):
 
 def test_a_difference_of_unknown_direction_is_told_but_nobody_is_called_better():
     verdict = judged(direction=None)
-    assert (verdict.verdict, verdict.differs) == ("no difference shown", True)
+    assert (verdict.verdict, verdict.differs) == ("differs", True)
     assert judged(p_adjusted=0.5, direction=None).differs is False
 
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from deviate.collect.fingerprints import EXAMPLES, agree, count_example_sets
 from deviate.experiment import Direction
 from deviate.factors import DATA, find_variant
 from deviate.inference.comparison.draws import RepeatedDraws
-from deviate.inference.comparison.match import Match, unmatched_metrics
+from deviate.inference.comparison.match import unmatched_metrics
 from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
 from deviate.inference.metric import MetricSpread
-
-#: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken
-#: for it.
-FEWEST_TIMES, MOST_TIMES = 50, 200
 
 
 class SideSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +40,6 @@ class EnvironmentDiffers(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, str]
 
 
-class UnitsDiffer(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric that looks like a fraction on one side and like percent on another: labels of the sides."""
-
-    metric: str
-    fraction: str
-    percent: str
-
-
 class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     """What to know before a difference between sides is taken for one between recipes."""
 
@@ -61,7 +48,6 @@ class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[list[MetricSpread]]
     pairings: list[Pairing]
     environments: list[EnvironmentDiffers]
-    units: list[UnitsDiffer]
     #: Metrics that are not on every side, by label; empty where the user chose the metrics.
     unmatched: dict[str, list[str]] = {}
     #: Of every two sides.
@@ -85,18 +71,11 @@ def comparability(
 
     `confounded`: see `Comparability`.
     """
-    units = ((match[0].name, units_differ(match)) for match in metrics)
-    labels = [side.label for side in sides]
     return Comparability(
         sides=[_summary(side) for side in sides],
         metrics=list(metrics),
         pairings=list(pairings),
         environments=_environments(sides),
-        units=[
-            UnitsDiffer(metric=name, fraction=labels[indices[0]], percent=labels[indices[1]])
-            for name, indices in units
-            if indices is not None
-        ],
         unmatched={} if chosen else unmatched_metrics(sides, metrics),
         draws=list(draws),
         same_examples=_same_examples(sides),
@@ -141,29 +120,3 @@ def _environments(sides: Sequence[Side]) -> list[EnvironmentDiffers]:
         for name, values in by_name.items()
         if len(set(values.values())) > 1 and None not in values.values()
     ]
-
-
-def units_differ(match: Match) -> tuple[int, int] | None:
-    """Find a side that gives fractions and one that gives percent.
-
-    Returns
-    -------
-    (int, int) or None
-        Indices of the side with fractions (all values in 0 to 1) and of the one with percent (all in 1 to 100, the mean
-        50 to 200 times as large); None where there are none, or the metric is no quality.
-    """
-    if any(sample.kind != "quality" for sample in match):
-        return None
-    fractions = [index for index, sample in enumerate(match) if _within(sample.values, 0, 1)]
-    percents = [index for index, sample in enumerate(match) if _within(sample.values, 1, 100)]
-    pairs = ((fraction, percent) for fraction in fractions for percent in percents)
-    return next((pair for pair in pairs if _is_hundredfold(*(match[index].values for index in pair))), None)
-
-
-def _within(values: Sequence[float], low: float, high: float) -> bool:
-    return bool(values) and low <= min(values) and max(values) <= high
-
-
-def _is_hundredfold(fractions: Sequence[float], percents: Sequence[float]) -> bool:
-    small, large = float(np.mean(fractions)), float(np.mean(percents))
-    return FEWEST_TIMES * small <= large <= MOST_TIMES * small

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 from msgspec import structs
 
 from deviate.errors import BadOption
@@ -12,6 +13,10 @@ from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.side import Side
 from deviate.results.names import same_name
 from deviate.results.sample import Sample
+
+#: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken
+#: for it.
+FEWEST_TIMES, MOST_TIMES = 50, 200
 
 #: One metric on every side, in the order of the sides.
 Match = Sequence[Sample]
@@ -28,8 +33,8 @@ def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Mat
     Raises
     ------
     BadOption
-        If an option names a metric that is not there, no metric is common, or a metric has another aggregate on one
-        side than on the other: a best value compared with a last one says nothing about the recipes.
+        If an option names a metric that is not there, no metric is common, or a metric has another aggregate or unit on
+        one side than on the other: a best value compared with a last one says nothing about the recipes.
     """
     _check_names(sides, options)
     names = options.metrics or [sample.name for sample in sides[0].samples]
@@ -39,6 +44,7 @@ def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Mat
         raise BadOption("the experiments have no metric in common", hint=f"--match A=B joins two names; {metrics}")
     for match in matches:
         _check_aggregates(match, sides)
+        _check_units(match, sides)
     return matches
 
 
@@ -109,3 +115,43 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
         f"{name!r} is aggregated differently: {aggregates}",
         hint=f"choose one for all: --aggregate '{name}={match[0].aggregate}'",
     )
+
+
+def _check_units(match: Match, sides: Sequence[Side]) -> None:
+    indices = units_differ(match)
+    if indices is None:
+        return
+    (fraction, percent), values = (sides[index] for index in indices), [match[index].values[0] for index in indices]
+    raise BadOption(
+        f"{match[0].name!r} looks like a fraction in {fraction.label} ({values[0]:.6g}) and like percent in "
+        f"{percent.label} ({values[1]:.6g})",
+        hint="bring one into the unit of the other (report the metric so in the training, or multiply the column of "
+        "the table and import it again), or compare others: --metric NAME; if both are in one unit already, no test is "
+        "needed to see the difference",
+    )
+
+
+def units_differ(match: Match) -> tuple[int, int] | None:
+    """Find a side that gives fractions and one that gives percent.
+
+    Returns
+    -------
+    (int, int) or None
+        Indices of the side with fractions (all values in 0 to 1) and of the one with percent (all in 1 to 100, the mean
+        50 to 200 times as large); None where there are none, or the metric is no quality.
+    """
+    if any(sample.kind != "quality" for sample in match):
+        return None
+    fractions = [index for index, sample in enumerate(match) if _within(sample.values, 0, 1)]
+    percents = [index for index, sample in enumerate(match) if _within(sample.values, 1, 100)]
+    pairs = ((fraction, percent) for fraction in fractions for percent in percents)
+    return next((pair for pair in pairs if _is_hundredfold(*(match[index].values for index in pair))), None)
+
+
+def _within(values: Sequence[float], low: float, high: float) -> bool:
+    return bool(values) and low <= min(values) and max(values) <= high
+
+
+def _is_hundredfold(fractions: Sequence[float], percents: Sequence[float]) -> bool:
+    small, large = float(np.mean(fractions)), float(np.mean(percents))
+    return FEWEST_TIMES * small <= large <= MOST_TIMES * small

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -112,6 +113,13 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
         """How the records of a run became one value."""
         return self.a.aggregate
 
+    @property
+    def higher(self) -> Literal["a", "b"] | None:
+        """The side whose mean is higher, where the means are shown to differ; None elsewhere."""
+        if not self.differs or not self.contrast.difference.value:
+            return None
+        return "a" if self.contrast.difference.value > 0 else "b"
+
     def __repr__(self) -> str:
         return f"<{self.name!r}: {self.verdict}>"
 
@@ -157,7 +165,7 @@ def compare_metric(
     noisier = judge_spread(
         n_a=contrast.n_a, n_b=contrast.n_b, alpha=alpha, p_adjusted=spreads.p, sd_a=a.spread.sd, sd_b=b.spread.sd
     )
-    unseen = judged.verdict == "no difference shown" and means.p is not None and not judged.differs
+    unseen = judged.verdict == "no difference shown" and means.p is not None
     few = not one_draw and judged.verdict == "too few runs" and 2 <= min(n, m) < fewest_runs(alpha)
     shown = bool(judged.differs) and judged.verdict != "equivalent"
     step = strictest_alpha(options, means.family) if unseen else alpha

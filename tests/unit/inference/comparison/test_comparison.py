@@ -101,7 +101,7 @@ def test_no_side_wins_by_the_times_of_runs_that_were_not_made_in_turn():
     slow = side_metric(TIME, 9 + np.arange(8) / 100, kind="speed", unit="s", direction="lower")
     apart = [side("a", [quick]), side("b", [slow])]
     in_turn = [side("e:algo", [quick]), side("e:init", [slow])]
-    assert (metric(compare(apart), TIME).verdict, metric(compare(apart), TIME).differs) == ("no difference shown", True)
+    assert (metric(compare(apart), TIME).verdict, metric(compare(apart), TIME).differs) == ("differs", True)
     (said,) = [each.message for each in comparison_caveats(compare(apart).comparability) if "alternate" in each.message]
     assert said.startswith(f"{TIME}: neither experiment is called better, since their runs did not alternate")
     assert metric(compare(in_turn), TIME).verdict == "a better"
@@ -211,7 +211,7 @@ def test_unknown_direction_calls_nobody_better():
         side(label, [side_metric("x", sample, direction=None)]) for label, sample in zip("ab", values, strict=True)
     ]
     found = metric(compare(compared), "x")
-    assert (found.verdict, found.differs) == ("no difference shown", True)
+    assert (found.verdict, found.differs, found.higher) == ("differs", True, "b")
     assert "--direction" in why(compare(compared), "x")
     assert "differ" in headline(compare(compared))[0]
     assert metric(compare(compared, directions={"x": "lower"}), "x").verdict == "a better"
@@ -331,15 +331,14 @@ def test_remarks_tell_what_may_mislead():
     assert {"best-biased", "pairing"} <= set(slugs)
 
 
-def test_fractions_against_percent_are_remarked():
+def test_fractions_against_percent_are_refused():
     percent, fraction = (
         side(label, [side_metric(values=[factor * value for value in (94.1, 94.4, 93.9, 94.6, 94.0)])])
         for label, factor in (("new", 1), ("old", 0.01))
     )
-    (warned,) = [warned for warned in warnings(compare([percent, fraction])) if warned.slug == "units-differ"]
-    assert warned.severity == "warning"
-    assert "test acc looks like a fraction in old and like percent in new" in warned.message
-    assert "units-differ" not in {warned.slug for warned in warnings(compare([percent, percent]))}
+    with pytest.raises(BadOption, match=r"like a fraction in old \(0.941\) and like percent in new \(94.1\)"):
+        compare([percent, fraction])
+    assert metric(compare([percent, percent])).verdict == "no difference shown"
 
 
 def test_what_varied_on_an_imported_side_is_not_known():

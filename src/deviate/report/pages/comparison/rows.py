@@ -58,8 +58,7 @@ def _low(interval: Interval) -> float | None:
 
 def _better(metric: MetricComparison, pair: PairComparison) -> str:
     """Name the better side in as few words as a column of a paper has room for."""
-    equal = "differs" if metric.differs else "–"
-    short = {"a better": pair.a, "b better": pair.b, "no difference shown": equal}
+    short = {"a better": pair.a, "b better": pair.b, "no difference shown": "–"}
     return short.get(metric.verdict, metric.verdict)
 
 

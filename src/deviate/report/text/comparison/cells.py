@@ -59,7 +59,7 @@ def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
     """Write a verdict with the names of the sides."""
     if pair.draws.unshared:
         return "no verdict"
-    if metric.verdict == "no difference shown" and metric.differs:
+    if metric.verdict == "differs":
         return "differs" if metric.confounded else "differs, direction unknown"
     if metric.verdict in ("a better", "b better"):
         return f"{pair.a if metric.verdict == 'a better' else pair.b} better"
@@ -70,9 +70,8 @@ def _short_verdict(metric: MetricComparison, pair: PairComparison) -> str:
     """Write a verdict for a column of a narrow table whose heads have the letters of the sides."""
     if pair.draws.unshared:
         return "no verdict"
-    if metric.verdict == "no difference shown":
-        return "differs" if metric.differs else "no diff. shown"
-    return {"a better": "A better", "b better": "B better"}.get(metric.verdict, metric.verdict)
+    short = {"a better": "A better", "b better": "B better", "no difference shown": "no diff. shown"}
+    return short.get(metric.verdict, metric.verdict)
 
 
 def one_draw(pair: PairComparison) -> str:

@@ -163,8 +163,7 @@ def unalternated(metric: MetricComparison) -> list[str]:
 
 
 def _undirected(metric: MetricComparison) -> Iterator[str]:
-    undecided = metric.differs and metric.verdict == "no difference shown"
-    if undecided and metric.direction is None and not metric.confounded:
+    if metric.verdict == "differs" and not metric.confounded:
         yield (
             f"A difference is shown, but the direction of {metric.name} is unknown, so neither is called better: "
             f"add --direction '{metric.name}=higher' or '{metric.name}=lower'."
