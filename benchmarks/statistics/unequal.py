@@ -20,7 +20,7 @@ from populations import COLLAPSING, SHAPES, two_modes
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.arrangements import are_unequal, is_permuted
+from deviate.contrast.arrangements import NOTHING, are_unequal, is_permuted
 from deviate.contrast.contrast import contrast
 
 ALPHA = 0.05
@@ -131,7 +131,13 @@ def welch_statistics(values: Any, n: int) -> Any:
     """Give t of arranged values, the first n of which are one side; large where both sides are constant."""
     a, b = values[..., :n], values[..., n:]
     error = a.var(axis=-1, ddof=1) / n + b.var(axis=-1, ddof=1) / b.shape[-1]
-    return (a.mean(axis=-1) - b.mean(axis=-1)) / np.sqrt(np.maximum(error, 1e-12))
+    return limited(a.mean(axis=-1) - b.mean(axis=-1), error)
+
+
+def limited(gaps: Any, squared_errors: Any) -> Any:
+    """Divide by standard errors; what has none is as large as all others that have none."""
+    endless = np.where(np.abs(gaps) > NOTHING, np.sign(gaps) * 1e9, 0.0)
+    return np.where(squared_errors > NOTHING, gaps / np.sqrt(np.maximum(squared_errors, NOTHING)), endless)
 
 
 def brown_forsythe(a: Any, b: Any) -> Any:
@@ -144,7 +150,7 @@ def spread_statistics(values: Any, n: int) -> Any:
     a, b = (np.abs(x - np.median(x, axis=-1, keepdims=True)) for x in (values[..., :n], values[..., n:]))
     m = b.shape[-1]
     within = (a.var(axis=-1) * n + b.var(axis=-1) * m) / (n + m - 2) * (1 / n + 1 / m)
-    return (a.mean(axis=-1) - b.mean(axis=-1)) / np.sqrt(np.maximum(within, 1e-12))
+    return limited(a.mean(axis=-1) - b.mean(axis=-1), within)
 
 
 def check(a: Any, b: Any, means: Any, spreads: Any) -> None:

@@ -28,8 +28,13 @@ EQUAL_UP_TO = 1.25
 #: Places of the runs of the first side, shape ``(arrangements, n)``.
 Places = NDArray[np.intp]
 
-#: Takes the values of all runs and the places of the first side; gives a statistic for each arrangement.
+#: Takes the values of all runs, with a mean of 0 and the farthest from it at 1 or -1, and the places of the first side;
+#: gives a statistic for each arrangement, and the same one for each in which it is infinite.
 Statistic = Callable[[Floats, Places], Floats]
+
+
+#: Of such values, variances and differences of means below this are rounding.
+NOTHING = 1e-12
 
 
 def is_permuted(n_a: int, n_b: int) -> bool:
@@ -92,6 +97,7 @@ class Arranged:
     def __init__(self, a: Floats, b: Floats, statistic: Statistic) -> None:
         values = np.concatenate([a, b])
         values = values - values.mean()
+        values = values / max(float(np.abs(values).max()), float(np.finfo(float).tiny))
         chosen, self.exact = places(a.size, b.size)
         self._all = statistic(values, chosen)
         self._observed = float(statistic(values, np.arange(a.size)[None, :])[0])

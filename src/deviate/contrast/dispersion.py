@@ -8,15 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from deviate.contrast.arrangements import Arranged, Places
+from deviate.contrast.arrangements import NOTHING, Arranged, Places
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
 from deviate.measure.sample import Floats, is_identical
 
 #: Where p of the test alone is larger, the runs are not permuted: no verdict hangs on it.
 PERMUTED_UP_TO = 0.2
-
-#: On the common scale, where the largest value is about 1: what rounding alone brings.
-ROUNDING = 16 * float(np.finfo(float).eps)
 
 #: Values that are permuted at a time, to bound the memory.
 CHUNK = 1 << 20
@@ -142,7 +139,7 @@ def _distances_compared(values: Floats, places: Places) -> Floats:
     within = (first.var(axis=1) * n + second.var(axis=1) * m) / (n + m - 2) * (1 / n + 1 / m)
     gaps = first.mean(axis=1) - second.mean(axis=1)
     with quiet():
-        return np.where(np.abs(gaps) > ROUNDING, gaps / np.sqrt(within), 0.0)
+        return np.where(np.abs(gaps) > NOTHING, gaps / np.sqrt(np.where(within > NOTHING, within, 0.0)), 0.0)
 
 
 def _why_no_ratio(both: TwoSamples) -> str:

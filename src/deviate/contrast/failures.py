@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from scipy import stats
 
+from deviate.contrast.location import mann_whitney_u
 from deviate.contrast.results import Tested
+from deviate.experiment import Direction
 
 
 class FailureContrast(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,3 +44,27 @@ def failure_contrast(failed_a: int, runs_a: int, failed_b: int, runs_b: int) -> 
         odds, p = stats.fisher_exact(table)
         tested = Tested(statistic=float(odds), p=min(float(p), 1.0))
     return FailureContrast(failed_a=failed_a, runs_a=runs_a, failed_b=failed_b, runs_b=runs_b, fisher=tested)
+
+
+def stays_better(
+    better: Sequence[float], other: Sequence[float], lost: tuple[int, int], direction: Direction, alpha: float
+) -> bool:
+    """Tell whether a side is still shown to be better if the runs that were lost are the worst of all.
+
+    By ranks: how bad a lost run would have been does not matter. `lost` are the lost runs of both sides.
+
+    Examples
+    --------
+    >>> stays_better([3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 1.5, 2.5], (0, 0), "higher", 0.05)
+    True
+    >>> stays_better([3.0, 4.0, 5.0, 6.0, 7.0], [0.0, 1.0, 2.0, 1.5, 2.5], (5, 0), "higher", 0.05)
+    False
+    """
+    sign = 1.0 if direction == "higher" else -1.0
+    sides = [sign * np.asarray(values, dtype=float) for values in (better, other)]
+    worst = min(float(side.min()) for side in sides) - 1.0
+    first, second = (np.append(side, [worst] * count) for side, count in zip(sides, lost, strict=True))
+    test = mann_whitney_u(first, second, np.random.default_rng(0))
+    if test.p is None or test.statistic is None:
+        return False
+    return test.p <= alpha and test.statistic > first.size * second.size / 2

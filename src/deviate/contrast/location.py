@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from deviate.contrast.arrangements import EXACT_UP_TO, RESAMPLES, Arranged, Places, all_places, are_unequal, two_sided
+from deviate.contrast.arrangements import (
+    EXACT_UP_TO,
+    NOTHING,
+    RESAMPLES,
+    Arranged,
+    Places,
+    all_places,
+    are_unequal,
+    two_sided,
+)
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
 from deviate.measure.sample import Floats
 
@@ -190,22 +199,17 @@ def _drawn(pooled: Floats, size: int, rng: np.random.Generator) -> Floats:
     return rng.permuted(np.tile(pooled, (RESAMPLES, 1)), axis=1)[:, :size]
 
 
-#: Variances below this share of the largest squared distance from the common mean are rounding.
-_NO_VARIANCE = 1e-12
-
-
 def _welch_statistics(values: Floats, places: Places) -> Floats:
     """Return Welch's t of each arrangement: infinite where both sides are constant and differ, 0 where they are equal.
 
-    `values` have a mean of 0; only the first side is gathered, what is left makes the second.
+    Only the first side is gathered; what is left makes the second.
     """
     n, m = places.shape[1], values.size - places.shape[1]
-    scaled = values / max(float(np.abs(values).max()), float(np.finfo(float).tiny))
-    chosen = scaled[places]
+    chosen = values[places]
     sums, squares = chosen.sum(axis=1), (chosen**2).sum(axis=1)
-    others, other_squares = scaled.sum() - sums, (scaled**2).sum() - squares
+    others, other_squares = values.sum() - sums, (values**2).sum() - squares
     first, second = (squares - sums**2 / n) / (n - 1), (other_squares - others**2 / m) / (m - 1)
-    error = np.where(first > _NO_VARIANCE, first, 0.0) / n + np.where(second > _NO_VARIANCE, second, 0.0) / m
+    error = np.where(first > NOTHING, first, 0.0) / n + np.where(second > NOTHING, second, 0.0) / m
     differences = sums / n - others / m
     with quiet():
-        return np.where(np.abs(differences) > _NO_VARIANCE, differences / np.sqrt(error), 0.0)
+        return np.where(np.abs(differences) > NOTHING, differences / np.sqrt(error), 0.0)

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from deviate.contrast.arrangements import EXACT_UP_TO, RESAMPLES, two_sided
-from deviate.contrast.dispersion import ROUNDING
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
 from deviate.measure.intervals import Interval
 from deviate.measure.sample import Floats, is_identical
+
+#: On the common scale, where the largest value is about 1: what rounding alone brings.
+ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:

@@ -9,7 +9,9 @@ import msgspec
 from deviate.contrast.guards import fewest_runs
 from deviate.experiment import Direction
 
-Verdict = Literal["a better", "b better", "differs", "no difference shown", "equivalent", "too few runs"]
+Verdict = Literal[
+    "a better", "b better", "differs", "no difference shown", "equivalent", "too few runs", "not compared"
+]
 
 NoisierVerdict = Literal["a noisier", "b noisier", "no difference shown", "too few runs"]
 

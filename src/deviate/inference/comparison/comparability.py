@@ -10,7 +10,7 @@ from deviate.collect.fingerprints import EXAMPLES, agree, count_example_sets
 from deviate.experiment import Direction
 from deviate.factors import DATA, find_variant
 from deviate.inference.comparison.draws import RepeatedDraws
-from deviate.inference.comparison.match import unmatched_metrics
+from deviate.inference.comparison.match import units_differ, unmatched_metrics
 from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
 from deviate.inference.metric import MetricSpread
@@ -40,6 +40,14 @@ class EnvironmentDiffers(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, str]
 
 
+class UnitsDiffer(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric that looks like a fraction on one side and like percent on another: labels of the sides."""
+
+    metric: str
+    fraction: str
+    percent: str
+
+
 class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     """What to know before a difference between sides is taken for one between recipes."""
 
@@ -48,6 +56,7 @@ class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[list[MetricSpread]]
     pairings: list[Pairing]
     environments: list[EnvironmentDiffers]
+    units: list[UnitsDiffer]
     #: Metrics that are not on every side, by label; empty where the user chose the metrics.
     unmatched: dict[str, list[str]] = {}
     #: Of every two sides.
@@ -71,11 +80,18 @@ def comparability(
 
     `confounded`: see `Comparability`.
     """
+    units = ((match[0].name, units_differ(match)) for match in metrics)
+    labels = [side.label for side in sides]
     return Comparability(
         sides=[_summary(side) for side in sides],
         metrics=list(metrics),
         pairings=list(pairings),
         environments=_environments(sides),
+        units=[
+            UnitsDiffer(metric=name, fraction=labels[indices[0]], percent=labels[indices[1]])
+            for name, indices in units
+            if indices is not None
+        ],
         unmatched={} if chosen else unmatched_metrics(sides, metrics),
         draws=list(draws),
         same_examples=_same_examples(sides),

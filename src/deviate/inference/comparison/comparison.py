@@ -16,7 +16,7 @@ from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes, is_measured_time
 from deviate.inference.comparison.groups import judged_groups
 from deviate.inference.comparison.looks import Labels, PairLook, pair_look, read_pair_looks, record_looks
-from deviate.inference.comparison.match import direction_of, match_metrics, settle_names
+from deviate.inference.comparison.match import direction_of, match_metrics, settle_names, units_differ
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
 from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
 from deviate.inference.comparison.options import ComparisonOptions, check_options, comparison_command
@@ -249,6 +249,7 @@ def _pairs(
             contrasts[key],
             direction=directions[key[2]],
             confounded=key[:2] in apart and _is_timed(a, options),
+            other_unit=units_differ((a, b)) is not None,
             means=means[key],
             spreads=spreads[key],
             margins=margins[key],

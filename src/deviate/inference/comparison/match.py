@@ -33,8 +33,8 @@ def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Mat
     Raises
     ------
     BadOption
-        If an option names a metric that is not there, no metric is common, or a metric has another aggregate or unit on
-        one side than on the other: a best value compared with a last one says nothing about the recipes.
+        If an option names a metric that is not there, no metric is common, or a metric has another aggregate on one
+        side than on the other: a best value compared with a last one says nothing about the recipes.
     """
     _check_names(sides, options)
     names = options.metrics or [sample.name for sample in sides[0].samples]
@@ -44,7 +44,6 @@ def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Mat
         raise BadOption("the experiments have no metric in common", hint=f"--match A=B joins two names; {metrics}")
     for match in matches:
         _check_aggregates(match, sides)
-        _check_units(match, sides)
     return matches
 
 
@@ -114,20 +113,6 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
     raise BadOption(
         f"{name!r} is aggregated differently: {aggregates}",
         hint=f"choose one for all: --aggregate '{name}={match[0].aggregate}'",
-    )
-
-
-def _check_units(match: Match, sides: Sequence[Side]) -> None:
-    indices = units_differ(match)
-    if indices is None:
-        return
-    (fraction, percent), values = (sides[index] for index in indices), [match[index].values[0] for index in indices]
-    raise BadOption(
-        f"{match[0].name!r} looks like a fraction in {fraction.label} ({values[0]:.6g}) and like percent in "
-        f"{percent.label} ({values[1]:.6g})",
-        hint="bring one into the unit of the other (report the metric so in the training, or multiply the column of "
-        "the table and import it again), or compare others: --metric NAME; if both are in one unit already, no test is "
-        "needed to see the difference",
     )
 
 

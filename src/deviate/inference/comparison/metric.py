@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from deviate.contrast.contrast import Contrast, contrast
-from deviate.contrast.failures import FailureContrast, failure_contrast
+from deviate.contrast.failures import FailureContrast, failure_contrast, stays_better
 from deviate.contrast.guards import fewest_runs, smallest_p
 from deviate.contrast.power import (
     DEFAULT_POWER,
@@ -19,7 +19,7 @@ from deviate.contrast.power import (
     welch_power,
 )
 from deviate.contrast.sign_errors import ShownErrors, shown_errors
-from deviate.contrast.verdict import NoisierVerdict, Verdict, judge, judge_spread
+from deviate.contrast.verdict import Judged, NoisierVerdict, Verdict, judge, judge_spread
 from deviate.experiment import Direction, Kind
 from deviate.inference.comparison.families import Adjusted
 from deviate.inference.comparison.options import ComparisonOptions
@@ -92,6 +92,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     #: A time of runs that were not made in turn, which neither side is called better by: the machine may have been
     #: busier during those of one.
     confounded: bool = False
+    #: The means of the runs that gave a value differ, and the side that is better in them lost a larger share of its
+    #: runs: if those are the worst of all, it is not shown to be better.
+    survivors: bool = False
 
     @property
     def name(self) -> str:
@@ -144,12 +147,13 @@ def compare_metric(
     one_draw: bool,
     options: ComparisonOptions,
     confounded: bool = False,
+    other_unit: bool = False,
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
     `means`, `spreads` and `margins` are the p-values of the tests of the means, of the spread and of equivalence;
     `one_draw`: runs of a side repeat a draw that the other does not, so that they are one run of its recipe;
-    `confounded`: see `MetricComparison`.
+    `confounded`: see `MetricComparison`; `other_unit`: one side is a fraction and the other percent.
     """
     n, m = contrast.runs_compared
     alpha = options.alpha
@@ -162,6 +166,11 @@ def compare_metric(
         direction=None if confounded else direction,
         equivalence_p=margins.p,
     )
+    if other_unit:
+        judged = Judged(verdict="not compared", differs=None)
+    survivors = _is_of_survivors(a, b, judged, direction, alpha)
+    if survivors:
+        judged = Judged(verdict="differs", differs=True)
     noisier = judge_spread(
         n_a=contrast.n_a, n_b=contrast.n_b, alpha=alpha, p_adjusted=spreads.p, sd_a=a.spread.sd, sd_b=b.spread.sd
     )
@@ -181,14 +190,28 @@ def compare_metric(
         spread_family=spreads.family,
         verdict=judged.verdict,
         differs=judged.differs,
-        noisier=noisier,
+        noisier="too few runs" if other_unit else noisier,
         fewest_runs=fewest_runs(alpha),
         smallest_p=smallest_p(n, m, paired=contrast.paired) if min(n, m) >= 2 else None,
         sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen) if unseen or few else None,
         failures=failure_contrast(len(a.unsuccessful), a.tried, len(b.unsuccessful), b.tried),
         near_limit=_near_limit(contrast, strictest_alpha(options, means.family)) if shown else None,
         confounded=confounded,
+        survivors=survivors,
     )
+
+
+def _is_of_survivors(
+    a: MetricSpread, b: MetricSpread, judged: Judged, direction: Direction | None, alpha: float
+) -> bool:
+    """Tell whether a side is called better only if its lost runs are not the worst."""
+    if direction is None or judged.verdict not in ("a better", "b better"):
+        return False
+    better, other = (a, b) if judged.verdict == "a better" else (b, a)
+    lost = len(better.lost), len(other.lost)
+    if lost[0] * other.tried <= lost[1] * better.tried:
+        return False
+    return not stays_better(better.values, other.values, lost, direction, alpha)
 
 
 def strictest_alpha(options: ComparisonOptions, family: int) -> float:

@@ -13,7 +13,7 @@ from deviate.experiment import SCHEMA, Direction
 from deviate.inference.comparison.comparability import Comparability, comparability
 from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.looks import record_look
-from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names
+from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names, units_differ
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.pairing import Pairing, pair_runs
 from deviate.inference.comparison.side import Side, read_sides
@@ -158,6 +158,8 @@ def _questions(a: Side, b: Side, options: GateOptions) -> list[Question]:
     drops = dict(zip(names.metrics, options.drops.values(), strict=True))
     matches = match_metrics([a, b], names)
     directions = [_direction(match, names) for match in matches]
+    for match in matches:
+        _check_units((a, b), match)
     return [Question(match, way, drops[match[0].name]) for match, way in zip(matches, directions, strict=True)]
 
 
@@ -180,3 +182,17 @@ def _check_draws(draws: RepeatedDraws) -> None:
             "they count as one run of the recipe",
             hint=f"make the runs of both experiments with: {draws.remedy}",
         )
+
+
+def _check_units(sides: Sequence[Side], match: Match) -> None:
+    """Refuse fractions against percent."""
+    indices = units_differ(match)
+    if indices is None:
+        return
+    (fraction, percent), values = (sides[index] for index in indices), [match[index].values[0] for index in indices]
+    raise BadOption(
+        f"{match[0].name!r} looks like a fraction in {fraction.label} ({values[0]:.6g}) and like percent in "
+        f"{percent.label} ({values[1]:.6g})",
+        hint="bring one into the unit of the other (report the metric so in the training, or multiply the column "
+        "of the table and import it again); if both are in one unit already, no test is needed to see the difference",
+    )

@@ -61,9 +61,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
 
 def comparability_contract(facts: Comparability) -> dict[str, Any]:
     """Return what may mislead as the mapping that is written; the values of the metrics stand elsewhere."""
-    known = fields(facts, "sides", "pairings", "environments")
-    # Metrics of other units are not compared, so that this list is always empty.
-    return {**known, "units": [], **fields(facts, "unmatched", "draws")}
+    return fields(facts, "sides", "pairings", "environments", "units", "unmatched", "draws")
 
 
 def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
@@ -147,6 +145,7 @@ def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         "near_limit": msgspec.to_builtins(metric.near_limit),
         "confounded": metric.confounded,
         "higher": metric.higher,
+        "survivors": metric.survivors,
     }
 
 

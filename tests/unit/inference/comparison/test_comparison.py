@@ -331,14 +331,30 @@ def test_remarks_tell_what_may_mislead():
     assert {"best-biased", "pairing"} <= set(slugs)
 
 
-def test_fractions_against_percent_are_refused():
+def test_fractions_against_percent_are_not_compared():
     percent, fraction = (
         side(label, [side_metric(values=[factor * value for value in (94.1, 94.4, 93.9, 94.6, 94.0)])])
         for label, factor in (("new", 1), ("old", 0.01))
     )
-    with pytest.raises(BadOption, match=r"like a fraction in old \(0.941\) and like percent in new \(94.1\)"):
-        compare([percent, fraction])
+    found = compare([percent, fraction])
+    assert (metric(found).verdict, metric(found).differs, metric(found).higher) == ("not compared", None, None)
+    assert why(found) == "One of the two looks like a fraction and the other like percent."
+    (warned,) = [warned for warned in warnings(found) if warned.slug == "units-differ"]
+    assert "test acc looks like a fraction in old and like percent in new: it is not compared" in warned.message
+    assert "better" not in headline(found)[0]
     assert metric(compare([percent, percent])).verdict == "no difference shown"
+
+
+def test_a_side_that_lost_its_worst_runs_is_not_called_better():
+    values = np.random.default_rng(5).normal(90, 1, 20)
+    kept = side("kept", [side_metric("test acc", sorted(values)[10:], excluded=10)])
+    whole = side("whole", [side_metric("test acc", values.tolist())])
+    found = compare([kept, whole])
+    assert (metric(found).verdict, metric(found).higher, metric(found).survivors) == ("differs", "a", True)
+    assert "kept lost more of its runs: if those are the worst of all, it is not shown to be better" in why(found)
+    assert headline(found)[0].startswith("test acc (last): kept and whole differ among the runs that gave a value")
+    far = side("kept", [side_metric("test acc", [95.0 + k / 9 for k in range(18)], excluded=1)])
+    assert headline(compare([far, whole]))[0].startswith("test acc (last): kept is better than whole among the runs")
 
 
 def test_what_varied_on_an_imported_side_is_not_known():

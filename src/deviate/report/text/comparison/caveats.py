@@ -25,6 +25,7 @@ def comparison_caveats(facts: Comparability) -> list[Caveat]:
         *_weak(facts),
         *_environments(facts),
         *_pairing(facts),
+        *_units(facts),
         *_best(facts),
         *_times(facts),
         *_resolution(facts),
@@ -141,6 +142,15 @@ def _environments(facts: Comparability) -> Iterator[Caveat]:
 def _pairing(facts: Comparability) -> Iterator[Caveat]:
     for sentence in pairing_sentences(facts.pairings):
         yield Caveat(slug="pairing", message=sentence, severity="note")
+
+
+def _units(facts: Comparability) -> Iterator[Caveat]:
+    for each in facts.units:
+        message = (
+            f"{each.metric} looks like a fraction in {each.fraction} and like percent in {each.percent}: it is not "
+            "compared. Report it in one unit, or multiply the column of the table and import it again."
+        )
+        yield Caveat(slug="units-differ", message=message)
 
 
 def _best(facts: Comparability) -> Iterator[Caveat]:

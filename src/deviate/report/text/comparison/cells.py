@@ -60,7 +60,7 @@ def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
     if pair.draws.unshared:
         return "no verdict"
     if metric.verdict == "differs":
-        return "differs" if metric.confounded else "differs, direction unknown"
+        return "differs" if metric.confounded or metric.survivors else "differs, direction unknown"
     if metric.verdict in ("a better", "b better"):
         return f"{pair.a if metric.verdict == 'a better' else pair.b} better"
     return metric.verdict

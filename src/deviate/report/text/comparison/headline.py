@@ -112,11 +112,14 @@ def _verdict(pair: PairComparison, metric: MetricComparison) -> str:
         return f"no verdict: {one_draw(pair)}"
     if metric.verdict == "too few runs":
         return f"too few runs to compare {a} and {b}"
+    left = " among the runs that gave a value" if metric.a.lost or metric.b.lost else ""
     sentences = {
-        "a better": f"{a} is better than {b}",
-        "b better": f"{b} is better than {a}",
+        "a better": f"{a} is better than {b}{left}",
+        "b better": f"{b} is better than {a}{left}",
         "equivalent": f"{a} and {b} are equivalent within the margin",
     }
     usual = verdict_text(metric, pair).replace("differs", f"{a} and {b} differ")
+    if metric.survivors:
+        usual += left
     same = f", with the same {listed(pair.draws.shared)} in all runs" if pair.draws.shared else ""
     return f"{sentences.get(metric.verdict, usual)}{same}"

@@ -34,6 +34,8 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
     """Say why the verdict on the means is what it is."""
     if pair.draws.unshared:
         return [f"No verdict: {one_draw(pair)}, so they count as one run of the recipe."]
+    if metric.verdict == "not compared":
+        return ["One of the two looks like a fraction and the other like percent."]
     if metric.verdict == "too few runs":
         return [*_too_few(metric, pair), *look_sentences(pair, comparison)]
     if metric.p_adjusted is None:
@@ -57,7 +59,7 @@ def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Co
     """Name the test, and say what the numbers beside it do not: how sure, how many runs are lacking, what to type."""
     if pair.draws.unshared:
         return [f"Such runs count as one run of the recipe. Make both with: {pair.draws.remedy}"]
-    if metric.p_adjusted is None or metric.verdict == "too few runs":
+    if metric.p_adjusted is None or metric.verdict in ("too few runs", "not compared"):
         return reasons(metric, pair, comparison)[:1]
     label = metric.contrast.location.label
     superiority = _superiority(metric, pair) if metric.differs and metric.verdict != "equivalent" else ""
@@ -67,6 +69,7 @@ def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Co
         *_equivalence(metric, pair),
         *unalternated(metric),
         *_undirected(metric),
+        *_survivors(metric, pair),
         *_not_shown(metric, pair, assumed=False),
     ]
 
@@ -163,7 +166,7 @@ def unalternated(metric: MetricComparison) -> list[str]:
 
 
 def _undirected(metric: MetricComparison) -> Iterator[str]:
-    if metric.verdict == "differs" and not metric.confounded:
+    if metric.verdict == "differs" and not metric.confounded and not metric.survivors:
         yield (
             f"A difference is shown, but the direction of {metric.name} is unknown, so neither is called better: "
             f"add --direction '{metric.name}=higher' or '{metric.name}=lower'."
@@ -254,6 +257,18 @@ def _in_unit(metric: MetricComparison, size: float | None) -> str:
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:
     if metric.failures.fisher.p is not None:
         yield f"{failures_text(metric, pair)}; the means are of the runs that are left."
+    yield from _survivors(metric, pair)
+
+
+def _survivors(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
+    if metric.survivors:
+        higher = pair.a if metric.higher == "a" else pair.b
+        lower = pair.b if metric.higher == "a" else pair.a
+        better = higher if metric.direction == "higher" else lower
+        yield (
+            f"{better} lost more of its runs: if those are the worst of all, it is not shown to be better "
+            "(Mann-Whitney U)."
+        )
 
 
 def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
