@@ -18,6 +18,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from forking import Parent
+
 PROGRAMS = Path(__file__).parent / "factor_programs"
 INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
 
@@ -96,21 +98,18 @@ def environment(**further: str) -> dict[str, str]:
     return {**kept, **fixed, "PYTHONPATH": str(INJECTED), "DEVIATE_DEBUG": "1", **further}
 
 
-class Zygote:
-    """Runs programs in forks of a process that has their libraries."""
+class Zygote(Parent):
+    """Runs programs in forks of a process that has their libraries, with a folder of its own for each."""
 
     def __init__(self, folder: Path, *modules: str, **variables: str) -> None:
         self.folder = folder
         self.count = 0
-        command = [sys.executable, str(PROGRAMS / "zygote.py"), *modules]
-        pipe = subprocess.PIPE
         # What one run has compiled, the others need not.
         compiled = {
             "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         }
-        started = environment(**compiled, **variables)
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=started)
+        super().__init__(modules, environment(**compiled, **variables))
 
     def run(
         self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any
@@ -135,23 +134,6 @@ class Zygote:
             )
         self.run_jobs(jobs)
         return [read_run(folder) for folder in folders]
-
-    def run_jobs(self, jobs: list[dict[str, Any]]) -> list[int]:
-        """Return the exit status of each job; what a job is, `zygote.py` says."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(jobs) + "\n")
-        self.process.stdin.flush()
-        statuses = json.loads(self.process.stdout.readline())
-        assert len(statuses) == len(jobs)
-        return statuses
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(timeout=30)
 
 
 @contextmanager
