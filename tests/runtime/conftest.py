@@ -104,8 +104,9 @@ def run(tmp_path: Path, work: Path, parents: Callable[[str], Parent]) -> Run:
         if warm:
             job = {
                 "runtime": str(tmp_path / "runtime.json") if runtime else None, "program": "program.py",
-                "words": words[1:], "folder": str(work), "output": str(folder / "stdout.log"), "errors": str(folder / "stderr.log"),
-                "variables": environment or {}, "path": [str(work), *map(str, path)],
+                "words": words[1:], "folder": str(work), "output": str(folder / "stdout.log"),
+                "errors": str(folder / "stderr.log"), "variables": environment or {},
+                "path": [str(work), *map(str, path)],
             }  # fmt: skip
             (status,) = parents(warm).run_jobs([job])
             printed = [Path(job[name]).read_bytes().decode(errors="surrogateescape") for name in ("output", "errors")]
