@@ -64,11 +64,10 @@ def test_tensorflow_may_come_with_the_seed(tmp_path: Path) -> None:
     """Where it is imported in the midst of the program, as in a process of its own."""
     require("tensorflow")
     with libraries(tmp_path, "jax", "keras") as keras_alone:
-        seeds = [SEEDS, SEEDS, other("shuffle")]
-        control, again, varied = keras_alone.run("keras_training.py", ["everything", 16], seeds, draws=DRAWS)
+        seeds = [SEEDS, other("shuffle")]
+        control, varied = keras_alone.run("keras_training.py", ["everything", 16], seeds, draws=DRAWS)
     assert control.sha, control.output
     assert set(control.prints) & EVERY == EVERY
-    assert (again.sha, again.prints) == (control.sha, control.prints)
     assert varied.differs_from(control) == {"shuffle"}
     assert not control.of("note"), control.of("note")
 
