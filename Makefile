@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+INSTALL := $(PIP) install --quiet --no-compile --constraint constraints.txt
+# What pip leaves out: it would compile on one core. Files that no Python 3 compiles are of nobody's concern.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 .PHONY: help setup demo test test-quick test-nightly lint types style docs gallery check clean
 help: ## Show this list
@@ -16,13 +19,15 @@ $(BIN)/python:
 # The demo needs a part of what the tests need, and is there sooner for it.
 $(VENV)/.examples: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Deviate and what the example needs (PyTorch among it) into $(VENV): some minutes, once"
-	@$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples]"
+	@$(INSTALL) --editable ".[all,examples]"
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Deviate and what its tests and docs need into $(VENV): some minutes, once"
-	@$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples,frameworks,test,docs]"
-	@touch $@
+	@$(INSTALL) --editable ".[all,examples,frameworks,test,docs]"
+	@$(COMPILE)
+	@touch $(VENV)/.examples $@
 
 demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py
@@ -37,7 +42,7 @@ test-quick: setup ## Run the unit tests that take a moment, with few examples: b
 	$(PYTEST) --hypothesis-profile quick -m "not slow and not long and not latex and not browser" tests/unit
 
 test-nightly: setup ## Run all tests with every cell of the matrices of factors, and thousands of examples
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[ray]"
+	$(INSTALL) --editable ".[ray]"
 	DEVIATE_MATRIX=full $(PYTEST) --hypothesis-profile nightly
 
 lint: docs types style ## Check style, types, layers and the links of the docs

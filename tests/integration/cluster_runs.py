@@ -1,10 +1,10 @@
 """What the tests of runs on clusters share: a training that notes its starts, and what is looked at afterwards."""
 
 import json
-import subprocess
 import sys
 import time
 
+import forked_tool
 from cli_tool import TRAIN, deviate
 
 from deviate.replicate.workspace.folders import Workspace
@@ -48,7 +48,7 @@ def wait_for(condition, seconds=30):
 
 def tool(*words):
     """Start the command line in a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "deviate", *words, *COMMAND], stderr=subprocess.PIPE, text=True)
+    return forked_tool.start(*words, *COMMAND)
 
 
 def facts(name):

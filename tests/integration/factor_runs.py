@@ -1,7 +1,7 @@
 """Runs of a program in which chosen factors have other seeds, and what their fingerprints say.
 
-`DEVIATE_MATRIX=full` makes three runs of every cell of every matrix, which takes several times as long; without it, one
-way of seeding per library has three and the others have two.
+`DEVIATE_MATRIX=full` varies each factor alone in every cell of every matrix, which takes several times as long; without
+it, factors vary in fewer runs, together, and nothing that leaks from one into another stays unseen.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+
+from forking import Parent
 
 PROGRAMS = Path(__file__).parent / "factor_programs"
 INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
@@ -95,21 +98,18 @@ def environment(**further: str) -> dict[str, str]:
     return {**kept, **fixed, "PYTHONPATH": str(INJECTED), "DEVIATE_DEBUG": "1", **further}
 
 
-class Zygote:
-    """Runs programs in forks of a process that has their libraries."""
+class Zygote(Parent):
+    """Runs programs in forks of a process that has their libraries, with a folder of its own for each."""
 
     def __init__(self, folder: Path, *modules: str, **variables: str) -> None:
         self.folder = folder
         self.count = 0
-        command = [sys.executable, str(PROGRAMS / "zygote.py"), *modules]
-        pipe = subprocess.PIPE
         # What one run has compiled, the others need not.
         compiled = {
             "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         }
-        started = environment(**compiled, **variables)
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=started)
+        super().__init__(modules, environment(**compiled, **variables))
 
     def run(
         self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any
@@ -134,23 +134,6 @@ class Zygote:
             )
         self.run_jobs(jobs)
         return [read_run(folder) for folder in folders]
-
-    def run_jobs(self, jobs: list[dict[str, Any]]) -> list[int]:
-        """Return the exit status of each job; what a job is, `zygote.py` says."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(jobs) + "\n")
-        self.process.stdin.flush()
-        statuses = json.loads(self.process.stdout.readline())
-        assert len(statuses) == len(jobs)
-        return statuses
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(timeout=30)
 
 
 @contextmanager
@@ -177,38 +160,59 @@ def run_command(folder: Path, command: Sequence[object], seeds: dict[str, int] |
 
 def other(*factors: str, again: int = 1) -> dict[str, int]:
     """Return the seeds with other ones for `factors`."""
-    return {factor: seed + 5000 * again * (factor in factors) for factor, seed in SEEDS.items()}
+    return with_seeds(dict.fromkeys(factors, again))
 
 
-def matrix(factors: Sequence[str] = FACTORS, times: int = 2) -> list[dict[str, int]]:
-    """Return the seeds of two control runs, of `times` for each factor alone, and of one in which all vary."""
-    alone = [other(factor, again=again) for factor in factors for again in range(1, times + 1)]
-    return [SEEDS, SEEDS, *alone, other(*FACTORS[:-1])]
+def varied(factors: Sequence[str]) -> list[dict[str, int]]:
+    """Return the factors that have another seed in each run, and which one: runs in which some vary together, or alone.
+
+    Of up to six factors each varies in two of four runs, and for any other one there is a run in which that one varies
+    without it: a seed that moves a fingerprint of another factor moves it in a run in which it must stay.
+    """
+    if FULL:
+        alone = [{factor: again} for factor in factors for again in (1, 2)]
+        return [*alone, dict.fromkeys(FACTORS[:-1], 1)]
+    if len(factors) < 4:
+        return [{factor: 1} for factor in factors]
+    runs: list[dict[str, int]] = [{} for _ in range(4)]
+    for factor, pair in zip(factors, combinations(runs, 2), strict=False):
+        for again, run in enumerate(pair, 1):
+            run[factor] = again
+    return runs
+
+
+def matrix(factors: Sequence[str] = FACTORS) -> list[dict[str, int]]:
+    """Return the seeds of two control runs, and of those in which `factors` vary."""
+    return [SEEDS, SEEDS, *map(with_seeds, varied(factors))]
+
+
+def with_seeds(chosen: dict[str, int]) -> dict[str, int]:
+    return {factor: seed + 5000 * chosen.get(factor, 0) for factor, seed in SEEDS.items()}
 
 
 def check_matrix(
     runs: Sequence[Trained],
     present: set[str],
     factors: Sequence[str] = FACTORS,
-    times: int = 2,
     shaping: Sequence[str] | None = ("data",),
 ) -> None:
-    """Assert that each factor alone changes its own fingerprint and no other one, and those `shaping` the examples.
+    """Assert that each factor changes its own fingerprint and no other one, and those `shaping` the examples.
 
     None: digests of examples do not tell, since sets that share most of their rows count as equal.
     """
-    control, again, *alone, all_vary = runs
+    control, again, *others = runs
     assert control.sha, control.output
     assert set(control.prints) & set(FACTORS) == present, control.prints
     assert (again.sha, again.prints) == (control.sha, control.prints)
-    for index, factor in enumerate(factors):
-        three = [control, *alone[index * times : (index + 1) * times]]
-        for one in three[1:]:
-            assert one.differs_from(control) == {factor} & present, (factor, one.prints, control.prints)
-            if shaping is not None and "examples" in control.prints:
-                same = one.prints.get("examples") == control.prints["examples"]
-                assert same is (factor not in shaping), (factor, one.prints, control.prints)
-        if factor in present:
-            assert len({run.prints[factor] for run in three}) == len(three)
-    assert all_vary.differs_from(control) == present - {"data"}
-    assert all_vary.sha != control.sha
+    plan = varied(factors)
+    for run, chosen in zip(others, plan, strict=True):
+        moved = set(chosen) & present
+        assert run.differs_from(control) == moved, (chosen, run.prints, control.prints)
+        if shaping is not None and "examples" in control.prints:
+            same = run.prints.get("examples") == control.prints["examples"]
+            assert same is moved.isdisjoint(shaping), (chosen, run.prints, control.prints)
+        if len(moved) > 1:
+            assert run.sha != control.sha, chosen
+    for factor in present & set(factors):
+        seen = {run.prints[factor] for run, chosen in zip(others, plan, strict=True) if factor in chosen}
+        assert len(seen) >= len({chosen[factor] for chosen in plan if factor in chosen}), factor

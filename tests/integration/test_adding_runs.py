@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import forked_tool
 import pytest
 from cli_tool import TRAIN, deviate
 
@@ -28,10 +29,9 @@ def project(tmp_path, monkeypatch):
     return folder
 
 
-def tool(project, *words, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "deviate", "run", *words, *COMMAND], cwd=project, text=True, check=False, **options
-    )
+def tool(*words, **outputs):
+    """Run ``deviate run`` in a process of its own, with outputs of its own."""
+    return forked_tool.run("run", *words, *COMMAND, **outputs)
 
 
 def completed(name="train"):
@@ -50,11 +50,10 @@ def test_new_files_that_nothing_names_start_no_experiment_and_are_named(project)
 
 def test_the_tools_own_log_neither_decides_nor_enters_a_run(project):
     for number in ("1", "2"):
-        with (project / "run.log").open("a") as log:
-            assert tool(project, "-n", number, stdout=log, stderr=subprocess.PIPE).returncode == 0
+        assert tool("-n", number, stdout=project / "run.log").status == 0
     for number in ("3", "4"):
-        with (project / "job.txt").open("a") as log:
-            assert tool(project, "-n", number, "--name", "train", stdout=log, stderr=log).returncode == 0
+        log = project / "job.txt"
+        assert tool("-n", number, "--name", "train", stdout=log, stderr=log).status == 0
     assert completed() == 4
     assert not list((project / ".deviate").rglob("job.txt"))
     assert not list((project / ".deviate").rglob("run.log"))
@@ -63,9 +62,9 @@ def test_the_tools_own_log_neither_decides_nor_enters_a_run(project):
 def test_a_log_written_by_another_program_decides_nothing(project):
     for number in ("1", "2"):
         with (project / f"slurm-{number}.out").open("w") as log:
-            process = tool(project, "-n", number, capture_output=True)
-            log.write(process.stdout)
-        assert "new one" not in process.stderr
+            done = tool("-n", number)
+            log.write(done.out)
+        assert "new one" not in done.err
     assert completed() == 2
 
 

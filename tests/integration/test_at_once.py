@@ -2,10 +2,10 @@
 
 import os
 import random
-import subprocess
 import sys
 import time
 
+import forked_tool
 import pytest
 from cli_tool import TRAIN, deviate
 
@@ -31,8 +31,7 @@ def start():
     started = []
 
     def tool(*words):
-        command = [sys.executable, "-m", "deviate", *map(str, words)]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        started.append(forked_tool.start(*words))
         return started[-1]
 
     yield tool
@@ -98,7 +97,7 @@ def test_one_experiment_is_run_by_one(project, start):
 
 def test_a_killed_one_disturbs_no_other(project, start, alone):
     killed, other = start(*run_words(3)), start(*run_words(4))
-    time.sleep(random.uniform(0.2, 3.0))
+    time.sleep(random.uniform(0.0, 2.0))
     killed.kill()
     assert ends(other)[0][0] == 0
     statuses = ends(start(*run_words(3)), start(*run_words(4)))

@@ -100,6 +100,7 @@ def test_digits_mlp_has_spread_classes_and_convergence_of_identical_runs(study):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @studied("adversarial_digits")
 def test_adversarial_digits_has_accuracy_under_both_attacks(study):
     (row,) = rows(study)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from factor_runs import FACTORS, FULL, Zygote, check_matrix, matrix, zygote
+from factor_runs import FACTORS, Zygote, check_matrix, matrix, zygote
 from installed import require
 
 pytestmark = pytest.mark.slow
@@ -28,6 +28,5 @@ def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 @pytest.mark.parametrize("style", ["linen", "nnx"])
 def test_no_factor_leaks_into_another(jax: Zygote, style: str) -> None:
-    times = 2 if FULL else 1
-    runs = jax.run("jax_training.py", [style, 16], matrix(times=times), draws=DRAWS)
-    check_matrix(runs, EVERY, times=times)
+    runs = jax.run("jax_training.py", [style, 16], matrix(), draws=DRAWS)
+    check_matrix(runs, EVERY)

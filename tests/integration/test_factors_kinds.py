@@ -10,7 +10,6 @@ from factor_runs import FACTORS, FULL, PROGRAMS, Zygote, check_matrix, matrix, z
 from installed import require
 
 pytestmark = pytest.mark.slow
-TIMES = 2 if FULL else 1
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +25,8 @@ def test_draws_in_threads_are_the_same_in_whatever_order_threads_run(
     torchs: Zygote, seeding: str, threads: str
 ) -> None:
     draws = [{"factor": factor} for factor in ("", "shuffle", "augment", "data")]
-    runs = torchs.run("thread_training.py", [seeding, threads], matrix(times=TIMES), draws=draws)
-    check_matrix(runs, set(FACTORS), times=TIMES)
+    runs = torchs.run("thread_training.py", [seeding, threads], matrix(), draws=draws)
+    check_matrix(runs, set(FACTORS))
     assert not runs[0].of("note"), runs[0].of("note")
 
 
@@ -35,7 +34,7 @@ def test_draws_in_threads_are_the_same_in_whatever_order_threads_run(
 def test_pipelines_of_scikit_learn(tmp_path: Path, seeding: str) -> None:
     require("sklearn")
     with zygote(tmp_path, "sklearn.ensemble", "sklearn.model_selection") as started:
-        check_matrix(started.run("sklearn_training.py", [seeding], matrix(times=TIMES)), {"other", "data"}, times=TIMES)
+        check_matrix(started.run("sklearn_training.py", [seeding], matrix()), {"other", "data"})
 
 
 def test_maps_of_tf_data_that_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,8 +42,8 @@ def test_maps_of_tf_data_that_run_side_by_side(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     draws = [{"factor": factor} for factor in ("init", "layers", "")]
     with zygote(tmp_path, "tensorflow", "numpy") as started:
-        runs = started.run("tf_data_training.py", [], matrix(times=TIMES), draws=draws)
-    check_matrix(runs, set(FACTORS), times=TIMES)
+        runs = started.run("tf_data_training.py", [], matrix(), draws=draws)
+    check_matrix(runs, set(FACTORS))
 
 
 @pytest.mark.nightly
@@ -53,8 +52,8 @@ def test_two_ranks_of_accelerate(tmp_path: Path) -> None:
     words = ["--standalone", "--nproc-per-node=2", PROGRAMS / "accelerate_training.py"]
     chosen = FACTORS if FULL else ("shuffle", "augment")
     with zygote(tmp_path, "torch.distributed.run", "accelerate") as started:
-        runs = started.run("torchrun.py", words, matrix(chosen, times=TIMES))
-    check_matrix(runs, set(FACTORS) - {"data"}, chosen, times=TIMES)
+        runs = started.run("torchrun.py", words, matrix(chosen))
+    check_matrix(runs, set(FACTORS) - {"data"}, chosen)
 
 
 @pytest.mark.nightly
@@ -62,7 +61,7 @@ def test_two_ranks_of_lightning(tmp_path: Path) -> None:
     require("torch", "lightning")
     chosen = FACTORS if FULL else ("shuffle", "layers")
     with zygote(tmp_path, "torch._dynamo", "lightning") as started:
-        runs = started.run("lightning_ranks.py", [], matrix(chosen, times=TIMES))
+        runs = started.run("lightning_ranks.py", [], matrix(chosen))
     # What `training_step` draws is of `layers`: it runs in the call of the model that is spread over the ranks.
-    check_matrix(runs, set(FACTORS) - {"data", "other"}, chosen, times=TIMES)
+    check_matrix(runs, set(FACTORS) - {"data", "other"}, chosen)
     assert len([event for event in runs[0].of("fingerprint") if event["name"] == "weights"]) == 2

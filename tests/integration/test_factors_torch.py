@@ -21,15 +21,13 @@ def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 TRAINING = "torch_training.py"
 EVERY = set(FACTORS)
-TIMES = 2 if FULL else 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("seeding", ["everything", "nothing", "own"])
 def test_no_factor_leaks_into_another(torchs: Zygote, seeding: str, workers: int) -> None:
-    times = 2 if workers == 0 else TIMES
-    runs = torchs.run(TRAINING, [seeding, workers, 16], matrix(times=times))
-    check_matrix(runs, EVERY, times=times)
+    runs = torchs.run(TRAINING, [seeding, workers, 16], matrix())
+    check_matrix(runs, EVERY)
 
 
 def test_a_process_of_its_own_draws_the_same(torchs: Zygote, tmp_path: Path) -> None:
@@ -55,7 +53,7 @@ def test_workers_or_none_the_order_is_the_same(torchs: Zygote) -> None:
 
 
 def test_workers_that_stay(torchs: Zygote) -> None:
-    check_matrix(torchs.run(TRAINING, ["nothing", "persistent", 16], matrix(times=TIMES)), EVERY, times=TIMES)
+    check_matrix(torchs.run(TRAINING, ["nothing", "persistent", 16], matrix()), EVERY)
 
 
 def test_workers_that_are_spawned(torchs: Zygote) -> None:

@@ -20,7 +20,7 @@ import deviate as package
 pytestmark = pytest.mark.slow
 
 TRAININGS = Path(__file__).parent / "framework_trainings"
-RUNS = (0, 1)
+RUNS = (0,)
 NUMBER = r"(-?\d+\.\d+)"
 
 

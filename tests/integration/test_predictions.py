@@ -169,6 +169,7 @@ def test_evaluate_of_keras(tensorflow: Zygote, tmp_path: Path, words: tuple[str,
     assert {each.header["rows"] for each in run.passes} == {72, 80}
 
 
+@pytest.mark.nightly
 def test_evaluate_of_keras_on_jax(jax: Zygote, tmp_path: Path) -> None:
     captured(run_both(jax, tmp_path, "keras_evaluate.py"))
 
@@ -179,11 +180,3 @@ def test_a_loop_of_keras(tensorflow: Zygote, tmp_path: Path) -> None:
 
 def test_compiled_steps_of_tensorflow(tensorflow: Zygote, tmp_path: Path) -> None:
     captured(run_both(tensorflow, tmp_path, "tf2_loop.py"))
-
-
-def test_what_jax_compiles_is_stated(jax: Zygote, tmp_path: Path) -> None:
-    run = run_both(jax, tmp_path, "flax_loop.py")
-    assert not run.passes
-    (message,) = [note["message"] for note in run.notes if note["slug"] == "predictions-unseen"]
-    assert "JAX compiles" in message
-    assert "--predictions FILE" in message

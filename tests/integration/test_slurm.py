@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 
+import forked_tool
 import psutil
 import pytest
 from cli_tool import deviate
@@ -185,8 +186,7 @@ def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch)
 def test_a_tool_that_is_ended_leaves_cells_of_a_grid_to_the_next_one(project, monkeypatch, number):
     monkeypatch.setenv("PAUSE", "2")
     (project / "deviate.toml").write_text(GRID)
-    words = [sys.executable, "-m", "deviate", "run", "--executor", "slurm"]
-    first = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    first = forked_tool.start("run", "--executor", "slurm")
     wait_for(lambda: len(started(project)) > 1)
     first.send_signal(number)
     said = first.communicate(timeout=30)[1]

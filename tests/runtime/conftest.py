@@ -10,10 +10,12 @@ import subprocess
 import sys
 import textwrap
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import Parent
 from programs import FACTORS, INJECTED, METRICS, Both, Outcome, Run, clean_environment, other_pythons, read_outcome
 
 from deviate.instrument.edits import Edit
@@ -29,9 +31,39 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
+#: Of frameworks that say much.
+QUIET = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+#: What parents of programs have imported.
+WARM = {
+    "torch": ("numpy", "torch", "torch._dynamo"),
+    "jax": ("numpy", "jax", "flax", "flax.training.train_state", "optax"),
+    "keras": ("tensorflow", "keras"),
+}
+
+
+@pytest.fixture(scope="session")
+def parents() -> Iterator[Callable[[str], Parent]]:
+    """Return a function that gives the parent with a framework, which is started once."""
+    started: dict[str, Parent] = {}
+
+    def parent(name: str) -> Parent:
+        if name not in started:
+            variables = {**clean_environment(), "PYTHONPATH": str(INJECTED), **QUIET}
+            started[name] = Parent(WARM[name], variables)
+        return started[name]
+
+    yield parent
+    for each in started.values():
+        each.close()
+
+
 @pytest.fixture
-def run(tmp_path: Path, work: Path) -> Run:
-    """Run a program with the runtime in its process, and read what it left behind."""
+def run(tmp_path: Path, work: Path, parents: Callable[[str], Parent]) -> Run:
+    """Run a program with the runtime in its process, and read what it left behind.
+
+    With `warm` it runs in a fork of a process that has imported a framework, as runs do that `deviate run` starts warm.
+    """
 
     def run_program(
         source: str,
@@ -42,6 +74,7 @@ def run(tmp_path: Path, work: Path) -> Run:
         environment: dict[str, str] | None = None,
         path: tuple[Path, ...] = (),
         seed: int | None = None,
+        warm: str = "",
         **config: Any,
     ) -> Outcome:
         folder = tmp_path / "records"
@@ -68,6 +101,16 @@ def run(tmp_path: Path, work: Path) -> Run:
         if runtime:
             variables["DEVIATE_RUNTIME"] = str(tmp_path / "runtime.json")
         variables["PYTHONPATH"] = os.pathsep.join(entries)
+        if warm:
+            job = {
+                "runtime": str(tmp_path / "runtime.json") if runtime else None, "program": "program.py",
+                "words": words[1:], "folder": str(work), "output": str(folder / "stdout.log"),
+                "errors": str(folder / "stderr.log"), "variables": environment or {},
+                "path": [str(work), *map(str, path)],
+            }  # fmt: skip
+            (status,) = parents(warm).run_jobs([job])
+            printed = [Path(job[name]).read_bytes().decode(errors="surrogateescape") for name in ("output", "errors")]
+            return read_outcome(folder, status, printed)
         command = [python, *(words or ("program.py",))]
         with (folder / "stdout.log").open("w+b") as stdout, (folder / "stderr.log").open("w+b") as stderr:
             finished = subprocess.run(

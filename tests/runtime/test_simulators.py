@@ -42,7 +42,7 @@ def test_an_environment_that_a_module_makes_draws_for_other(run: Run, tmp_path: 
     seeds = dict.fromkeys(FACTORS, 5)
     states, weights = {}, {}
     for name, changed in {"control": {}, "init": {"init": 6}, "other": {"other": 6}}.items():
-        outcome = run(AGENT, seed=5, path=(libraries,), seeds={**seeds, **changed})
+        outcome = run(AGENT, seed=5, path=(libraries,), seeds={**seeds, **changed}, warm="torch")
         drawn, _, weight = outcome.stdout.strip().partition("] ")
         states[name], weights[name] = drawn, weight
     assert states["init"] == states["control"] != states["other"]

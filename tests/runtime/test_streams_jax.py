@@ -26,18 +26,18 @@ SOURCE = textwrap.dedent("""
     """)
 
 
-def drawn(run: Run, vary: str = "", control: str | None = "streams") -> Outcome:
+def drawn(run: Run, vary: str = "", control: str | None = "streams", warm: str = "jax") -> Outcome:
     seeds = {factor: 7 + 100 * (factor == vary) for factor in FACTORS} if control == "streams" else None
     draws = [{"factor": "data", "file": "program.py", "line": 8, "call": "random.permutation"}]
     varying = [vary] if vary else []
-    outcome = run(SOURCE, control=control, seeds=seeds, varying=varying, draws=draws)
+    outcome = run(SOURCE, control=control, seeds=seeds, varying=varying, draws=draws, warm=warm)
     assert outcome.status == 0, outcome.stderr
     assert not outcome.of("note")
     return outcome
 
 
 def test_each_draw_varies_with_its_factor_alone(run: Run) -> None:
-    control = drawn(run).stdout
+    control = drawn(run, warm="").stdout
     assert drawn(run).stdout == control
     for factor in ("init", "data"):
         lines = zip(control.splitlines(), drawn(run, factor).stdout.splitlines(), strict=True)

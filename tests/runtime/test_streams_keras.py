@@ -52,9 +52,9 @@ def test_draws_repeat_when_seeded_again(run: Run) -> None:
 
 def test_observed_a_program_draws_as_it_would_alone(run: Run) -> None:
     require("tensorflow")
-    outcome = run(SOURCE, control="observe", seeds=None, varying=[], environment=QUIET)
+    outcome = run(SOURCE, control="observe", seeds=None, varying=[], environment=QUIET, warm="keras")
     assert not outcome.of("note")
-    assert outcome.stdout == run(SOURCE, runtime=False, environment=QUIET).stdout
+    assert outcome.stdout == run(SOURCE, runtime=False, environment=QUIET, warm="keras").stdout
     assert not any(event["replaced"] for event in outcome.of("seed"))
 
 
@@ -70,7 +70,9 @@ UNUSED = textwrap.dedent("""
 def test_a_seed_that_nothing_is_drawn_from_is_no_draw(run: Run) -> None:
     require("tensorflow")
     for rates, drawn in (("[0.0]", set()), ("[0.0, 0.5]", {"layers"})):
-        outcome = run(UNUSED.replace("RATES", rates), control="observe", seeds=None, varying=[], environment=QUIET)
+        outcome = run(
+            UNUSED.replace("RATES", rates), control="observe", seeds=None, varying=[], environment=QUIET, warm="keras"
+        )
         assert outcome.status == 0, outcome.stderr
         assert {event["name"] for event in outcome.of("fingerprint")} - {"init"} == drawn
 
@@ -90,7 +92,9 @@ FITS = textwrap.dedent("""
 
 
 def parts_of_examples(run: Run, *words: str) -> list[str]:
-    outcome = run(FITS, "program.py", *words, control="streams", seeds=SEEDS, varying=[], environment=QUIET)
+    outcome = run(
+        FITS, "program.py", *words, control="streams", seeds=SEEDS, varying=[], environment=QUIET, warm="keras"
+    )
     assert outcome.status == 0, outcome.stderr
     return [*[event for event in outcome.of("fingerprint") if event["name"] == "examples"][-1]["parts"]]
 

@@ -136,10 +136,10 @@ def write(library: Path, package: str, **modules: str) -> None:
         (folder / f"{name}.py").write_text(source)
 
 
-def trained(run: Run, source: str, library: Path, vary: str = "", control: str = "streams") -> Outcome:
+def trained(run: Run, source: str, library: Path, vary: str = "", control: str = "streams", warm: str = "") -> Outcome:
     seeds = {factor: 7 + 100 * (factor == vary) for factor in FACTORS} if control == "streams" else None
     varying = [vary] if vary else []
-    outcome = run(source, control=control, seeds=seeds, varying=varying, path=(library,))
+    outcome = run(source, control=control, seeds=seeds, varying=varying, path=(library,), warm=warm)
     assert outcome.status == 0, outcome.stderr
     assert not outcome.of("note"), outcome.of("note")
     return outcome
@@ -209,7 +209,7 @@ def test_nodes_are_split_for_data(run: Run, library: Path) -> None:
     require("torch")
     write(library, "torch_geometric")
     write(library, "torch_geometric/transforms", random_node_split=SPLIT)
-    control, drawn, split = (lines(trained(run, NODES, library, vary)) for vary in ("", "other", "data"))
+    control, drawn, split = (lines(trained(run, NODES, library, vary, warm="torch")) for vary in ("", "other", "data"))
     assert control[0] == drawn[0] != split[0]
     assert control[1] == split[1] != drawn[1]
 
@@ -218,7 +218,9 @@ def test_rows_of_a_plate_are_chosen_for_shuffle(run: Run, library: Path) -> None
     require("torch")
     write(library, "pyro")
     write(library, "pyro/poutine", subsample_messenger=PLATE)
-    control, drawn, chosen = (lines(trained(run, STEPS, library, vary)) for vary in ("", "other", "shuffle"))
+    control, drawn, chosen = (
+        lines(trained(run, STEPS, library, vary, warm="torch")) for vary in ("", "other", "shuffle")
+    )
     assert control[0] == drawn[0] != chosen[0]
     assert control[1] == chosen[1] != drawn[1]
 

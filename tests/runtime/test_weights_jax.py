@@ -141,8 +141,8 @@ def records(tmp_path: Path) -> Path:
     return tmp_path / "records"
 
 
-def trained(run: Run, source: str, weights: str) -> Outcome:
-    outcome = run(DATA + textwrap.dedent(source), control="observe", weights=weights)
+def trained(run: Run, source: str, weights: str, warm: str = "jax") -> Outcome:
+    outcome = run(DATA + textwrap.dedent(source), control="observe", weights=weights, warm=warm)
     assert outcome.status == 0, outcome.stderr
     return outcome
 
@@ -160,8 +160,8 @@ def printed(outcome: Outcome) -> list[str]:
 
 
 def test_weights_are_known_in_each_style(run: Run, records: Path) -> None:
-    plain = run(DATA + STYLES, runtime=False)
-    outcome = trained(run, STYLES, "final")
+    plain = run(DATA + STYLES, runtime=False, warm="jax")
+    outcome = trained(run, STYLES, "final", warm="")
     assert not outcome.of("note")
     assert kept(records) == set(printed(outcome))
     names = {tuple(sorted(read_tensors(path))) for path in records.glob("weights-*")}
@@ -201,9 +201,9 @@ def scanned(carry, x):
 
 def test_a_compiled_function_is_what_it_is_without_the_runtime(run: Run) -> None:
     source = DATA + CALLABLE + USES
-    plain = run(source, runtime=False)
+    plain = run(source, runtime=False, warm="jax")
     assert plain.status == 0, plain.stderr
-    outcome = run(source, control="observe", weights="final")
+    outcome = run(source, control="observe", weights="final", warm="jax")
     assert outcome.stdout == plain.stdout
     assert not outcome.of("note")
 

@@ -39,7 +39,7 @@ def test_weights_have_their_names_also_where_a_function_lets_the_model_go_first(
     run: Run, tmp_path: Path, source: str
 ) -> None:
     require("torch")
-    plain = run(source, runtime=False)
+    plain = run(source, runtime=False, warm="torch")
     outcome = run(source, control="observe", weights="final")
     assert outcome.stdout == plain.stdout
     (file,) = (tmp_path / "records").glob("weights-torch-1-*.safetensors")

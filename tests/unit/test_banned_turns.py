@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,13 @@ PAGES = [
 ]
 
 
+@cache
 def messages(path):
-    """Yield the texts of a module that are no docstrings, with blanks for what is filled in, and their lines."""
+    """Return the texts of a module that are no docstrings, with blanks for what is filled in, and their lines."""
+    return list(_messages(path))
+
+
+def _messages(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     bodies = (getattr(node, "body", None) for node in ast.walk(tree))
     statements = (each for body in bodies if isinstance(body, list) for each in body)

@@ -8,11 +8,10 @@ x = torch.linspace(-1, 1, 256).reshape(64, 4)
 y = (x.sum(1) > 0).long()
 loader = DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True)
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+weights = list(model.parameters())
 for epoch in range(3):
     for batch, target in loader:
         loss = nn.functional.cross_entropy(model(batch), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        for weight, slope in zip(weights, torch.autograd.grad(loss, weights)):
+            weight.data -= 0.1 * slope
     print(f"epoch {epoch} loss {loss.item():.4f}")

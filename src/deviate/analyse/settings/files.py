@@ -12,6 +12,7 @@ import yaml
 
 from deviate.analyse.settings.known import Known, literal
 from deviate.analyse.source.syntax import dotted_text
+from deviate.analyse.source.yaml_text import load_yaml
 
 #: Larger files hold data.
 MAX_BYTES = 1_000_000
@@ -31,7 +32,7 @@ def read_settings(path: Path) -> Listed:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
             return _assigned(ast.parse(text))
-        loaded = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        loaded = json.loads(text) if path.suffix == ".json" else load_yaml(text)
         return dict(_flat(loaded, (), count()))
     except (OSError, ValueError, SyntaxError, RecursionError, yaml.YAMLError):
         return {}

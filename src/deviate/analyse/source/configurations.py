@@ -12,6 +12,7 @@ import yaml
 
 from deviate.analyse.source.index import ModuleIndex
 from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.yaml_text import load_yaml
 from deviate.paths import folders_below
 
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
@@ -101,7 +102,7 @@ def _defaults(text: str) -> list[object] | None:
     if "defaults:" not in text:
         return None
     try:
-        loaded = yaml.safe_load(text)
+        loaded = load_yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     listed = loaded.get("defaults") if isinstance(loaded, dict) else None

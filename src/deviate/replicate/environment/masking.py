@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
 
@@ -201,12 +202,18 @@ def secrets_of(command: Sequence[str], environment: Mapping[str, str]) -> list[s
     named = {
         found
         for name, value in environment.items()
-        for found in ([value] if is_secret_variable(name) else _hidden(value, mask_text(value)))
+        for found in ([value] if is_secret_variable(name) else _hidden_in(value))
         if len(found) >= SHORTEST
     }
     # As they stand in a URL, and as they are meant there.
     found = {form for each in typed | named for form in (each, quote(each, safe=""), unquote(each))}
     return sorted(filter(_can_be_sought, found), key=lambda each: (-len(each), each))
+
+
+@lru_cache(maxsize=1024)
+def _hidden_in(value: str) -> tuple[str, ...]:
+    """Return the secrets in the value of a variable: a report asks for those of one environment for each run."""
+    return tuple(_hidden(value, mask_text(value)))
 
 
 def _can_be_sought(secret: str) -> bool:

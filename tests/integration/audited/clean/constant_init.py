@@ -19,12 +19,10 @@ class ByLength(Sampler):
 x = torch.linspace(-1, 1, 256).reshape(64, 4)
 y = x.sum(1, keepdim=True)
 weight = nn.Parameter(torch.zeros(4, 1))
-optimizer = torch.optim.SGD([weight], lr=0.1)
 loader = DataLoader(TensorDataset(x, y), batch_size=8, sampler=ByLength(64))
 for epoch in range(3):
     for batch, target in loader:
         loss = nn.functional.mse_loss(batch @ weight, target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        (slope,) = torch.autograd.grad(loss, [weight])
+        weight.data -= 0.1 * slope
     print(f"epoch {epoch} loss {loss.item():.6f}")

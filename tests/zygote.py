@@ -1,7 +1,8 @@
 """Run programs, each in a fork of this process, which has imported their libraries.
 
 Input: modules to import as arguments; jobs a line, a list of ``{"runtime", "program", "words", "folder", "output",
-"errors"}``, of which ``runtime`` is null for a program without the runtime in it. Output: a line with the exit statuses
+"errors"}``, of which ``runtime`` is null for a program without the runtime in it, and where ``variables`` of its
+environment and folders of a ``path`` may be given. Output: a line with the exit statuses
 of the jobs, in order.
 """
 
@@ -18,6 +19,8 @@ def run(job):
     for descriptor, path in ((1, job["output"]), (2, job["errors"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     os.chdir(job["folder"])
+    os.environ.update(job.get("variables", {}))
+    sys.path[:0] = job.get("path", [])
     seed_as_started()
     if job["runtime"] is not None:
         os.environ["DEVIATE_RUNTIME"] = job["runtime"]
