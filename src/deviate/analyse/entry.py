@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from deviate.analyse.source.programs import (
 from deviate.analyse.source.shell import made_commands, simple_commands
 from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython, NoScript
 from deviate.paths import globbed
+from deviate.shell_words import typed_line
 
 #: Programs that may start Python.
 _STARTING = {*LAUNCHERS, *RUNNERS, *SHELLS, *MAKES}
@@ -72,7 +72,7 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
 
 
 def _from_words(words: list[str], folder: Path, depth: int) -> list[Start]:
-    command = shlex.join(words)
+    command = typed_line(words)
     if not words or depth > 8:
         raise EntryNotFound(f"command {command!r}: expected a Python script in it, found none", hint=NAME_ENTRY)
     program = words[0].rpartition("/")[2]

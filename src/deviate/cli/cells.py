@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from deviate.cli.list import aligned
 from deviate.cli.printing import say, say_json
 from deviate.project.cells import AT
 from deviate.report.text.words import count
+from deviate.shell_words import typed_word
 
 if TYPE_CHECKING:
     from deviate.project.cells import Cell
@@ -93,7 +93,7 @@ def _summary(made: CellsMade) -> str:
 def _next(cells: Sequence[CellMade]) -> str:
     grids = dict.fromkeys(cell.experiment.partition(AT)[0] for cell in cells if cell.settings)
     return (
-        f"deviate compare {shlex.quote(next(iter(grids)))}"
+        f"deviate compare {typed_word(next(iter(grids)))}"
         if grids
-        else f"deviate report {shlex.quote(cells[0].experiment)}"
+        else f"deviate report {typed_word(cells[0].experiment)}"
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import keyword
-import shlex
 
 import click
+
+from deviate.shell_words import typed_line
 
 #: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
 GROUPS = {
@@ -32,7 +33,7 @@ class BeforeCommand(click.Command):
         click.NoSuchOption
             With the option that was typed.
         """
-        typed = shlex.join(args[args.index("--") + 1 :]) if "--" in args else ""
+        typed = typed_line(args[args.index("--") + 1 :]) if "--" in args else ""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
 from deviate.cli.sizes import show_size
 from deviate.errors import BadOption
+from deviate.shell_words import typed_word
 
 
 @click.command(
@@ -60,4 +60,4 @@ def command(name: str, output: Path | None, work: bool) -> None:
     for note in notes:
         say(note)
     size = show_size(path.stat().st_size)
-    say(f"{what} to {path} ({size}); take it in with: deviate import {shlex.quote(str(path))}")
+    say(f"{what} to {path} ({size}); take it in with: deviate import {typed_word(str(path))}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ from deviate.cli.output import (
 )
 from deviate.cli.printing import Styled, examples, say, say_json, shortened
 from deviate.errors import BadOption, NoMetrics, NoScript
+from deviate.shell_words import typed_line, typed_word
 
 #: Metrics that are listed without ``-v``.
 METRICS_SHOWN = 6
@@ -96,7 +96,7 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
     if entry is None and not command:
         from deviate.cli.standing import likely_scripts
 
-        script = shlex.quote(next(iter(likely_scripts(Path.cwd())), "train.py"))
+        script = typed_word(next(iter(likely_scripts(Path.cwd())), "train.py"))
         raise BadOption("no ENTRY to read", hint=f"name the script that trains: deviate extract {script}")
     _extract(entry, command, project, **options)
     return 0
@@ -134,7 +134,7 @@ def _verify(
         require_terminal()
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
-        say(f"running {shlex.join(mask_words(words))} as it is, for up to {limit:g} s", err=True)
+        say(f"running {typed_line(mask_words(words))} as it is, for up to {limit:g} s", err=True)
     same = {name: options[name] for name in ("factor", "accept_status")}
     with given_input() as stdin:
         request = Request(command=list(words), entry=entry, project=project, stdin=stdin, **same)

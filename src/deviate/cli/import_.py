@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from deviate.cli.printing import examples, say, say_json
 from deviate.errors import BadOption
 from deviate.importing.request import FORMATS
+from deviate.shell_words import typed_word
 
 if TYPE_CHECKING:
     from deviate.importing.request import ImportRequest, TableOptions
@@ -175,7 +175,7 @@ def _say_archive(folders: list[ExperimentFolder], *, as_json: bool) -> None:
         say_json(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
     for folder in folders:
-        say(f"{folder.name}: {len(folder.runs())} runs", f"  deviate report {shlex.quote(folder.name)}")
+        say(f"{folder.name}: {len(folder.runs())} runs", f"  deviate report {typed_word(folder.name)}")
 
 
 def _facts(folder: ExperimentFolder) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from deviate.cli.commands import BeforeCommand
 from deviate.cli.printing import examples, say
 from deviate.cli.sizes import show_size
 from deviate.errors import BadOption
+from deviate.shell_words import typed_line
 
 if TYPE_CHECKING:
     from deviate.study.prepared import Prepared
@@ -51,7 +51,7 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
         return
     _write(path, starter_config(prepared.findings))
     say("", f"written to {path}: everything but the entry is commented out", err=True)
-    say(f"next        deviate run -n 8 -- {shlex.join(mask_words(words))}", err=True)
+    say(f"next        deviate run -n 8 -- {typed_line(mask_words(words))}", err=True)
 
 
 def _likely_command() -> list[str]:
@@ -85,7 +85,7 @@ def _plan(prepared: Prepared) -> list[str]:
     factors = Counter(draw.factor for draw in findings.draws)
     copied = sum(item.size for item in snapshot.items if item.kind == "copy")
     return [
-        f"command     {shlex.join(mask_words(prepared.target.command))}",
+        f"command     {typed_line(mask_words(prepared.target.command))}",
         f"program     {prepared.program}",
         f"entry       {findings.entry}",
         f"main loop   {f'{loop.file}:{loop.line}' if loop else 'none found: records have no iteration'}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from deviate.cli.completion import experiment_names
 from deviate.cli.only import only_experiment
 from deviate.cli.printing import examples, say
+from deviate.shell_words import typed_word
 
 #: Runs that are listed where none is named.
 LISTED = 5
@@ -78,14 +78,14 @@ def _choices(experiment: ExperimentFolder) -> list[str]:
          "" if outcome is None else show_duration(outcome.seconds or 0.0))
         for folder, outcome in runs
     ]  # fmt: skip
-    more = f"… and {len(rows) - LISTED} more: deviate show {shlex.quote(experiment.name)}"
+    more = f"… and {len(rows) - LISTED} more: deviate show {typed_word(experiment.name)}"
     return [
         f"{experiment.name} has {count(len(rows), 'run')}; type the name of one:",
         "",
         *aligned(rows[:LISTED]),
         *([more] if len(rows) > LISTED else []),
         "",
-        f"deviate logs {shlex.quote(experiment.name)} {rows[0][0]}",
+        f"deviate logs {typed_word(experiment.name)} {rows[0][0]}",
     ]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from deviate.errors import BadOption
+from deviate.shell_words import typed_word
 
 
 def only_experiment(command: str) -> str:
@@ -32,6 +32,6 @@ def only_experiment(command: str) -> str:
     more = f" and {len(names) - MOST_NAMED} more: deviate list" if len(names) > MOST_NAMED else ""
     raise BadOption(
         f"there are {len(names)} experiments: name one",
-        hint=f"type deviate {command} {shlex.quote(names[0])}; experiments, the newest first: "
+        hint=f"type deviate {command} {typed_word(names[0])}; experiments, the newest first: "
         f"{', '.join(names[:MOST_NAMED])}{more}",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from deviate.cli.output import format_named, json_option, output_options, show, 
 from deviate.cli.printing import examples
 from deviate.cli.samples import read_sample_options, sample_options
 from deviate.errors import BadOption
+from deviate.shell_words import typed_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,7 @@ def command(
         if format_name is None and output is None and not curves:
             return
     writer = experiment_writers(_record_parts(folder))[writer.name]
-    show(view, writer, output, f"deviate report {shlex.quote(name)}", verbose=verbose)
+    show(view, writer, output, f"deviate report {typed_word(name)}", verbose=verbose)
 
 
 def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:

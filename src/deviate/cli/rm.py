@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from deviate.cli.asking import require_yes, yes_option
 from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
 from deviate.cli.sizes import show_size
+from deviate.shell_words import typed_line
 
 
 @click.command(
@@ -42,7 +42,7 @@ def command(names: tuple[str, ...], evaluation: str | None, yes: bool) -> None:
     if evaluation is not None:
         for folder in folders:
             step = find_evaluation(folder.read_experiment(), evaluation)
-            say(f"{folder.name}: {evaluation}, {shlex.join(step.command)}", err=True)
+            say(f"{folder.name}: {evaluation}, {typed_line(step.command)}", err=True)
         require_yes(f"Remove {evaluation} of {count(len(folders), 'experiment')} for good?", yes=yes)
         require_free(folders, "rm")
         for folder in folders:

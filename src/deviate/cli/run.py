@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from deviate.cli.printing import examples, listing, say
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import WORDS
+from deviate.shell_words import typed_word
 
 if TYPE_CHECKING:
     from deviate.inference.experiment import ExperimentFacts
@@ -270,9 +270,9 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]
-    show(view, writer, None, f"deviate report {shlex.quote(folder.name)}", verbose=verbose)
+    show(view, writer, None, f"deviate report {typed_word(folder.name)}", verbose=verbose)
     say("", f"report  {path}", err=True)
-    say(f"page    deviate report {shlex.quote(folder.name)} -o report.html", err=True)
+    say(f"page    deviate report {typed_word(folder.name)} -o report.html", err=True)
     return int(exit_status(view.facts) or (progress.compared is not None and not progress.compared.shown))
 
 

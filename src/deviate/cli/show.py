@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import click
 from deviate.cli.completion import experiment_names
 from deviate.cli.only import only_experiment
 from deviate.cli.printing import examples, say, say_json
+from deviate.shell_words import typed_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
     planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
     return [
         f"experiment   {experiment.name}",
-        f"command      {shlex.join(experiment.command)}",
+        f"command      {typed_line(experiment.command)}",
         f"folder       {folder.project / experiment.folder}",
         f"planned      {planned}, seed {experiment.seed}",
         f"main loop    {f'{loop.file}:{loop.line}' if loop else 'none found'}",
@@ -115,7 +115,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
 
 def _step(step: Step) -> str:
-    return f"{shlex.join(step.command)}{f'  {step.repeat} times' if step.repeat > 1 else ''}"
+    return f"{typed_line(step.command)}{f'  {step.repeat} times' if step.repeat > 1 else ''}"
 
 
 def _states(folder: ExperimentFolder) -> dict[str, State]:

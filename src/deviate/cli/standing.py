@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deviate.paths import globbed
+from deviate.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
     from deviate.project.cells import Cell
@@ -74,10 +74,10 @@ def _comparing(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> l
     `completed` are the experiments with completed runs, the newest first.
     """
     if grid := _grid_run(workspace, {folder.name for folder in completed}):
-        return [(f"deviate compare {shlex.quote(grid)}", "which cell of the grid is best?")]
+        return [(f"deviate compare {typed_word(grid)}", "which cell of the grid is best?")]
     pairs = combinations(completed[:LISTED], 2)
     if pair := next(((a.name, b.name) for b, a in pairs if _are_comparable(a, b)), None):
-        return [(f"deviate compare {shlex.join(pair)}", "is one better than the other?")]
+        return [(f"deviate compare {typed_line(pair)}", "is one better than the other?")]
     return []
 
 
@@ -103,9 +103,9 @@ def _cells(workspace: Workspace) -> list[Cell]:
 def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return the command that reads what there is of an experiment: its runs, else why one of them failed."""
     if folder.completed_runs():
-        return [(f"deviate report {shlex.quote(folder.name)}", "how much its runs differ")]
+        return [(f"deviate report {typed_word(folder.name)}", "how much its runs differ")]
     failed = [run.run.folder for run in folder.runs() if run.is_done]
-    return [(f"deviate logs {shlex.quote(folder.name)} {failed[0]}", "what a failed run printed")] if failed else []
+    return [(f"deviate logs {typed_word(folder.name)} {failed[0]}", "what a failed run printed")] if failed else []
 
 
 def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
@@ -156,7 +156,7 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
 def _without(scripts: Sequence[str], cells: int) -> list[str]:
     from deviate.report.text.words import count
 
-    command = f"python {shlex.quote(scripts[0])}" if scripts else "python train.py"
+    command = f"python {typed_word(scripts[0])}" if scripts else "python train.py"
     seen = f"Scripts that may train: {', '.join(scripts[:LISTED])}." if scripts else ""
     return [
         f"No experiment in this folder yet. {seen}".rstrip(),

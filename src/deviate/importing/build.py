@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -17,6 +16,7 @@ from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable
 from deviate.importing.request import ImportRequest
 from deviate.importing.tables import check_runs
+from deviate.shell_words import typed_word
 
 #: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.
 UNKNOWN = Meaning("quality", None)
@@ -53,7 +53,7 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     if len(kept) > MOST_METRICS:
         raise NotImportable(
             f"{len(kept):,} metrics were found; at most {MOST_METRICS:,} are imported",
-            hint=f"name those that matter: --metric {shlex.quote(kept[0])}",
+            hint=f"name those that matter: --metric {typed_word(kept[0])}",
         )
     check_runs(len(results.runs))
     groups: dict[str, list[ForeignRun]] = {}

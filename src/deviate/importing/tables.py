@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 
@@ -17,6 +16,7 @@ from deviate.importing.request import TableOptions
 from deviate.importing.roles import Roles, find_roles
 from deviate.importing.rows import Row, number
 from deviate.importing.unit import ITERATIONS, plain, refuse, trend
+from deviate.shell_words import typed_word
 
 #: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
 UNIX_SECONDS = 1e9
@@ -99,7 +99,7 @@ def _check_counted(tables: list[Table], roles: Roles) -> None:
 
 def _remedy(name: str, value: str, roles: Roles) -> str:
     option = (
-        f"take one: --where {shlex.quote(f'{name}={value}')}; or the mean of each run: --mean-over {shlex.quote(name)}"
+        f"take one: --where {typed_word(f'{name}={value}')}; or the mean of each run: --mean-over {typed_word(name)}"
     )
     return option if roles.run else f"{option} (each file is one run, because no column identifies runs)"
 
@@ -239,10 +239,10 @@ def _check_repeated(
             hint="type --iteration-column COLUMN, --mean-over COLUMN, --experiment-column COLUMN, --where COLUMN=VALUE "
             "or --rows iterations",
         )
-    for name in _mixed(rows, roles):
+    for name, word in _mixed(rows, roles):
         raise NotRuns(
             f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
-            hint=f"type --experiment-column {name!r}, or take one: --where '{name}={rows[0][name]}'",
+            hint=f"type --experiment-column {typed_word(name)}, or take one: --where {typed_word(f'{name}={word}')}",
         )
     if options.in_time or _is_counted_finer(rows, roles):
         return
@@ -274,18 +274,18 @@ def _both_readings(rows: list[Row], metrics: list[str], roles: Roles) -> str:
             "keep one row of each run and iteration; or add a column that tells the rows apart, and type --run-column "
             "COLUMN if it names trainings, --mean-over COLUMN if it counts parts of an iteration"
         )
-    runs = " ".join(f"--run-column {shlex.quote(name)}" for name in (*roles.run, telling))
-    column = shlex.quote(telling)
+    runs = " ".join(f"--run-column {typed_word(name)}" for name in (*roles.run, telling))
+    column = typed_word(telling)
     return f"type {runs} if {telling!r} names trainings, --mean-over {column} if it counts parts of an iteration"
 
 
-def _mixed(rows: list[Row], roles: Roles) -> Iterator[str]:
-    """Yield the columns of words that differ within one iteration."""
+def _mixed(rows: list[Row], roles: Roles) -> Iterator[tuple[str, str]]:
+    """Yield the columns of words that differ within one iteration, each with its first word."""
     names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken - {roles.group})
     for name in names:
         words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
         if len(words) > len({iteration for iteration, _ in words}) and all(number(word) is None for _, word in words):
-            yield name
+            yield name, next(row[name] for row in rows if name in row)
 
 
 def _unused(tables: list[Table], roles: Roles, parts: dict[tuple[str, str], list[Row]], grouped: bool) -> Iterator[str]:
@@ -298,7 +298,7 @@ def _unused(tables: list[Table], roles: Roles, parts: dict[tuple[str, str], list
             examples = ", ".join(sorted(words)[:3])
             yield (
                 f"Column {name!r} differs between runs ({examples}): if it is a setting, these are no identical runs; "
-                f"--experiment-column {name!r} makes an experiment of each."
+                f"--experiment-column {typed_word(name)} makes an experiment of each."
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -30,6 +29,7 @@ from deviate.results.names import find_name
 from deviate.results.reach import reach_names
 from deviate.results.reproduce import run_command
 from deviate.results.results import Results
+from deviate.shell_words import typed_line
 
 
 class Reproduce(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,7 +194,7 @@ def _reproduce(results: Results) -> Reproduce:
     experiment = results.experiment
     versions = {"deviate": results.version} if results.version else {}
     return Reproduce(
-        command=shlex.join(experiment.command)
+        command=typed_line(experiment.command)
         if experiment.imported
         else run_command(experiment, "--name", experiment.name),
         folder=experiment.folder,

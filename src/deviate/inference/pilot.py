@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 
 import msgspec
 import numpy as np
@@ -17,6 +16,7 @@ from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.measure.failures import FailureRate, failure_rate
 from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
 from deviate.results.order import main_metric
+from deviate.shell_words import typed_word
 
 #: The SD of a pilot is too small in about half of all pilots; planned with this one-sided upper limit of it, the power
 #: that was asked for is reached with this probability [1]_.
@@ -87,7 +87,7 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
     if not side.samples:
         raise BadOption(
             f"{side.label} has no metric with a finite value",
-            hint=f"`deviate report {shlex.quote(side.experiment)}` says why",
+            hint=f"`deviate report {typed_word(side.experiment)}` says why",
         )
     name = metric_name or main_metric(side.samples).name
     metric = measured_sample(side.sample(name, "--metric"), DEFAULT_LEVEL)
@@ -130,7 +130,7 @@ def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
     if not second.values:
         raise BadOption(
             f"{b.label} has no finite value of {pilot.metric!r}",
-            hint=f"`deviate report {shlex.quote(b.experiment)}` says why",
+            hint=f"`deviate report {typed_word(b.experiment)}` says why",
         )
     lost = failure_rate(len(first.lost) + len(second.lost), first.tried + second.tried, _ONE_SIDED)
     both = msgspec.structs.replace(pilot, against=b.label, n_against=second.n, failures=lost)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 
 import msgspec
 
@@ -11,6 +10,7 @@ from deviate.contrast.power import DEFAULT_ALPHA, DEFAULT_POWER
 from deviate.errors import BadOption
 from deviate.measure.robust_sd import MOST_RUNS
 from deviate.results.options import DEFAULTS, SampleOptions, option_words
+from deviate.shell_words import typed_line
 
 #: Sizes beyond this, and below its inverse, have squares and ratios that a 64-bit float cannot hold.
 LARGEST_SIZE = 1e60
@@ -131,4 +131,4 @@ def plan_command(name: str | None, options: PlanOptions) -> str:
     fields = (field for field in PlanOptions.__struct_fields__ if field != "samples")
     changed = {field: value for field in fields if (value := getattr(options, field)) != getattr(usual, field)}
     words = [word for field, value in changed.items() for word in (f"--{field.replace('_', '-')}", str(value))]
-    return shlex.join(["deviate", "plan", *([name] if name else []), *words, *option_words(options.samples)])
+    return typed_line(["deviate", "plan", *([name] if name else []), *words, *option_words(options.samples)])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from typing import Any, NamedTuple
 
 from deviate.errors import DeviateError
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.shell_words import typed_word
 
 
 class Unreadable(NamedTuple):
@@ -25,7 +25,7 @@ def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadab
         try:
             found.append(overview(workspace.experiment(name)))
         except DeviateError as error:
-            hint = f"{error.hint}; to remove the experiment: deviate rm {shlex.quote(name)}"
+            hint = f"{error.hint}; to remove the experiment: deviate rm {typed_word(name)}"
             unreadable.append(Unreadable(name, error.message, hint))
     return found, unreadable
 

@@ -12,6 +12,7 @@ from deviate.errors import BadOption
 from deviate.experiment import Direction
 from deviate.measure.reach import Reached, reached_best, reached_threshold
 from deviate.results.options import Bar
+from deviate.shell_words import typed_word
 
 #: What the samples are called in the column of aggregates: there is one value per run, and nothing was chosen.
 FIRST = "first"
@@ -62,7 +63,7 @@ def _direction(bar: Bar, known: Direction | None) -> Direction:
     if known is None:
         raise BadOption(
             f"no direction is known for {bar.metric!r}, so no value is its best",
-            hint=f"type a bar: --reach '{bar.metric}>=0.9'",
+            hint=f"type a bar: --reach {typed_word(f'{bar.metric}>=0.9')}",
         )
     return known
 

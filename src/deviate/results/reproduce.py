@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from deviate.experiment import Experiment
 from deviate.factors import GROUPS
+from deviate.shell_words import typed_line, typed_word
 
 
 def run_command(experiment: Experiment, *more: str) -> str:
@@ -15,7 +16,7 @@ def run_command(experiment: Experiment, *more: str) -> str:
     `more` are further options. Variants with other numbers of runs need a command of their own. Secrets in the command
     stand as ``***``.
     """
-    variables = [f"{name}={shlex.quote(value)}" for name, value in experiment.variables.items()]
+    variables = [f"{name}={typed_word(value)}" for name, value in experiment.variables.items()]
     options = [*experiment.options, "--seed", str(experiment.seed)]
     until = experiment.until
     planned = {name: runs + experiment.needless.get(name, 0) for name, runs in experiment.planned.items()}
@@ -29,7 +30,7 @@ def run_command(experiment: Experiment, *more: str) -> str:
     for runs in dict.fromkeys(planned.values()):
         names = _short([name for name in planned if planned[name] == runs])
         vary = [word for name in names for word in ("--vary", name)]
-        line = shlex.join(["deviate", "run", "-n", str(runs), *vary, *more, *options, "--", *experiment.command])
+        line = typed_line(["deviate", "run", "-n", str(runs), *vary, *more, *options, "--", *experiment.command])
         lines.append(" ".join([*variables, line]))
     return " && ".join(lines)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,6 +20,7 @@ from deviate.project.config import FILE_NAME, Setting, read_config
 from deviate.replicate.events import Idle, LeftToCluster, RunEnded
 from deviate.replicate.executors.registry import ENGINES
 from deviate.replicate.workspace.folders import MOST_NAMED, Workspace
+from deviate.shell_words import typed_word
 from deviate.study.checks import check_request
 from deviate.study.cluster import Engines
 from deviate.study.events import StudyEvent
@@ -292,7 +292,7 @@ def _require_one_script(requests: Sequence[Request]) -> None:
     if len(requests) > 1 and any(each.print_script for each in requests):
         raise BadOption(
             f"--print prints the script of one experiment, and {len(requests)} are asked for",
-            hint=f"name one cell: --name {shlex.quote(requests[0].name or '')}; or leave --print out",
+            hint=f"name one cell: --name {typed_word(requests[0].name or '')}; or leave --print out",
         )
 
 

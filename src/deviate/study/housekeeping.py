@@ -6,7 +6,6 @@ Every step is a rename or can be done again, so that the same command goes on af
 from __future__ import annotations
 
 import os
-import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Wor
 from deviate.replicate.workspace.lock import locked, locked_looks, locked_workspace
 from deviate.replicate.workspace.looks import rename_looks
 from deviate.replicate.workspace.run_files import Completed
+from deviate.shell_words import typed_word
 
 
 def remove(workspace: Workspace, name: str) -> None:
@@ -176,7 +176,7 @@ def require_idle(folder: ExperimentFolder) -> None:
     """
     for run in folder.runs():
         if (holder := live_holder(run)) is not None:
-            hint = f"wait until it has ended: deviate show {shlex.quote(folder.name)} says how each run stands"
+            hint = f"wait until it has ended: deviate show {typed_word(folder.name)} says how each run stands"
             raise elsewhere(run.run.folder, LeaseHeld(holder), hint)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,6 +20,7 @@ from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_
 from deviate.replicate.snapshot.named_files import is_log
 from deviate.replicate.snapshot.working_copy import overlay_path
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.shell_words import typed_line
 from deviate.study.inputs import INPUT, inputs_changed
 from deviate.study.prepared import Prepared
 from deviate.study.request import Request
@@ -211,7 +211,7 @@ def _differences(
         yield "results that were imported, and these are never continued"
         return
     if existing.command != proposal.command:
-        yield f"another command: {shlex.join(existing.command)}"
+        yield f"another command: {typed_line(existing.command)}"
     if (existing.folder, existing.entry) != (proposal.folder, proposal.entry):
         yield f"another entry: {existing.entry}, started in {existing.folder}"
     if existing.stdin != proposal.stdin and proposal.stdin:

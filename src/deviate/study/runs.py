@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import has_values, read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.shell_words import typed_word
 from deviate.study.checks import container_wish
 from deviate.study.cluster import Engines, make_printer
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
@@ -236,11 +236,11 @@ def _require_records(folder: ExperimentFolder, completed: Run) -> None:
     if reports_metric(folder.run(completed)):
         return
     entry = folder.read_experiment().entry
-    recorded = f"; `deviate extract {shlex.quote(entry)} --diff` what is recorded where" if entry else ""
+    recorded = f"; `deviate extract {typed_word(entry)} --diff` what is recorded where" if entry else ""
     raise NothingRecorded(
         f"run {completed.folder} of {folder.name!r} completed, recorded no value of a metric, and printed no number "
         "that looks like one",
-        hint=f"`deviate logs {shlex.quote(folder.name)} {completed.folder}` shows what it printed{recorded}",
+        hint=f"`deviate logs {typed_word(folder.name)} {completed.folder}` shows what it printed{recorded}",
     )
 
 
@@ -254,7 +254,7 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
     raise FirstRunFailed(
         f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {outcome.stderr[-1]}",
         hint=outcome.hint
-        or f"`deviate logs {shlex.quote(name)} {run}` shows all that it printed; install the package, then type the "
+        or f"`deviate logs {typed_word(name)} {run}` shows all that it printed; install the package, then type the "
         "same command with --retry-failed",
     )
 
@@ -271,7 +271,7 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
     raise FailedAlike(
         f"{both} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
         hint=outcome.hint
-        or f"`deviate logs {shlex.quote(name)} {run}` shows what it printed; then type the same command with "
+        or f"`deviate logs {typed_word(name)} {run}` shows what it printed; then type the same command with "
         "--retry-failed, which takes the same seeds, or with --even-so to start the others all the same",
     )
 

@@ -23,6 +23,7 @@ from deviate.project.target import find_target
 from deviate.replicate.environment.masking import mask_variables, mask_words
 from deviate.replicate.snapshot.manifest import read_snapshot
 from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.shell_words import typed_line, typed_word
 
 #: ``--entry`` is of the training alone: the command of an evaluation must show its script.
 NAME_SCRIPT = "write the code into a script, and start that: python evaluate.py"
@@ -224,7 +225,7 @@ def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -
         raise WorkspaceUnusable(
             f"files in {place} were changed, and runs are evaluated with them",
             hint="with these files in the project as they were, this puts them back: deviate run --name "
-            f"{shlex.quote(folder.name)} --then {shlex.quote(shlex.join(step.command))}",
+            f"{typed_word(folder.name)} --then {typed_word(shlex.join(step.command))}",
         )
     instrumented = instrument_experiment(place, experiment.of_step(step))
     plain = {name: FileCode(source=(place / name).read_bytes()) for name in step.sources}
@@ -267,6 +268,6 @@ def require_as_trained(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> N
         for file in sorted(file for file in shared if taken.get(file) != each.step.sources[file]):
             raise BadOption(
                 f"{file} was edited since the runs of {folder.name!r} were trained with it, and "
-                f"{shlex.join(each.step.command)} reads it too",
+                f"{typed_line(each.step.command)} reads it too",
                 hint="take the edit back, or evaluate all the same with --anyway",
             )

@@ -15,6 +15,7 @@ from deviate.collect.events import EnvironmentDifference
 from deviate.measure.spread import spread
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.command import reproduce_text
 from deviate.report.text.headline import figure_headline
 from deviate.report.writers.terminal import render_terminal
 from deviate.results.options import SampleOptions
@@ -399,6 +400,13 @@ def test_how_to_reproduce_is_a_line_for_the_shell():
         == "deviate run -n 8 --vary algo+impl --name digits_mlp --seed 0 -- python train.py --epochs 10"
     )
     assert reproduce.environment == {"deviate": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"}
+
+
+def test_the_line_for_the_shell_keeps_breaks_and_blanks_of_an_argument():
+    facts = cases.usual().facts
+    definition = structs.replace(facts.definition, command=["python", "train.py", "two\nlines", "two  blanks"])
+    line = reproduce_text(structs.replace(facts, definition=definition))
+    assert line.endswith(r" -- python train.py $'two\nlines' $'two \x20blanks'")
 
 
 def test_runs_that_diverged_are_named_in_the_first_sentences_with_what_leaves_them_out():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
@@ -30,6 +29,7 @@ from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
 from deviate.results.order import ranks
 from deviate.results.reach import FIRST
+from deviate.shell_words import typed_line
 
 #: A test of a comparison: labels of the two sides, and the metric on the first.
 Key = tuple[str, str, str]
@@ -122,7 +122,7 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     with locked_looks(workspace):
         sides = read_sides(workspace, names, options.samples, GroupOptions(sources=options.groups))
         looks = read_pair_looks(workspace, sides, options)
-        comparison = compare_sides(sides, options, shlex.join(comparison_command(names, options)), looks)
+        comparison = compare_sides(sides, options, typed_line(comparison_command(names, options)), looks)
         unrecorded = record_looks(workspace, sides, looks)
     pairs = [
         msgspec.structs.replace(
@@ -318,4 +318,4 @@ def _second_side(workspace: Workspace, names: Sequence[str]) -> str:
     experiments = ", ".join(workspace.names())
     if not experiments:
         return "no experiment here yet; make one with: deviate run"
-    return f"type: deviate compare {shlex.join(names) or 'A'} B; experiments here: {experiments}"
+    return f"type: deviate compare {typed_line(names) or 'A'} B; experiments here: {experiments}"

@@ -13,6 +13,7 @@ from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.side import Side
 from deviate.results.names import same_name
 from deviate.results.sample import Sample
+from deviate.shell_words import typed_word
 
 #: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken
 #: for it.
@@ -112,7 +113,7 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
     name = match[0].name
     raise BadOption(
         f"{name!r} is aggregated differently: {aggregates}",
-        hint=f"choose one for all: --aggregate '{name}={match[0].aggregate}'",
+        hint=f"choose one for all: --aggregate {typed_word(f'{name}={match[0].aggregate}')}",
     )
 
 

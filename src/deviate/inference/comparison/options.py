@@ -14,6 +14,7 @@ from deviate.contrast.power import DEFAULT_ALPHA
 from deviate.errors import BadOption
 from deviate.experiment import Direction
 from deviate.results.options import DEFAULTS, SampleOptions, option_words
+from deviate.shell_words import typed_word
 
 #: Whether runs of one index are compared with each other; ``auto``: if fingerprints prove that they share draws.
 PairingMode = Literal["auto", "on", "off"]
@@ -76,7 +77,7 @@ def check_options(options: ComparisonOptions) -> None:
         if not (margin > 0 and math.isfinite(margin)):
             raise BadOption(
                 f"--margin {metric}={margin:g}: a margin is a number above 0",
-                hint=f"give the smallest difference that matters: --margin '{metric}=0.5'",
+                hint=f"give the smallest difference that matters: --margin {typed_word(f'{metric}=0.5')}",
             )
     check_directions(options.directions)
     _check_until(options)
@@ -107,7 +108,7 @@ def check_directions(directions: Mapping[str, Direction]) -> None:
         if direction not in ("higher", "lower"):
             raise BadOption(
                 f"--direction {metric}={direction}: expected higher or lower",
-                hint=f"type --direction '{metric}=higher'",
+                hint=f"type --direction {typed_word(f'{metric}=higher')}",
             )
 
 

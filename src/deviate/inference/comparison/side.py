@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from deviate.results.options import DEFAULTS, SampleOptions, settle_options
 from deviate.results.predictions import Evaluation
 from deviate.results.results import Results, read_results
 from deviate.results.sample import Sample
+from deviate.shell_words import typed_word
 
 #: Parts of an environment that another project, another moment or Deviate itself makes differ.
 _EXPECTED = ("git", "argv", "cwd", "executable", "variables", "cores")
@@ -110,7 +110,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
     if not completed:
         raise BadOption(
             f"no run of {variant} in experiment {name!r} completed",
-            hint=f"`deviate show {shlex.quote(name)}` says how each run went",
+            hint=f"`deviate show {typed_word(name)}` says how each run went",
         )
     return Side(
         label=label,

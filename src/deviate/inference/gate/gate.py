@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 import msgspec
@@ -29,6 +28,7 @@ from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
 from deviate.results.order import main_first
+from deviate.shell_words import typed_line, typed_word
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 def _without_metric(side: Side) -> BadOption:
     """Return the error for a check without a metric, with those there are; the main one stands in the example."""
     names = [sample.name for sample in main_first(side.samples)]
-    example = f"type for example --metric {shlex.quote(names[0])} --max-drop 0.5" if names else DROP_HINT
+    example = f"type for example --metric {typed_word(names[0])} --max-drop 0.5" if names else DROP_HINT
     return BadOption("a check needs a metric", hint=f"{example}; metrics: {', '.join(names) or 'none'}")
 
 
@@ -83,7 +83,7 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
         if not options.drops:
             raise _without_metric(checked)
         before = read_checks(workspace, checked, other)
-        gate = check_side(checked, other, options, shlex.join(check_command(a, against, options)), before)
+        gate = check_side(checked, other, options, typed_line(check_command(a, against, options)), before)
         unrecorded = record_look(workspace, checked, other, before)
     return msgspec.structs.replace(gate, look=msgspec.structs.replace(gate.look, unrecorded=unrecorded))
 
@@ -169,7 +169,7 @@ def _direction(match: Match, options: ComparisonOptions) -> Direction:
         name = match[0].name
         raise BadOption(
             f"it is unknown whether higher or lower values of {name!r} are better",
-            hint=f"type --direction '{name}=higher'",
+            hint=f"type --direction {typed_word(f'{name}=higher')}",
         )
     return direction
 

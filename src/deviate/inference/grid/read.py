@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import ComparedSide, RecordedLooks, add_look, read_looks
+from deviate.shell_words import typed_line
 
 
 def names_grid(root: Path, names: Sequence[str]) -> bool:
@@ -58,7 +58,7 @@ def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOpt
         labels = [cell.name + (f":{variant}" if variant else "") for cell in present]
         sides = read_sides(workspace, labels, options.samples)
         before = _recorded(workspace, sides)
-        command = shlex.join(comparison_command(names, options))
+        command = typed_line(comparison_command(names, options))
         look = _look(sides, before, options.alpha)
         grid = compare_cells(present, sides, options, look, missing, command)
         return msgspec.structs.replace(grid, look=_record(workspace, before, sides, look))

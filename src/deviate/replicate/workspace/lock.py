@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ import msgspec
 
 from deviate.errors import WorkspaceBusy, WorkspaceUnusable
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.shell_words import typed_line
 
 #: Seconds that a tool waits for what experiments share: the copy of a large project takes its time.
 MOST_WAITED = 60.0
@@ -95,7 +95,7 @@ def _locked(path: Path, what: str, command: Sequence[str], wait_s: float) -> Ite
         with suppress(OSError):
             # Not truncated before the lock is held: the file may say who holds it.
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), shlex.join(command))), 0)
+            os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), typed_line(command))), 0)
         yield
     finally:
         os.close(descriptor)

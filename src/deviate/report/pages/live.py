@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -33,6 +32,7 @@ from deviate.report.text.command import command_text
 from deviate.report.text.live import live_sentences, live_state
 from deviate.report.text.words import count, listed, ordinal
 from deviate.results.live import LiveExperiment, LiveRun
+from deviate.shell_words import typed_word
 
 #: Runs that a terminal lists; those under way come first.
 RUNS_SHOWN = 12
@@ -74,7 +74,7 @@ def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal:
         title=live.name,
         subtitle=command_text(live.command),
         reader="screen" if terminal else "full",
-        command=f"deviate watch {shlex.quote(live.name)}",
+        command=f"deviate watch {typed_word(live.name)}",
         sections=[*(section for section in sections if section.blocks), *map(_without_failures, report)],
         caveats="" if terminal else caveat_count(report),
     )
@@ -146,7 +146,7 @@ def _failures(live: LiveExperiment, *, terminal: bool) -> list[Block]:
             emphasis="bad",
             blocks=[
                 *([Code(lines=_tail(runs[0], terminal=terminal), output=True)] if runs[0].tail else []),
-                Hint(text="", command=f"deviate logs {shlex.quote(live.name)} {runs[0].name}"),
+                Hint(text="", command=f"deviate logs {typed_word(live.name)} {runs[0].name}"),
             ],
         )
         for (state, reason), runs in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deviate.results.reproduce import run_command
+from deviate.shell_words import typed_line
 
 if TYPE_CHECKING:
     from deviate.inference.experiment import ExperimentFacts
@@ -28,7 +28,7 @@ def command_text(command: Sequence[str]) -> str:
     >>> command_text(["../.venv/bin/python", "train.py"]), command_text(["./train.sh"])
     ('python train.py', './train.sh')
     """
-    return shlex.join(_named(command))
+    return typed_line(_named(command))
 
 
 def reproduce_text(facts: ExperimentFacts) -> str:

@@ -12,6 +12,7 @@ from deviate.report.text.checklist import Answer
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.comparison.runs import checklist_of_all
 from deviate.report.text.words import code, count, listed
+from deviate.shell_words import typed_word
 
 #: Times as many runs as another cell has with which claims were false in at most 4 % of simulated grids, see
 #: ``benchmarks/statistics/grid.py``; with 4 times they were in up to 7 %.
@@ -35,9 +36,10 @@ def grid_headline(grid: Grid, *, brief: bool = False) -> list[str]:
 def best_sentence(metric: GridMetric) -> str:
     """Say which cells may be best in a metric."""
     if metric.direction is None:
+        option = f"--direction {typed_word(f'{metric.name}=higher')}"
         return (
             f"No cell is called best in {metric.name}: whether higher or lower values are better is unknown; add "
-            f"{code(f'--direction {metric.name!r}=higher')}."
+            f"{code(option)}."
         )
     top = min(metric.cells, key=lambda cell: cell.rank or len(metric.cells))
     has = f"{top.label} has the best {metric.name}, {mean_text(top, metric)} (mean ± SD, {count(top.n, 'run')})"

@@ -25,6 +25,7 @@ from deviate.report.text.until import until_sentences
 from deviate.report.text.words import count, ended_as, listed
 from deviate.results.order import main_metric
 from deviate.results.run import RunResult
+from deviate.shell_words import typed_word
 
 
 def headline(facts: VariantFacts) -> list[str]:
@@ -267,4 +268,4 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     if not counted:
         return [f"{text}."]
     whose, verb = "its" if len(losses) == 1 else "their", "counts" if len(counted) == 1 else "count"
-    return [f"{text}; {whose} {listed(counted)} still {verb} here, which --weak '{loss}' changes."]
+    return [f"{text}; {whose} {listed(counted)} still {verb} here, which --weak {typed_word(loss)} changes."]

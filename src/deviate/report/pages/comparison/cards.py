@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-
 from deviate.experiment import Run
 from deviate.inference.comparison.comparison import Comparison
 from deviate.report.numbers import show
 from deviate.report.page import RunCard
+from deviate.shell_words import typed_line
 
 #: Significant digits of the values, and metrics that are shown.
 DIGITS, METRICS = 5, 3
@@ -31,6 +30,6 @@ def cards(comparison: Comparison) -> list[RunCard]:
 def _logs(name: str, experiments: list[str]) -> list[tuple[str, str]]:
     several = len(experiments) > 1
     return [
-        (f"Whole log, {each}" if several else "Whole log", shlex.join(["deviate", "logs", each, name]))
+        (f"Whole log, {each}" if several else "Whole log", typed_line(["deviate", "logs", each, name]))
         for each in experiments
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 
 from deviate.collect.fingerprints import BATCHES, INPUT
@@ -39,6 +38,7 @@ from deviate.report.text.identity import identity_statement
 from deviate.report.text.metric_text import SpreadText
 from deviate.report.text.sources import across_notes, source_sentences
 from deviate.report.text.words import count, disturbed
+from deviate.shell_words import typed_word
 
 #: Metrics whose spread is shown by variant on a brief page before the rest is counted.
 ACROSS_SHOWN = 5
@@ -92,7 +92,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
     shown = facts.across[:most]
     whole = next((table.whole for table in shown if table.whole), "")
     more = len(facts.across) - len(shown)
-    command = f"deviate report {shlex.quote(facts.experiment)} {'-v' if most < ACROSS_SHOWN else '--format md'}"
+    command = f"deviate report {typed_word(facts.experiment)} {'-v' if most < ACROSS_SHOWN else '--format md'}"
     share = show_level(facts.level)
     return Table(
         caption=TITLE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -20,6 +19,7 @@ from deviate.report.text.factors import varied_statement
 from deviate.report.text.footnotes import footnotes
 from deviate.report.text.metric_text import MetricText, Places, places
 from deviate.report.text.words import count
+from deviate.shell_words import typed_word
 
 #: Metrics on a brief page before the rest is counted; more do not fit a screen beside what is said around them.
 METRICS_SHOWN = 15
@@ -54,7 +54,7 @@ def metric_table(variant: VariantFacts, facts: ExperimentFacts, most: int = METR
     """Return the table of the first metrics of one variant, `most` at most."""
     chosen = variant.metrics[:most]
     more, rest = len(variant.metrics) - len(chosen), "-v" if most < METRICS_SHOWN else "--format md"
-    command = f"deviate report {shlex.quote(facts.experiment)} {rest}"
+    command = f"deviate report {typed_word(facts.experiment)} {rest}"
     numbers = _brief(variant, facts.level)
     table = Table(
         caption=variant.variant if len(facts.variants) > 1 else "",

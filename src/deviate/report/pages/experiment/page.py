@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 
 from deviate.inference.curves import Curves
@@ -24,6 +23,7 @@ from deviate.report.pages.experiment import (
     screen,
 )
 from deviate.report.text.command import command_text
+from deviate.shell_words import typed_word
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -81,7 +81,7 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
         title="" if reader == "screen" else facts.experiment,
         subtitle=f"{command}; written {facts.generated}" if reader == "paper" else command,
         reader=reader,
-        command=f"deviate report {shlex.quote(facts.experiment)}",
+        command=f"deviate report {typed_word(facts.experiment)}",
         sections=sections,
         caveats=caveat_count(sections) if reader == "full" else "",
         runs=runs.cards(facts) if reader == "full" else [],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import statistics
 from collections.abc import Callable, Sequence
 
@@ -16,6 +15,7 @@ from deviate.report.pages.cells import columns, number, telling
 from deviate.report.text.command import command_text
 from deviate.report.text.words import ENDED, count, ended_as, listed
 from deviate.results.run import RunResult
+from deviate.shell_words import typed_word
 
 #: Ways of not completing that a brief page shows with the last lines of a run, and a full page opens.
 FAILURES_SHOWN = 3
@@ -60,7 +60,7 @@ def screen_failures(variants: Sequence[VariantFacts], facts: ExperimentFacts) ->
         return []
     more = sum(map(len, ranked[WAYS_ON_SCREEN:]))
     rest = [Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"], emphasis="quiet")]
-    command = f"deviate logs {shlex.quote(facts.experiment)} {ranked[0][0].name}"
+    command = f"deviate logs {typed_word(facts.experiment)} {ranked[0][0].name}"
     return [Remarks(remarks=lines), *(rest if more else []), Hint(text="", command=command)]
 
 
@@ -84,7 +84,7 @@ def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:
         emphasis="bad",
         blocks=[
             *([Code(lines=tail, output=True)] if tail else []),
-            Hint(text="", command=f"deviate logs {shlex.quote(experiment)} {first.name}"),
+            Hint(text="", command=f"deviate logs {typed_word(experiment)} {first.name}"),
         ],
     )
 
@@ -119,7 +119,7 @@ def _card(run: RunResult, variant: VariantFacts, facts: ExperimentFacts) -> RunC
         ("Outcome", f"{ENDED[run.status]} after {show_seconds(run.seconds)}{reason}"),
         *values[:CARD_METRICS],
         ("Command", command_text(facts.command)),
-        ("Whole log", "" if facts.definition.imported else f"deviate logs {shlex.quote(facts.experiment)} {run.name}"),
+        ("Whole log", "" if facts.definition.imported else f"deviate logs {typed_word(facts.experiment)} {run.name}"),
         ("Seeds", seeds),
     ]
     lines = run.stderr_tail or run.stdout_tail
@@ -135,7 +135,7 @@ def _unfinished(run: RunResult, experiment: str, *, open_: bool) -> Fold:
     printed: list[Block] = [Code(lines=run.stderr_tail, output=True)] if run.stderr_tail else []
     return Fold(
         title=f"{run.name} {ENDED[run.status]} after {show_seconds(run.seconds)}{reason}",
-        blocks=[*printed, Hint(text="", command=f"deviate logs {shlex.quote(experiment)} {run.name}")],
+        blocks=[*printed, Hint(text="", command=f"deviate logs {typed_word(experiment)} {run.name}")],
         open=open_,
     )
 

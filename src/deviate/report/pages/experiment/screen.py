@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 import msgspec
 
 from deviate.inference.experiment import ExperimentFacts
@@ -26,6 +24,7 @@ from deviate.report.text.headline import alarms, all_equal, screen_headline
 from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT, source_sentences
 from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import ENDED, count
+from deviate.shell_words import typed_word
 
 #: Metrics of a variant in the table, and metrics whose spread is shown by variant.
 METRICS_SHOWN = 4
@@ -159,4 +158,4 @@ def _hint(facts: ExperimentFacts, hidden: int, caveats: list[Caveat]) -> Hint:
     counted += [f"{count(left, 'more metric')}"] if left > 0 else []
     counted += counted_caveats(caveat for caveat, _ in together(caveats))
     text = f"{', '.join(counted or ['how to reproduce'])}:"
-    return Hint(text=text, command=f"deviate report {shlex.quote(facts.experiment)} -v")
+    return Hint(text=text, command=f"deviate report {typed_word(facts.experiment)} -v")

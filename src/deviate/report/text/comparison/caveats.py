@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from deviate.experiment import IMPORTED, Direction, Run
@@ -12,6 +11,7 @@ from deviate.inference.comparison.pairing import Pairing
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
 from deviate.report.text.words import count, listed
+from deviate.shell_words import typed_word
 
 
 def comparison_caveats(facts: Comparability) -> list[Caveat]:
@@ -173,7 +173,7 @@ def _times(facts: Comparability) -> Iterator[Caveat]:
 
 def unalternated_text(times: Mapping[str, Direction]) -> str:
     """Say why neither side is called better in times that differ; `times` are their better directions, by name."""
-    typed = " ".join(f"--direction {shlex.quote(f'{name}={direction}')}" for name, direction in times.items())
+    typed = " ".join(f"--direction {typed_word(f'{name}={direction}')}" for name, direction in times.items())
     return (
         f"{listed(list(times))}: neither experiment is called better, since their runs did not alternate and the "
         f"machine may have been busier during one of them. If it was idle, add {typed}. Variants of one experiment "

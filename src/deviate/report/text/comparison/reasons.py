@@ -28,6 +28,7 @@ from deviate.report.numbers import (
 from deviate.report.text.comparison.caveats import unalternated_text
 from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
 from deviate.report.text.comparison.looks import look_sentences
+from deviate.shell_words import typed_word
 
 
 def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
@@ -169,7 +170,7 @@ def _undirected(metric: MetricComparison) -> Iterator[str]:
     if metric.verdict == "differs" and not metric.confounded and not metric.survivors:
         yield (
             f"A difference is shown, but the direction of {metric.name} is unknown, so neither is called better: "
-            f"add --direction '{metric.name}=higher' or '{metric.name}=lower'."
+            f"add --direction {typed_word(f'{metric.name}=higher')} or {typed_word(f'{metric.name}=lower')}."
         )
 
 
