@@ -6,8 +6,8 @@ Prints a table on standard error and one JSON object on standard output::
 
 Each is a variant of an exported experiment (see `tars`). What `deviate import` takes is reported, shown, listed,
 thinned out, renamed, exported and removed. No byte outside of the workspace may change, no command may end in a
-traceback, take more than a GiB beyond what the process has, or more than 60 seconds, and nothing of a refused archive
-may be left. Commands run in forks of this process.
+traceback, take more than a GiB beyond what the process has, or more than 60 seconds of processor time, and nothing of a
+refused archive may be left. Commands run in forks of this process.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 from forks import command, warm
-from harness import RUN, deviate, finish, judged_end, make_project
+from harness import RUN, SECONDS, deviate, finish, judged_end, make_project
 from tars import Item, read, variant
 
 #: Bytes that a command may take.
@@ -62,6 +61,7 @@ def main() -> None:
         for module in WARM:
             importlib.import_module(f"deviate.{module}")
         rows = [tried(base, good, number) for number in range(asked.first, asked.first + asked.times)]
+    print(f"most memory: {max(row['memory'] for row in rows) >> 20} MiB", file=sys.stderr)
     finish(rows, times=asked.times)
 
 
@@ -105,24 +105,30 @@ def tried(base: Path, good: list[Item], number: int) -> dict[str, Any]:
     group, data = variant(good, number, base / "outside")
     (project / "a.tar.gz").write_bytes(data)
     del data
-    before, began = state(base), time.perf_counter()
-    ended = command(project, ["import", "a.tar.gz", "--name", "y"], {}, MEMORY)
-    row = judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
+    before = state(base)
+    row = used(project, "import a.tar.gz --name y")
     left = [path.name for path in (project / ".deviate" / "experiments").glob("*")]
     if row["status"] and left:
         row["problem"] = row["problem"] or f"left behind: {left}"
-    for words in AFTER if not row["status"] else ():
-        later = time.perf_counter()
-        ended = command(project, words.split(), {}, MEMORY)
-        judged = judged_end(ended.status, ended.printed, ended.errors, later, late=ended.late)
-        row["problem"] = row["problem"] or (judged["problem"] and f"{words}: {judged['problem']} {ended.errors[-600:]}")
-        row["seconds"] = max(row["seconds"], judged["seconds"])
+    later = [used(project, words) for words in AFTER] if not row["status"] else []
+    row["problem"] = next((each["problem"] for each in (row, *later) if each["problem"]), "")
+    for key in ("seconds", "memory"):
+        row[key] = max(each[key] for each in (row, *later))
     if state(base) != before:
         row["problem"] = "something outside of the workspace was changed"
     shutil.rmtree(project / ".deviate", ignore_errors=True)
     if row["problem"] or number % 100 == 0:
-        print(number, group, row, ended.errors[-300:] if row["problem"] else "", file=sys.stderr)
+        print(number, group, row, file=sys.stderr, flush=True)
     return {"group": group, "name": str(number), **row}
+
+
+def used(project: Path, words: str) -> dict[str, Any]:
+    """Type a command, and judge how it ended, how long it used the processor and how much memory it held."""
+    # Other programs of the machine may have the processor.
+    ended = command(project, words.split(), {}, MEMORY, seconds=5 * SECONDS)
+    row = judged_end(ended.status, ended.printed, ended.errors, 0.0, late=ended.late or ended.seconds > SECONDS)
+    problem = row["problem"] and f"{words}: {row['problem']} {ended.errors[-600:]}"
+    return {**row, "problem": problem, "seconds": round(ended.seconds, 1), "memory": ended.memory}
 
 
 if __name__ == "__main__":

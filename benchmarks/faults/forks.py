@@ -32,8 +32,10 @@ def warm() -> None:
         importlib.import_module(f"deviate.{module}")
 
 
-def command(project: Path, words: list[str], environment: dict[str, str], memory: int | None = None) -> Ended:
-    """Type a command; it may take so many bytes of memory more than this process has."""
+def command(
+    project: Path, words: list[str], environment: dict[str, str], memory: int | None = None, seconds: float = SECONDS
+) -> Ended:
+    """Type a command; it may take so many bytes of memory more than this process has, and so many seconds."""
 
     def call() -> None:
         if memory is not None:
@@ -41,7 +43,7 @@ def command(project: Path, words: list[str], environment: dict[str, str], memory
         sys.argv = ["deviate", *words]
         main_of_the_tool()
 
-    return forked(call, project, {**environment, "PWD": str(project)})
+    return forked(call, project, {**environment, "PWD": str(project)}, seconds)
 
 
 def typed(project: Path, words: list[str], environment: dict[str, str], memory: int | None = None) -> dict[str, Any]:
@@ -58,6 +60,9 @@ class Ended(NamedTuple):
     printed: str
     errors: str
     late: bool
+    #: Processor time, and the most memory that it held, with what it had of its parent.
+    seconds: float
+    memory: int
 
 
 def forked(call: Callable[[], None], folder: Path, environment: dict[str, str], seconds: float = SECONDS) -> Ended:
@@ -72,6 +77,7 @@ class Child:
         # They are closed when it was waited for.
         self._printed, self._errors = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
         self._status: int | None = None
+        self._usage: resource.struct_rusage | None = None
         self.pid = os.fork()
         if not self.pid:
             os.setsid()
@@ -86,7 +92,7 @@ class Child:
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
         if self._status is None:
-            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            ended, status, self._usage = os.wait4(self.pid, os.WNOHANG)
             self._status = os.waitstatus_to_exitcode(status) if ended else None
         return self._status
 
@@ -107,7 +113,9 @@ class Child:
             for file in (self._printed, self._errors):
                 file.seek(0)
             printed, errors = (file.read().decode(errors="replace") for file in (self._printed, self._errors))
-        return Ended(-9 if late else status, printed, errors, late)
+        assert self._usage is not None
+        used = self._usage.ru_utime + self._usage.ru_stime
+        return Ended(-9 if late else status, printed, errors, late, used, self._usage.ru_maxrss * 1024)
 
 
 def status_of(call: Callable[[], None]) -> int:
