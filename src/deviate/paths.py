@@ -26,6 +26,11 @@ def globbed(folder: Path, *patterns: str) -> list[Path]:
     return sorted(folder / name for name in names)
 
 
+def files_below(root: Path, pattern: str) -> list[Path]:
+    """Return the files in and below a folder whose names match, sorted; no folder, pipe or socket of such a name."""
+    return sorted(path for path in root.rglob(pattern) if os.path.isfile(path))
+
+
 def folders_below(
     root: Path, depth: int, enter: Callable[[str], bool] = lambda name: True
 ) -> Iterator[tuple[Path, list[str]]]:

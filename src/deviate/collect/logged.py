@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -120,7 +119,7 @@ def _mlflow(paths: Iterable[Path]) -> Iterator[_Log]:
 def _stored(path: Path) -> list[list[Scalar]]:
     try:
         return [run.scalars for run in read_database(path)]
-    except (sqlite3.Error, ValueError, TypeError):
+    except DamagedFileError:
         return []
 
 

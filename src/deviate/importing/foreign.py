@@ -101,5 +101,6 @@ def in_order(runs: Iterable[ForeignRun]) -> list[ForeignRun]:
 
 
 def _natural(label: str) -> list[tuple[int, int, str]]:
-    parts = re.findall(r"\d+|\D+", label)
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+    # Numbers of thousands of digits are compared as text: Python makes no integer of them.
+    parts = re.findall(r"0*(\d+)|(\D+)", label)
+    return [(0, len(digits), digits) if digits else (1, 0, word) for digits, word in parts]

@@ -18,6 +18,7 @@ from deviate.importing.tables import Table, read_tables
 from deviate.importing.tensorboard import MARK, read_tensorboard
 from deviate.importing.unit import ITERATIONS, plain
 from deviate.importing.wandb import SUMMARY, read_wandb
+from deviate.paths import files_below
 from deviate.trackers.mlflow import META
 
 _SUFFIXES: dict[str, Format] = {
@@ -83,7 +84,7 @@ def format_of(request: ImportRequest) -> Format:
 
 def _not_known(path: Path) -> NotImportable:
     tables = (
-        [file for file in sorted(path.rglob("*")) if file.suffix.lower() in _SUFFIXES] if os.path.isdir(path) else []
+        [file for file in files_below(path, "*") if file.suffix.lower() in _SUFFIXES] if os.path.isdir(path) else []
     )
     if tables:
         depth = len(tables[0].relative_to(path).parts)
@@ -108,7 +109,7 @@ def _kind(path: Path) -> Format | None:
         (META, "mlflow"),
         (f"*{MARK}*", "tensorboard"),
     )
-    return next((kind for pattern, kind in marks if next(path.rglob(pattern), None)), None)
+    return next((kind for pattern, kind in marks if files_below(path, pattern)), None)
 
 
 def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deviate.errors import NotImportable
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
+from deviate.paths import files_below
 from deviate.trackers.mlflow import META, METRICS, read_database, read_metric
 from deviate.trackers.scalar import Scalar
+from deviate.trackers.wire import DamagedFileError
 
 #: ``RunStatus`` of MLflow's protocol, as the folder store writes it.
 _STATUS = {"1": "running", "2": "scheduled", "3": "finished", "4": "failed", "5": "killed"}
@@ -28,12 +29,12 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
 
 
 def _from_folder(root: Path) -> Iterator[ForeignRun]:
-    for meta_file in sorted(root.rglob(META)):
+    for meta_file in files_below(root, META):
         folder, meta = meta_file.parent, _flat_yaml(meta_file)
         if not os.path.isdir(folder / METRICS) or meta.get("lifecycle_stage") == DELETED:
             continue
         start = _milliseconds(meta.get("start_time"))
-        files = [path for path in sorted((folder / METRICS).rglob("*")) if os.path.isfile(path)]
+        files = files_below(folder / METRICS, "*")
         scalars = [
             scalar for path in files for scalar in read_metric(path, path.relative_to(folder / METRICS).as_posix())
         ]
@@ -91,7 +92,7 @@ def _from_database(path: Path) -> Iterator[ForeignRun]:
                 seconds=_seconds(run.start, run.end),
                 status=run.status,
             )
-    except (sqlite3.Error, ValueError, TypeError) as error:
+    except (DamagedFileError, TypeError) as error:
         raise NotImportable(
             f"{path} is no SQLite store of MLflow: {error}",
             hint="name the folder mlruns, or a file that mlflow.set_tracking_uri('sqlite:///FILE') named",

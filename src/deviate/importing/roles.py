@@ -64,16 +64,9 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     for name in options.run:
         check_run_column(name)
-    wanted = (
-        *options.run,
-        options.iteration,
-        options.metric,
-        options.value,
-        options.time,
-        options.experiment,
-        *options.mean_over,
-    )
-    for name in (*(name for name in wanted if name), *(name for name, _ in options.where)):
+    single = (options.iteration, options.metric, options.value, options.time, options.experiment)
+    listed = (*options.run, *options.mean_over, *(name for name, _ in options.where))
+    for name in (*filter(None, single), *listed):
         if name not in columns:
             raise BadOption(f"there is no column {name!r}", hint=f"columns: {', '.join(columns)}")
     metric, value = _long(columns, options)

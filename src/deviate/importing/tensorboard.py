@@ -9,6 +9,7 @@ import msgspec
 
 from deviate.analyse.naming.words import split_of
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order
+from deviate.paths import files_below
 from deviate.trackers.scalar import Scalar
 from deviate.trackers.tensorboard import read_events, records
 from deviate.trackers.wire import DamagedFileError
@@ -26,8 +27,9 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
     """
     runs: dict[str, _RunEvents] = {}
     for root in folders:
-        for folder in sorted({path.parent for path in _event_files(root)}):
-            files = [root] if os.path.isfile(root) else _event_files(folder, deep=False)
+        below = [root] if os.path.isfile(root) else files_below(root, f"*{MARK}*")
+        for folder in sorted({path.parent for path in below}):
+            files = [path for path in below if path.parent == folder]
             scalars, damage = _read_all(files)
             run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
             events = runs.setdefault(_label(run, root, folders), _RunEvents(folder=run))
@@ -78,12 +80,6 @@ def _why_silent(files: list[Path]) -> str:
     if not any(True for path in files for _ in records(path.read_bytes())):
         return "the event file is corrupt"
     return "no scalar in the event file"
-
-
-def _event_files(root: Path, deep: bool = True) -> list[Path]:
-    if os.path.isfile(root):
-        return [root]
-    return sorted(root.rglob(f"*{MARK}*") if deep else root.glob(f"*{MARK}*"))
 
 
 class _Prefix(msgspec.Struct, frozen=True):

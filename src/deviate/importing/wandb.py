@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
+from deviate.paths import files_below
 from deviate.trackers.wandb import HISTORY, history, is_own, item, numbers_in, parsed, records, step_of
 from deviate.trackers.wire import DamagedFileError, TornMessageError, Value, fields, inner, signed, text
 
@@ -21,7 +22,7 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
     files = sorted({path for root in roots for path in _run_files(root)})
     read = {path: read_run(path) for path in files}
-    summaries = sorted({path for root in roots if os.path.isdir(root) for path in root.rglob(SUMMARY)})
+    summaries = sorted({path for root in roots if os.path.isdir(root) for path in files_below(root, SUMMARY)})
     known = {path.parent for path, run in read.items() if run.readings}
     loose = [path for path in summaries if _folder(path) not in known]
     # Without values in either, a run failed before its first.
@@ -44,7 +45,7 @@ def _run_files(root: Path) -> list[Path]:
     if os.path.isfile(root):
         return [root]
     # `latest-run` is a link to a folder that is there under its own name.
-    return [path for path in root.rglob("*.wandb") if not path.parent.is_symlink()]
+    return [path for path in files_below(root, "*.wandb") if not path.parent.is_symlink()]
 
 
 def read_run(path: Path) -> ForeignRun:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.trackers.scalar import Scalar
+from deviate.trackers.wire import DamagedFileError
 
 #: Beside the folder ``metrics`` of a run.
 META, METRICS = "meta.yaml", "metrics"
@@ -74,6 +76,13 @@ FROM runs LEFT JOIN experiments ON experiments.experiment_id = runs.experiment_i
 WHERE runs.lifecycle_stage <> 'deleted' ORDER BY runs.start_time, runs.run_uuid
 """
 
+#: A table of a database may be a query that has no end: most values that are read, bytes of one, and seconds of the
+#: processor for all. MLflow allows 8,000 characters.
+MOST_VALUES, LARGEST, MOST_SECONDS = 2_500_000, 1 << 20, 30.0
+
+#: Steps of SQLite's machine between two looks at the clock: some milliseconds.
+_STEPS = 100_000
+
 _METRICS = "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step"
 
 
@@ -82,24 +91,40 @@ def read_database(path: Path) -> Iterator[StoredRun]:
 
     Raises
     ------
-    sqlite3.Error, ValueError, TypeError
-        If it is none; a column of SQLite takes words where numbers belong.
+    DamagedFileError
+        If it is none (a column of SQLite takes words where numbers belong), or has no end.
     """
-    with closing(_open(path)) as database:
-        for run, name, status, start, end, experiment, seed in database.execute(_RUNS).fetchall():
-            yield StoredRun(
-                name=str(name or run),
-                status=str(status or "").lower(),
-                start=start,
-                end=end,
-                experiment=str(experiment or ""),
-                seed=seed,
-                scalars=[
-                    Scalar(str(key), int(step), moment / 1000, math.nan if is_nan else float(value))
-                    for key, step, value, is_nan, moment in database.execute(_METRICS, (run,))
-                ],
-            )
+    try:
+        with closing(_open(path)) as database:
+            yield from _runs(database)
+    except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        raise DamagedFileError(str(error)) from error
+
+
+def _runs(database: sqlite3.Connection) -> Iterator[StoredRun]:
+    left = MOST_VALUES
+    for run, name, status, start, end, experiment, seed in database.execute(_RUNS).fetchmany(left):
+        rows = database.execute(_METRICS, (run,)).fetchmany(left + 1)
+        left -= len(rows)
+        if left < 0:
+            raise DamagedFileError(f"it has more than {MOST_VALUES:,} values")
+        yield StoredRun(
+            name=str(name or run),
+            status=str(status or "").lower(),
+            start=start,
+            end=end,
+            experiment=str(experiment or ""),
+            seed=seed,
+            scalars=[
+                Scalar(str(key), int(step), moment / 1000, math.nan if is_nan else float(value))
+                for key, step, value, is_nan, moment in rows
+            ],
+        )
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
+    late = time.process_time() + MOST_SECONDS
+    database.set_progress_handler(lambda: time.process_time() > late, _STEPS)
+    return database

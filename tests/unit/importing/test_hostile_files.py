@@ -7,11 +7,12 @@ import threading
 
 import pytest
 
-from deviate.errors import NotImportable, NotRuns
+from deviate.errors import BadOption, NotImportable, NotRuns
+from deviate.importing.foreign import ForeignRun, in_order
 from deviate.importing.import_results import import_results
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import read_mlflow
-from deviate.importing.request import ImportRequest
+from deviate.importing.request import ImportRequest, TableOptions
 from deviate.importing.rows import csv_rows, json_rows
 from deviate.importing.tables import MOST_RUNS
 from deviate.importing.wandb import read_wandb
@@ -60,8 +61,10 @@ def test_a_wandb_step_that_is_no_number_is_none(tmp_path, step):
     assert [(reading.metric, reading.iteration, reading.value) for reading in run.readings] == [("acc", -1, 0.5)]
 
 
-@pytest.mark.parametrize("values", ["('acc', 'high', 2000, 'u1', 0, 0)", "('acc', 0.5, 2000, 'u1', 'last', 0)",
-                                    "('acc', 0.5, 'noon', 'u1', 0, 0)"])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    ["'high', 2000, 'u1', 0, 0", "0.5, 2000, 'u1', 'last', 0", "0.5, 'noon', 'u1', 0, 0", "0.5, 2000, 'u1', 9e999, 0"],
+)
 def test_words_where_mlflow_has_numbers_are_refused(tmp_path, values):
     with sqlite3.connect(tmp_path / "a.db") as database:
         database.executescript(
@@ -72,12 +75,62 @@ def test_words_where_mlflow_has_numbers_are_refused(tmp_path, values):
             CREATE TABLE metrics (key TEXT, value, timestamp, run_uuid TEXT, step, is_nan INTEGER);
             CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT);
             INSERT INTO runs VALUES ('u1', 'owl', 'FINISHED', 1000, 3000, 'active', 1);
-            INSERT INTO metrics VALUES {values};
+            INSERT INTO metrics VALUES ('acc', {values});
             """
         )
     database.close()
     with pytest.raises(NotImportable, match="is no SQLite store of MLflow"):
         read_mlflow([tmp_path / "a.db"])
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT hex(zeroblob(40000000)) AS key, 0.5 AS value, 1 AS step", "too big"),
+        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'acc' AS key, 0.5 AS value, i AS step "
+         "FROM n WHERE i < 0", "interrupted"),
+        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30) SELECT 'acc' AS key, i AS step, "
+         "0.5 AS value FROM n", "more than 20 values"),
+    ],
+)  # fmt: skip
+def test_a_database_whose_tables_have_no_end_is_refused(tmp_path, monkeypatch, query, reason):
+    for name, limit in {"MOST_VALUES": 20, "MOST_SECONDS": 0.1}.items():
+        monkeypatch.setattr(f"deviate.trackers.mlflow.{name}", limit)
+    with sqlite3.connect(tmp_path / "a.db") as database:
+        database.executescript(
+            f"""
+            CREATE TABLE runs (run_uuid, name, status, start_time, end_time, lifecycle_stage, experiment_id);
+            CREATE TABLE experiments (experiment_id, name);
+            CREATE TABLE params (run_uuid, key, value);
+            INSERT INTO runs VALUES ('u1', 'owl', 'FINISHED', 1000, 3000, 'active', 1);
+            CREATE VIEW metrics AS SELECT *, 'u1' AS run_uuid, 0 AS is_nan, 0 AS timestamp FROM ({query});
+            """
+        )
+    database.close()
+    with pytest.raises(NotImportable, match=reason):
+        read_mlflow([tmp_path / "a.db"])
+
+
+def test_what_is_called_as_a_file_of_a_tracker_and_is_none_is_passed_over(tmp_path):
+    for name in ("events.out.tfevents.1", "a.wandb", "wandb-summary.json", "meta.yaml"):
+        (tmp_path / "folder" / name).mkdir(parents=True)
+        os.mkfifo(tmp_path / name)
+    for format_name in ("tensorboard", "wandb", "mlflow", None):
+        with pytest.raises(NotImportable):
+            import_results(ImportRequest(paths=[tmp_path], project=tmp_path, format=format_name))
+
+
+def test_names_with_thousands_of_digits_are_in_order(tmp_path):
+    long = "9" * 5000
+    runs = [ForeignRun(label=f"run {digits}", readings=[]) for digits in (long, "10", "009", "0")]
+    assert [run.label for run in in_order(runs)] == ["run 0", "run 009", "run 10", f"run {long}"]
+
+
+def test_a_column_without_a_name_is_none(tmp_path):
+    (tmp_path / "a.csv").write_text("seed,,acc\n0,1,0.5\n")
+    request = ImportRequest(paths=[tmp_path / "a.csv"], project=tmp_path, table=TableOptions(run=("",)))
+    with pytest.raises(BadOption, match="there is no column ''"):
+        import_results(request)
 
 
 def test_a_seed_of_mlflow_in_bytes_of_no_encoding_is_a_label_all_the_same(tmp_path):
