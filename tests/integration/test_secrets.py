@@ -1,4 +1,4 @@
-"""Secrets in 40 places: the training sees each, and nothing that Deviate writes or prints has one in clear."""
+"""Secrets in 40 places and more: the training sees each, and nothing that Deviate writes or prints has one in clear."""
 
 import base64
 import gzip
@@ -24,7 +24,9 @@ SHAPED = {
     "hf": "hf_" + "Ab3" * 11, "gh": "ghp_" + "Cd4" * 12, "sk": "sk-proj-" + "Ef5" * 12, "aws": "AKIA" + "GH6J" * 4,
     "google": "AIza" + "Kl7mN" * 7, "gitlab": "glpat-" + "Op8" * 8, "slack": "xoxb-" + "1234567-" * 3 + "Qr9",
     "jwt": "eyJhbGciOiJIUzI1." + "eyJzdWIiOiIxMjM." + "St0UvWxYz", "npm": "npm_" + "Xy1" * 12,
-    "stripe": "sk_live_" + "Zz2" * 8,
+    "stripe": "sk_live_" + "Zz2" * 8, "client": "GOCSPX-" + "Ab1" * 9, "databricks": "dapi" + "0a1b" * 8,
+    "vault": "hvs." + "Cd2" * 20, "telegram": "AA" + "Ef3" * 11, "hook": "T01AB/B01CD/" + "Gh4" * 8,
+    "neptune": "eyJhcGlfYWRkcmVz" + "Ij5" * 20, "wandb": "wandb_v1_" + "Kl6" * 12, "xai": "xai-" + "Mn7" * 15,
 }  # fmt: skip
 
 KEY_BODY = secret("private") + "MIIEvQIBADANBgkqhkiG9w0"
@@ -53,6 +55,10 @@ FILES = {
     "notes.txt": PRIVATE_KEY,
     "app.toml": f"deploy = '{SHAPED['gh']}'\n",
     "settings.json": json.dumps({"private_key": secret("settings")}),
+    ".modal.toml": f"[default]\ntoken_secret = '{secret('modal')}'\n",
+    ".mytool/settings.yaml": f"server: x\nauth-token: {secret('tool')}\n",
+    "client_secret_1-a.apps.googleusercontent.com.json": json.dumps({"id": secret("oauth")}),
+    "kubeconfig.yaml": f"client-key-data: {secret('kube')}\n",
 }
 
 #: Words of the command.
@@ -61,16 +67,20 @@ WORDS = [
     f"--db=postgres://me:{secret('db')}@host/x",
     f"https://host/data?lr=1&token={secret('query')}", f"MY_OWN_TOKEN={secret('word')}",
     f'{{"api_key": "{secret("json")}"}}', "--login", "me", "-p", secret("login"),
+    "--cookie", secret("cookie"), "--db-pass", secret("pass"),
 ]  # fmt: skip
 
 VARIABLES = {
     "MY_TOKEN": secret("variable"), "WANDB_API_KEY": secret("wandb"), "DB_PASSWORD": secret("password"),
     "DATABASE_URL": f"mysql://me:{secret('url')}@host/x", "AWS_SECRET_ACCESS_KEY": secret("secret"),
+    "PGPASSWORD": secret("postgres"), "TEAM_WEBHOOK_URL": f"https://host/{secret('webhook')}",
 }  # fmt: skip
 
 #: Printed by the program, which has it from nowhere that Deviate sees.
 PRINTED = [
-    *(SHAPED[name] for name in ("sk", "google", "gitlab", "slack", "jwt", "npm", "stripe")),
+    *(SHAPED[name] for name in SHAPED if name not in ("hf", "gh", "aws", "telegram", "hook")),
+    f"bot 123456789:{SHAPED['telegram']}", f"https://hooks.slack.com/services/{SHAPED['hook']}",
+    f"session_token: {secret('session')}",
     f"password='{secret('printed')}'", f"Authorization: Bearer {secret('bearer')}", PRIVATE_KEY.replace("RSA ", ""),
 ]  # fmt: skip
 
@@ -187,7 +197,7 @@ def test_no_secret_of_forty_places_is_in_what_is_written_or_printed(project, tmp
         with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
             archive.extractall(tmp_path / name, filter="fully_trusted")
         assert leaks(tmp_path / name) == {}
-    assert ".netrc" in exported.out
+    assert ".modal.toml" in exported.out
     assert "snapshot/train.py" in exported.out or "train.py" in exported.out
     assert '"AKIA' not in (tmp_path / "x" / "experiment" / "snapshot" / "train.py").read_text()
     # A worker elsewhere trains with the secrets all the same.

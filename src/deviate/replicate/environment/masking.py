@@ -127,9 +127,13 @@ def mask_text(text: str) -> str:
     >>> mask_text("cd x && python a.py --password abc git://me:abc@host/x?token=abc")
     'cd x && python a.py --password *** git://***@host/x?token=***'
     """
+    return _masked_text(text, SHAPES)
+
+
+def _masked_text(text: str, shapes: Sequence[tuple[Sequence[str], str]]) -> str:
     masked = re.sub(QUERY, _masked_query, text)
     # Patterns are compiled where they are needed: together they take longer to compile than a small command takes.
-    for marks, shape in SHAPES:
+    for marks, shape in shapes:
         masked = re.sub(shape, _masked_group, masked) if any(mark in masked for mark in marks) else masked
     if not re.search(r"\s", masked):
         return re.sub(_ASSIGNED_IN_WORD, _masked_pair, masked)
@@ -252,11 +256,14 @@ def _sought(secrets: Sequence[str]) -> list[str]:
 def mask_lines(lines: Iterable[str], secrets: Sequence[str]) -> list[str]:
     """Return lines of a program's output without `secrets`, and without others that are known by name or shape."""
     patterns = list(map(re.compile, _sought(secrets)))
+    lines = list(lines)
+    together = "\n".join(lines)
+    shapes = [(marks, shape) for marks, shape in SHAPES if any(mark in together for mark in marks)]
     masked = []
     for line in lines:
         for pattern in patterns:
             line = pattern.sub(STARS, line)
-        masked.append(mask_text(line))
+        masked.append(_masked_text(line, shapes))
     return masked
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
+from deviate.replicate.environment.masking import is_secret_variable
 from deviate.replicate.environment.shapes import KEYS
 
 #: Folders in which tools keep credentials.
@@ -25,6 +26,11 @@ _FOLDERS = frozenset(
         ".docker",
         ".kaggle",
         ".oci",
+        ".databricks",
+        ".huggingface",
+        ".snowflake",
+        ".ngc",
+        ".cloudflared",
         ".secrets",
         "secrets",
     }
@@ -37,16 +43,19 @@ _NAMES = frozenset(
         ".mylogin.cnf", ".htpasswd", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".passwd-s3fs",
         "kaggle.json", "kubeconfig", "comet.config", ".comet.config", ".neptune_token", ".vault-token", "rclone.conf",
         "terraform.tfvars", "application_default_credentials.json", "access_tokens.db", "token.pickle", "token.json",
-        "pip.conf", ".wandb_key",
+        "pip.conf", ".wandb_key", "token", ".token", "token.txt", "auth.json", ".databrickscfg", ".modal.toml",
+        ".cdsapirc", ".ecmwfapirc", ".authinfo", ".p4tickets", ".terraformrc", ".sentryclirc", ".condarc", "credstore",
+        "clearml.conf", ".clearml.conf", "config.local",
     }
 )  # fmt: skip
 
 #: Keys of SSH by any name, key stores, ``.env`` and its like but for its templates; names that say it.
 _PATTERN = re.compile(
     r"\.env(rc|\.(?!example|sample|template|dist|defaults?$).+)?|(?!example|sample|template|default).+\.env"
-    r"|id_(rsa|dsa|ecdsa|ed25519)\w*|.+\.(pem|key|p12|pfx|jks|keystore|ppk|kdbx|gpg|ovpn)"
+    r"|id_(rsa|dsa|ecdsa|ed25519)\w*|.+\.(pem|key|p12|pfx|jks|keystore|keytab|ppk|kdbx|gpg|ovpn|token)"
     r"|(.*[-_.])?(secrets?|credentials?|creds|api[-_]?keys?|access[-_]?keys?|service[-_]?accounts?|client[-_]?secrets?"
-    r"|auth[-_]?tokens?|passwords?|(hf|wandb|github|openai|hub|kaggle)[-_]?(token|key)s?)([-_.]\w+)?"
+    r"|kubeconfig|oauth|(auth|oauth|access|api|hf|wandb|github|openai|hub|kaggle|zenodo|gitlab|slack)[-_]?tokens?"
+    r"|passwords?|(hf|wandb|openai|hub|kaggle|gcp|firebase)[-_]?keys?|firebase-adminsdk)([-_.][\w.-]+)?"
     r"(\.(json|ya?ml|toml|ini|cfg|conf|txt|env|py|sh|csv|properties|xml|db))?"
 )
 
@@ -59,8 +68,13 @@ _CODE_NAMES = re.compile(r"(my_|local_|_)?(secrets?|credentials?|creds|api_?keys
 #: What is in a file that says that it is one, whatever its name.
 _MARKS = (
     b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----", b"PuTTY-User-Key-File", b'"private_key"', b"aws_secret_access_key",
-    b"_authToken=",
+    b"_authToken=", b'"client_secret"', b'"refresh_token"', b'"auths"', b"client-key-data", b"AGE-SECRET-KEY-",
 )  # fmt: skip
+
+
+#: Bytes of settings that are looked through for names of secrets, and a line of them: ``name = value`` or with a colon.
+_MOST_SETTINGS = 1 << 18
+_SETTING = rb"""(?m)^[\s"'{,-]{0,20}([A-Za-z][\w.-]{0,60})["']?\s{0,9}[:=]\s{0,9}["']?[^\s"'$<{(\[*]{6}"""
 
 
 def is_code(path: str) -> bool:
@@ -93,6 +107,16 @@ def shows_credentials(path: str, data: bytes) -> bool:
     """Tell by its content whether a file that is no code holds credentials: a private key, or a key of a service."""
     if is_code(path) or b"\0" in data[:1024]:
         return False
-    return any(mark in data for mark in _MARKS) or any(
-        first.encode() in data and re.search(key.encode(), data) for first, key in KEYS
+    return (
+        any(mark in data for mark in _MARKS)
+        or any(first.encode() in data and re.search(key.encode(), data) for first, key in KEYS)
+        or _names_a_secret(path, data)
     )
+
+
+def _names_a_secret(path: str, data: bytes) -> bool:
+    """Tell whether a hidden file, which is some tool's settings and no data, gives a value to the name of a secret."""
+    if not any(part.startswith(".") for part in PurePosixPath(path).parts) or len(data) > _MOST_SETTINGS:
+        return False
+    named = (match[1].decode() for match in re.finditer(_SETTING, data))
+    return any(name.lower() == "key" or is_secret_variable(name) for name in named)

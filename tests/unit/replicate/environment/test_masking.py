@@ -19,7 +19,9 @@ SECRET = "s3cr3t-value"
 
 @pytest.mark.parametrize(
     "words",
-    [["--api-key", SECRET], ["--api_key=" + SECRET], ["--token", SECRET], ["--token=" + SECRET], ["-password", SECRET],
+    [["--cookie", SECRET], ["PGPASSWORD=" + SECRET], ["--dbpassword", SECRET], ["--smtp-pass", SECRET],
+     [f"https://hooks.slack.com/services/T0/{SECRET * 3}"], [f"https://discord.com/api/webhooks/123/{SECRET * 3}"],
+     ["--api-key", SECRET], ["--api_key=" + SECRET], ["--token", SECRET], ["--token=" + SECRET], ["-password", SECRET],
      ["--wandb.api_key=" + SECRET], ["wandb.api_key=" + SECRET], ["+logger.token=" + SECRET], ["--hf-token", SECRET],
      ["--apiKey", SECRET], ["WANDB_API_KEY=" + SECRET, "python", "a.py"], ["--db", f"postgres://me:{SECRET}@host/x"],
      [f"https://{SECRET}@github.com/a/b"], ["bash", "-c", f"python a.py --api-key {SECRET} --lr 1"],
@@ -44,8 +46,10 @@ def test_secrets_of_a_command_are_masked_and_nothing_else_is(words):
 
 @pytest.mark.parametrize(
     "word",
-    ["hf_" + "a" * 34, "sk-" + "a" * 40, "ghp_" + "a" * 36, "AKIA" + "A" * 16, "xoxb-" + "1" * 12, "glpat-" + "a" * 20],
-)
+    ["hf_" + "a" * 34, "sk-" + "a" * 40, "ghp_" + "a" * 36, "AKIA" + "A" * 16, "xoxb-" + "1" * 12, "glpat-" + "a" * 20,
+     "GOCSPX-" + "a" * 28, "dapi" + "0a" * 16, "hvs." + "a" * 90, "pplx-" + "a" * 48, "as-" + "aB1" * 7 + "a",
+     "eyJ" + "a" * 80 + "==", "pat" + "a" * 14 + "." + "0" * 64, "1//0" + "a" * 50],
+)  # fmt: skip
 def test_keys_of_known_services_are_known_by_their_shape(word):
     assert mask_words(["a", word, f"--x={word}"]) == ["a", "***", "--x=***"]
 
@@ -53,7 +57,8 @@ def test_keys_of_known_services_are_known_by_their_shape(word):
 @pytest.mark.parametrize(
     "name",
     ["--pad-token", "--eos_token", "--num-tokens", "--max-tokens", "--tokenizer", "--sort-key", "--key-dim", "--keys",
-     "--tokens-per-batch", "--author", "--secretary", "--pass", "PWD", "OLDPWD", "--monkey", "--mask_token"],
+     "--tokens-per-batch", "--author", "--secretary", "--pass", "PWD", "OLDPWD", "--monkey", "--mask_token",
+     "--file-pat", "--psk", "--cookies-file", "--client-key", "--rnn-pass", "--image_token", "--state-key"],
 )  # fmt: skip
 def test_settings_that_sound_alike_stay(name):
     assert not is_secret(name)
@@ -63,7 +68,9 @@ def test_settings_that_sound_alike_stay(name):
 @pytest.mark.parametrize(
     "words",
     [["-p", "0.5"], ["--user", "me", "-p", "8080"], ["--key", "name"], ["-k", "5"], ["tcp://host:8080"], ["auth:80"],
-     ["https://host/x?lr=1&epochs=2"], ["python", "-u", "train.py"], ["--lr=0.1"], ["a@b.org"], ["10:30:00"]],
+     ["https://host/x?lr=1&epochs=2"], ["as-is"], ["key-" + "a" * 20], ["SKIP" + "0" * 32], ["hooks/webhooks/1/a"],
+     ["eyJ" + "a" * 20], ["https://host/t/en-us/docs"],
+     ["python", "-u", "train.py"], ["--lr=0.1"], ["a@b.org"], ["10:30:00"]],
 )  # fmt: skip
 def test_words_that_look_alike_stay(words):
     assert mask_words(["python", "train.py", *words]) == ["python", "train.py", *words]

@@ -19,7 +19,9 @@ KEY = "hf_" + "Ab1" * 10
      "service_account_prod.json", "secrets.yaml", "secrets.toml", ".streamlit/secrets.toml", ".npmrc",
      ".git-credentials",
      ".docker/config.json", "gcloud/x.db", ".ssh/any", "hf_token.txt", "wandb_key.txt", "api_keys.yml", "secrets.py",
-     "my_secrets.py", "client_secret_123.json", ".config/gcloud/legacy/adc.json"],
+     "my_secrets.py", "client_secret_123.json", ".config/gcloud/legacy/adc.json",
+     "client_secret_1-a.apps.googleusercontent.com.json", ".databrickscfg", ".snowflake/config.toml", "token",
+     "a.keytab", "kubeconfig.yaml", "zenodo_token", ".dvc/config.local", "auth.json", "gcp-key.json"],
 )  # fmt: skip
 def test_names_of_credentials(path):
     assert is_credentials(path)
@@ -28,7 +30,7 @@ def test_names_of_credentials(path):
 @pytest.mark.parametrize(
     "path",
     ["train.py", "config.yaml", "tokenizer.json", "tokens.txt", "keys.py", "token.py", "auth.py", "secretary.txt",
-    "key.csv",
+    "key.csv", "my_config.local.py", "image_tokens.json", "bot_tokens.csv",
      ".env.example", "example.env", "id_rsa.pub", "monkey.json", "environment.yml", "data/secretion.csv", "model.py"],
 )  # fmt: skip
 def test_names_that_sound_alike(path):
@@ -41,6 +43,13 @@ def test_contents():
     assert shows_credentials("a.yaml", f"hub: {KEY}\n".encode())
     assert not shows_credentials("a.yaml", b"hub: hf_home\nsk-learn: sk-toggleable__content-arrow\n")
     assert not shows_credentials("a.bin", b"\0" + KEY.encode())
+    # Hidden files are the settings of tools.
+    assert shows_credentials(".tool/settings.yaml", b"host: x\nauth-token: 'abcdefgh'\n")
+    assert shows_credentials(".toolrc", b"url: https://x\nkey: 12345:abcdef\n")
+    assert not shows_credentials("settings.yaml", b"key: abcdefgh\n")
+    assert not shows_credentials(
+        ".tool/settings.yaml", b"tokenizer: bert-base\ntoken: ${TOKEN_OF_X}\npad-token: abcdefg\n"
+    )
     # Runs start code, and have their copy of it.
     assert not shows_credentials("a.py", KEY.encode())
 
