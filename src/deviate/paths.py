@@ -6,10 +6,17 @@ its like raise then. Where a user's files are asked about it is `os.path.isdir`,
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+#: Bytes of a file of settings; larger ones hold data.
+_MOST_SETTINGS = 1 << 20
+
+_LONG_NAME = re.compile(r"""(?:(?:[\w-]+|"[^"\n]{0,99}"|'[^'\n]{0,99}')[ \t]{0,9}\.[ \t]{0,9}){200}""")
 
 
 def real_path(path: str | Path) -> str:
@@ -18,6 +25,24 @@ def real_path(path: str | Path) -> str:
         return os.path.realpath(path)
     except OSError:
         return os.path.abspath(path)
+
+
+def settings_text(path: Path) -> str:
+    """Return what a file of settings holds.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is no file (a pipe would be waited for, a device has no end), or a large one.
+    ValueError
+        If it is no text, or has names of hundreds of parts (``a.b.c``): the memory that TOML takes is their square.
+    """
+    if os.path.exists(path) and not (os.path.isfile(path) and os.path.getsize(path) <= _MOST_SETTINGS):
+        raise OSError(errno.EINVAL, f"expected a file of at most {_MOST_SETTINGS >> 20} MiB")
+    text = path.read_text(encoding="utf-8")
+    if _LONG_NAME.search(text):
+        raise ValueError("a name has more than 200 parts")
+    return text
 
 
 def globbed(folder: Path, *patterns: str) -> list[Path]:

@@ -23,6 +23,7 @@ from deviate.experiment import (
     ObservedWish,
 )
 from deviate.factors import DEFAULT_VARIANT, SeededFactor
+from deviate.paths import settings_text
 from deviate.project.cluster import ExportEntry, RayEntry, SlurmEntry
 
 FILE_NAME = "deviate.toml"
@@ -204,9 +205,9 @@ def read_config(project: Path) -> Config:
     if not os.path.exists(path):
         return Config()
     try:
-        text = path.read_text(encoding="utf-8")
+        text = settings_text(path)
         tables = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise BadConfig(f"{path}: {problem}", hint="mend the line, or delete the file to start anew") from problem
     # msgspec does not say which element of a list is wrong, so each is converted by itself, first.
     for key, entry in _LISTED.items():

@@ -214,11 +214,8 @@ class _Walk:
             self.uses.learned = self.uses.learned or f"{name} is updated"
         is_attribute = isinstance(home, ModuleIndex)
         for unit in units:
-            for node, scope, _ in unit.loads:
-                if (node.attr if isinstance(node, ast.Attribute) else node.id) == name and (
-                    isinstance(node, ast.Attribute) is is_attribute
-                ):
-                    self.waiting.append((node, scope))
+            for node, scope in unit.loads_by_name.get((name, is_attribute), ()):
+                self.waiting.append((node, scope))
 
 
 def learns_around(site: CallSite) -> bool:

@@ -56,6 +56,10 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
 
 
 def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
+    # First what tells most apart: a program may report thousands of values, and each is compared with the others.
+    is_one = not finding.reported.reads and not other.reported.reads and identity.is_same(its)
+    if not is_one and finding.variable != other.variable:
+        return False
     if finding.split and other.split and finding.split != other.split:
         return False
     if (finding.report is other.report and _tags_differ(finding, other)) or _sums_differ(finding, other):
@@ -78,7 +82,7 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
     )
     if finding.variable == other.variable and identity.computed_in is its.computed_in and not named_apart:
         return True
-    return not finding.reported.reads and not other.reported.reads and identity.is_same(its)
+    return is_one
 
 
 def _are_calls_apart(finding: Finding, other: Finding) -> bool:

@@ -170,10 +170,15 @@ def label_for(flow: Evaluator, reported: ReportedValue, others: list[ReportedVal
     if reported.label is not None:
         return reported.label
     for other in others:
+        # The name first: a text may have thousands of values, and each is asked about every other one.
+        is_label = isinstance(other.expr, ast.Name) and other.expr.id in _LABEL_NAMES
         # A value that a function of the text's computes is recorded there, where the text's own names are not known.
-        is_known = other.scope.unit is reported.scope.unit
-        is_label = is_known and isinstance(other.expr, ast.Name) and other.expr.id in _LABEL_NAMES
-        if not is_label or other.position >= reported.position or re.search(r"[dfeg]$", other.spec):
+        if (
+            not is_label
+            or other.scope.unit is not reported.scope.unit
+            or other.position >= reported.position
+            or re.search(r"[dfeg]$", other.spec)
+        ):
             continue
         value = flow.resolved(other.expr, other.scope)
         if (value.has(From.TEXT) and not value.has(*METRIC_ORIGINS)) or value.has(From.UNKNOWN) or not value.origins:

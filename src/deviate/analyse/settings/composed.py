@@ -66,7 +66,7 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 def _is_global(path: Path) -> bool:
-    return _GLOBAL.search(path.read_text(encoding="utf-8", errors="replace")) is not None
+    return os.path.isfile(path) and _GLOBAL.search(path.read_text(encoding="utf-8", errors="replace")) is not None
 
 
 def _resolved(value: Known, listed: Listed) -> Known:

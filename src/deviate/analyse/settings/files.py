@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -27,7 +28,8 @@ Listed = dict[tuple[str, ...], Known]
 def read_settings(path: Path) -> Listed:
     """Return the settings of a file; none where it cannot be read as one."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        # A pipe would be waited for, and a device has no end.
+        if not os.path.isfile(path) or path.stat().st_size > MAX_BYTES:
             return {}
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":

@@ -126,7 +126,7 @@ def _listed_at(listed: list[object], place: int, group: str) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace") if os.path.isfile(path) else ""
     except OSError:
         return ""
 

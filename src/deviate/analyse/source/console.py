@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from deviate.paths import settings_text
+
 #: The project's own files are looked for in so many folders, from the one the user stands in upwards.
 MAX_ABOVE = 3
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
@@ -42,7 +44,7 @@ def console_scripts(folder: Path) -> list[ConsoleScript]:
 def _declared(home: Path) -> Iterator[tuple[str, str]]:
     """Yield names and targets in the files of a folder that say how it is installed."""
     try:
-        loaded = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))
+        loaded = tomllib.loads(settings_text(home / "pyproject.toml"))
     except (OSError, ValueError, RecursionError):
         loaded = {}
     tools = loaded.get("tool", {})
@@ -50,9 +52,9 @@ def _declared(home: Path) -> Iterator[tuple[str, str]]:
         scripts = table.get("scripts", {}) if isinstance(table, dict) else {}
         for name, target in scripts.items() if isinstance(scripts, dict) else ():
             yield name, str(target)
-    parser = configparser.ConfigParser()
+    parser = configparser.RawConfigParser()
     try:
-        parser.read_string((home / "setup.cfg").read_text(encoding="utf-8"))
+        parser.read_string(settings_text(home / "setup.cfg"))
     except (OSError, ValueError, configparser.Error):
         parser.clear()
     for line in parser.get("options.entry_points", "console_scripts", fallback="").splitlines():
@@ -60,8 +62,8 @@ def _declared(home: Path) -> Iterator[tuple[str, str]]:
         if sign:
             yield name.strip(), target.strip()
     try:
-        yield from _IN_SETUP.findall((home / "setup.py").read_text(encoding="utf-8", errors="replace"))
-    except OSError:
+        yield from _IN_SETUP.findall(settings_text(home / "setup.py"))
+    except (OSError, ValueError):
         return
 
 

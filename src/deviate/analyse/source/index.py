@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 BindingKind = Literal[
@@ -156,6 +157,15 @@ class Unit(Scope):
     def display_name(self) -> str:
         """Bare name of the function, ``<module>`` for module-level code."""
         return self.name if isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else "<module>"
+
+    @cached_property
+    def loads_by_name(self) -> dict[tuple[str, bool], list[tuple[ast.expr, Scope]]]:
+        """Names and attributes that are read, by what they are called and whether they are attributes."""
+        found: dict[tuple[str, bool], list[tuple[ast.expr, Scope]]] = {}
+        for node, scope, _ in self.loads:
+            key = (node.attr, True) if isinstance(node, ast.Attribute) else (node.id, False)
+            found.setdefault(key, []).append((node, scope))
+        return found
 
     @property
     def position(self) -> tuple[str, int]:

@@ -81,7 +81,7 @@ class _Names:
         if path.suffix not in TEXT_SUFFIXES:
             return
         try:
-            if path.stat().st_size > TEXT_LIMIT:
+            if not os.path.isfile(path) or path.stat().st_size > TEXT_LIMIT:
                 return
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:

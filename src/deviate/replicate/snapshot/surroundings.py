@@ -112,7 +112,7 @@ def _texts(project: Path, files: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in files:
         # A file that is gone since it was listed names nothing.
         with suppress(OSError):
-            if Path(name).suffix in TEXT_SUFFIXES:
+            if Path(name).suffix in TEXT_SUFFIXES and os.path.isfile(project / name):
                 yield name, (project / name).read_text(encoding="utf-8", errors="replace")
 
 
