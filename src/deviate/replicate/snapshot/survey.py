@@ -39,6 +39,7 @@ CHECKPOINT = "looks like a checkpoint of a former training"
 UNREADABLE = "cannot be read"
 OWN = "written by deviate"
 SPECIAL = "no regular file"
+NO_TEXT = "its name is no text in UTF-8"
 CREDENTIALS = "holds credentials"
 EXCLUDED = "excluded by you"
 OWN_OUTPUT = "output of this command"
@@ -131,6 +132,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _items(looking: _Looking, entry: os.DirEntry[str], parent: str, inherited: str) -> Iterator[Item]:
     path = f"{parent}{entry.name}"
+    named = f"{path}{os.readlink(entry.path) if entry.is_symlink() else ''}"
+    if not named.isprintable() and named != named.encode("utf-8", "replace").decode():
+        # No file of ours can hold it.
+        yield Item(path=path.encode("utf-8", "backslashreplace").decode(), kind="left out", reason=NO_TEXT)
+        return
     folder = entry.is_dir(follow_symlinks=False)
     reason = looking.left_out(path, folder=folder or os.path.isdir(entry.path), inherited=inherited)
     if looking.is_own_output(entry):
