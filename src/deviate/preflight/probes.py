@@ -19,6 +19,7 @@ from deviate.analyse.unseen import Suspect, find_suspects
 from deviate.collect.agreement import repeatable_series
 from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
 from deviate.collect.fingerprints import is_constant, joined_fingerprints
+from deviate.collect.repetitions import repeated_draws, repetitions
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
 from deviate.experiment import Run
@@ -31,7 +32,7 @@ from deviate.preflight.proof import checked, proved
 from deviate.preflight.search import Search
 from deviate.preflight.settled import Progress, Settled
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
-from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, assess_factor, digests, repeated_draws
+from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, assess_factor, digests
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
@@ -134,6 +135,7 @@ class _Probing:
             checked(factor, self.probes[:OBSERVED_PROBES], experiment.draws, has_loop=has_loop) for factor in assessed
         ]
         causes = self._causes(factors, compared, controlled, observed, controls, quick=quick)
+        again = repetitions(first)
         return Audit(
             command=mask_words(experiment.command),
             factors=[proved(factor, factors, compared, causes) for factor in factors],
@@ -149,6 +151,8 @@ class _Probing:
             printed=printed_numbers([run.folder for run in first], experiment),
             compared=compared,
             controlled=None if quick else controlled,
+            seeds_again=again.seeds,
+            orders_again=again.orders,
         )
 
     def _compared(self, pair: Sequence[Outcome], name: str) -> Compared:

@@ -7,11 +7,12 @@ from deviate.analyse.unseen import Suspect
 from deviate.collect.events import ReachedDraw
 from deviate.collect.fingerprints import DrawSource
 from deviate.collect.identity import Difference
+from deviate.collect.repetitions import RepeatedDraws
 from deviate.preflight.causes import Cause
 from deviate.preflight.compared import NOT_MADE, Compared, Probe
 from deviate.preflight.explanation import DrawingLine, Explanation
 from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.verdicts import Audit, AuditedFactor, RepeatedDraws
+from deviate.preflight.verdicts import Audit, AuditedFactor
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.text.compared import implementation_noise, implementation_text
 from deviate.report.text.explanation import explanation_answer
@@ -136,8 +137,8 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
     )  # fmt: skip
     written = repr(audit_view(shown).page().sections)
     for words in (
-        "2 worker processes draw the same augmentations (aa): a generator made at d.py:4 is copied into each of them. "
-        "Seed it in worker_init_fn.",
+        "2 worker processes draw the same numbers: a generator made at d.py:4 is copied into each of them. Seed "
+        "it in each, as in worker_init_fn.",
         "by nothing that Deviate saw: a generator with a constant state, or a fixed order",
         "GPU kernels may add noise: `deviate run --vary impl` measures it",
         "Draws without a known purpose, counted as `other`",

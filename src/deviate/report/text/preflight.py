@@ -9,7 +9,7 @@ from deviate.preflight.causes import Cause, CauseKind
 from deviate.preflight.compared import Probe
 from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.trial import Ending
-from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, RepeatedDraws, Verdict
+from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Verdict
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.numbers import show_seconds
 from deviate.report.text.compared import compared_text
@@ -185,15 +185,6 @@ def pin_text(pin: Pin) -> str:
     through = f", through {pin.through}" if pin.through else ""
     # The program may have passed it: a default is said of nothing.
     return f"a library's seed{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
-
-
-def repeated_text(workers: RepeatedDraws) -> str:
-    """Say that worker processes draw the same, and what to do about it."""
-    made = next((f" made at {source.file}:{source.line}" for source in workers.sources if source.file), "")
-    return (
-        f"{workers.processes} worker processes draw the same augmentations ({workers.digest}): a generator{made} is "
-        "copied into each of them. Seed it in worker_init_fn."
-    )
 
 
 def probes_text(probes: list[Probe]) -> str:
