@@ -109,6 +109,9 @@ LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
      ({"kind": "leftovers", "here": False, "files": ["best.pt"]},
       "In a folder that was used before, values differ: a run finds best.pt. Deviate gives each run a folder of its "
       "own."),
+     ({"kind": "leftovers", "here": False, "files": ["best.pt"], "in_project": True},
+      "Values are others without best.pt, which the program itself writes. Each run begins with them, here and under "
+      "Deviate."),
      ({"kind": "files", "here": False},
       "On another machine, values may differ by the order in which files are listed."),
      ({"kind": "clock", "here": False}, "Values depend on the time."),

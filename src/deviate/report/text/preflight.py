@@ -115,7 +115,8 @@ def cause_text(cause: Cause) -> str:
     if cause.kind == "hash":
         parts.append("Deviate holds them, and varies them with `other`.")
     elif cause.kind == "leftovers":
-        parts.append("Deviate gives each run a folder of its own.")
+        own, each = "Deviate gives each run a folder of its own.", "Each run begins with them, here and under Deviate."
+        parts.append(each if cause.in_project else own)
     elif cause.held is False:
         parts.append("Runs differ by it under Deviate, too.")
     if not cause.tried:
@@ -126,6 +127,8 @@ def cause_text(cause: Cause) -> str:
 def _effect(cause: Cause) -> str:
     if cause.kind == "unknown":
         return f"Two probes with equal draws report different values, for an unknown reason{_tries(cause)}"
+    if cause.in_project:
+        return f"Values are others without {joined(cause.files[:LINES_NAMED])}, which the program itself writes"
     if cause.kind == "leftovers":
         return f"In a folder that was used before, values differ: a run finds {joined(cause.files[:LINES_NAMED])}"
     if cause.kind == "files":
