@@ -10,6 +10,7 @@ import msgspec
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
 from deviate.collect.inherited import ChangedVariable
 from deviate.collect.measured import with_times
+from deviate.collect.repetitions import Repetitions
 from deviate.collect.shared_files import ChangedInput, KeptState
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import SCHEMA, Experiment
@@ -94,6 +95,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     representations: list[RepresentationFacts] = []
     #: Commands that were run after each training.
     evaluations: list[EvaluationFacts] = []
+    #: Random numbers that come again within runs.
+    again: Repetitions = Repetitions()
 
 
 def experiment_facts(
@@ -162,6 +165,7 @@ def experiment_facts(
             if (known := representation_facts(evaluations, results.samples.get(name, []), level)) is not None
         ],
         evaluations=evaluation_facts(results.evaluated),
+        again=results.again,
     )
 
 

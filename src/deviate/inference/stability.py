@@ -132,6 +132,8 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
     groups: GroupFacts | None = None
     #: None where not every pass was kept.
     learning: LearningFacts | None = None
+    #: The accuracy of the program's that has other values than the labels give; which are correct is not shown then.
+    disputed: str = ""
 
 
 def stabilities(
@@ -176,6 +178,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
         groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
         learning=learning_facts(evaluation.every, level) if measured is not None and evaluation.every else None,
+        disputed=evaluation.disputed,
     )
 
 

@@ -35,6 +35,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     files: list[str] = []
     #: What could not be held still: the probes of it failed, or were ended before values could differ.
     failed: list[Hidden] = []
+    #: The files are in the project, so that each run begins with them.
+    in_project: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Conditions:
     after: Outcome | None = None
     #: Draw otherwise than other probes under control: what they left may count only then, as a best value does.
     varied: bool = False
+    #: Files of the project, relative to it, that the probe begins without.
+    without: tuple[str, ...] = ()
 
 
 #: Outcome of a probe that was not made, or from which nothing follows.

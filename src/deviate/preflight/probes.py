@@ -7,6 +7,7 @@ no draw explains, or may differ elsewhere, more probes look for the cause.
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +17,11 @@ from pathlib import Path
 import msgspec
 
 from deviate.analyse.unseen import Suspect, find_suspects
+from deviate.analyse.written import written_names
 from deviate.collect.agreement import repeatable_series
 from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
 from deviate.collect.fingerprints import is_constant, joined_fingerprints
+from deviate.collect.repetitions import repeated_draws, repetitions
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
 from deviate.experiment import Run
@@ -31,7 +34,7 @@ from deviate.preflight.proof import checked, proved
 from deviate.preflight.search import Search
 from deviate.preflight.settled import Progress, Settled
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
-from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, assess_factor, digests, repeated_draws
+from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, assess_factor, digests
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
@@ -93,19 +96,24 @@ def audit(
     check_factor(explain)
     prepared = prepare_request(request)
     executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
-    suspects = find_suspects(prepared.target.project, prepared.findings.files)
+    project, files = prepared.target.project, prepared.findings.files
+    suspects, written = find_suspects(project, files), written_names(project, files)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
-        return _Probing(with_explanation(trials, explain), limit, announce, suspects).audit(quick=quick)
+        return _Probing(with_explanation(trials, explain), limit, announce, suspects, written).audit(quick=quick)
 
 
 class _Probing:
     """The probes of one command."""
 
-    def __init__(self, trials: Trials, limit: float, announce: Announce, suspects: Sequence[Suspect]) -> None:
+    def __init__(
+        self, trials: Trials, limit: float, announce: Announce, suspects: Sequence[Suspect], written: set[str]
+    ) -> None:
         self.trials = trials
         self.limit = limit
         self.announce = announce
         self.suspects = suspects
+        #: Names of files that the source says are written.
+        self.written = written
         self.probes: list[Probe] = []
         self.runs: list[RunFiles] = []
         #: How far the first probe came that showed something: later ones need not go farther, and should come so far.
@@ -134,6 +142,7 @@ class _Probing:
             checked(factor, self.probes[:OBSERVED_PROBES], experiment.draws, has_loop=has_loop) for factor in assessed
         ]
         causes = self._causes(factors, compared, controlled, observed, controls, quick=quick)
+        again = repetitions(first)
         return Audit(
             command=mask_words(experiment.command),
             factors=[proved(factor, factors, compared, causes) for factor in factors],
@@ -149,6 +158,8 @@ class _Probing:
             printed=printed_numbers([run.folder for run in first], experiment),
             compared=compared,
             controlled=None if quick else controlled,
+            seeds_again=again.seeds,
+            orders_again=again.orders,
         )
 
     def _compared(self, pair: Sequence[Outcome], name: str) -> Compared:
@@ -183,7 +194,8 @@ class _Probing:
         if held:
             has_seed = bool(self.trials.source.environment.get("PYTHONHASHSEED"))
             known = [cause.kind for cause in causes]
-            causes += search.elsewhere(controls[0], known, hash_seed_given=has_seed)
+            own = named_files(self.trials.source.folder.snapshot, self.written)
+            causes += search.elsewhere(controls[0], known, hash_seed_given=has_seed, own=own)
         return causes
 
     def _attempt(self, controlled: bool, conditions: Conditions) -> Outcome:
@@ -239,6 +251,8 @@ class _Probing:
                 target = trial.ready.copy / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(conditions.after.copy / name, target)
+        for name in conditions.without:
+            (trial.ready.copy / name).unlink(missing_ok=True)
         return trial
 
     def _limit(self, conditions: Conditions | None) -> float:
@@ -256,6 +270,8 @@ def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:
 
 def _named(conditions: Conditions) -> str:
     """Name what is fixed in a probe."""
+    if conditions.without:
+        return "without its own files"
     if conditions.varied:
         return "other draws, after another run" if conditions.after is not None else "other draws"
     seed = [f"hash seed {conditions.hash_seed}"] if conditions.hash_seed and "hash" not in conditions.fixed else []
@@ -276,6 +292,12 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
         hint=problem.hint if problem else "",
         stderr=problem.stderr if problem else [],
     )
+
+
+def named_files(folder: Path, names: set[str]) -> list[str]:
+    """Return the files of a folder that have one of these names, relative to it; links lead to what is large."""
+    found = (path for name in names for path in folder.rglob(glob.escape(name)))
+    return sorted(str(path.relative_to(folder)) for path in found if path.is_file() and not path.is_symlink())
 
 
 def left_files(copy: Path, snapshot: Path) -> list[str]:

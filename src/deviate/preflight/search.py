@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from deviate.analyse.unseen import Hidden, Suspect
 from deviate.preflight.causes import (
     Cause,
@@ -74,10 +76,13 @@ class Search:
         suspected = {suspect.kind for suspect in self.suspects}
         return sorted(KINDS, key=lambda kind: kind not in suspected)
 
-    def elsewhere(self, control: Outcome, known: Iterable[str], *, hash_seed_given: bool) -> list[Cause]:
+    def elsewhere(
+        self, control: Outcome, known: Iterable[str], *, hash_seed_given: bool, own: Sequence[str] = ()
+    ) -> list[Cause]:
         """Return what would make runs differ that are equal here; `control` is a probe that others repeat.
 
         Causes that are `known` are not looked for again. Where the user gives no hash seed, each run has its own.
+        `own` are files of the project that the program writes itself, and so may be of an earlier run.
         """
         suspected = [kind for kind in ELSEWHERE if kind not in known and self.lines([kind])]
         together = [kind for kind in suspected if kind != "leftovers"]
@@ -88,7 +93,9 @@ class Search:
             for kind in kinds
             if (cause := self._cause(kind, control, self._turned([kind]), here=kind == "hash" and not hash_seed_given))
         ]
-        if "leftovers" in suspected and control.left:
+        if own and (cause := self._cause("leftovers", control, self._without(own), own)):
+            causes.append(msgspec.structs.replace(cause, in_project=True))
+        elif "leftovers" in suspected and control.left:
             fresh = self.attempt(True, Conditions(varied=True))
             used = (self.attempt(True, Conditions(varied=True, after=control)) for _ in range(1))
             causes += [cause for cause in [self._cause("leftovers", fresh, used, control.left)] if cause]
@@ -103,6 +110,9 @@ class Search:
         difference = value_difference(control, outcome)
         lines = self.lines([kind])
         return Cause(kind=kind, lines=lines, difference=difference, here=here, held=True, files=list(left))
+
+    def _without(self, files: Sequence[str]) -> Iterable[Outcome]:
+        yield self.attempt(True, Conditions(without=tuple(files)))
 
     def _turned(self, kinds: Sequence[Hidden]) -> Iterable[Outcome]:
         """Yield probes in which these causes are others than as a rule, one after the other."""

@@ -21,9 +21,8 @@ from deviate.collect.fingerprints import (
     is_made_otherwise,
     is_of_other_examples,
     is_replaced,
-    joined_fingerprints,
 )
-from deviate.collect.processes import Process
+from deviate.collect.repetitions import RepeatedDraws, RepeatedOrder, RepeatedSeed
 from deviate.experiment import SCHEMA
 from deviate.factors import SEEDED
 from deviate.preflight.causes import Cause
@@ -88,14 +87,6 @@ class AuditedFactor(msgspec.Struct, frozen=True, kw_only=True):
         return self.held is False or self.moved is False or bool(self.leaks)
 
 
-class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
-    """Worker processes of one probe that draw the very same augmentations."""
-
-    processes: int
-    digest: str
-    sources: list[DrawSource] = []
-
-
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an audit."""
 
@@ -122,6 +113,9 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     #: What was compared of the two probes of the program as it is, and of the two with everything held fixed.
     compared: Compared = NOT_MADE
     controlled: Compared | None = None
+    #: Seeds that the program as it is sets again while it trains, and loaders that repeat the order of their examples.
+    seeds_again: list[RepeatedSeed] = []
+    orders_again: list[RepeatedOrder] = []
 
     @property
     def failed(self) -> bool:
@@ -303,28 +297,6 @@ def _suspects(fingerprints: Fingerprints, libraries: Iterable[ReplacedSeed]) -> 
             through=seed.through,
             seen=False,
         )
-
-
-def repeated_draws(processes: Iterable[Process]) -> list[RepeatedDraws]:
-    """Return the groups of worker processes that drew the same augmentations."""
-    listed = list(processes)
-    started = {process.stem: _start(process) for process in listed}
-    pids = {pid for pid, _ in started.values()}
-    by_digest: dict[str, list[Fingerprint]] = {}
-    for process in listed:
-        drew = joined_fingerprints([process]).get("augment")
-        if drew is not None and started[process.stem][1] in pids:
-            by_digest.setdefault(drew.first, []).append(drew)
-    return [
-        RepeatedDraws(processes=len(group), digest=digest, sources=group[0].sources)
-        for digest, group in by_digest.items()
-        if len(group) > 1
-    ]
-
-
-def _start(process: Process) -> tuple[object, object]:
-    start = next((event for event in process.events if event["event"] == "start"), {})
-    return start.get("pid"), start.get("ppid")
 
 
 def digests(fingerprints: Fingerprints) -> dict[str, str]:

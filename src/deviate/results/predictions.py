@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -18,14 +18,18 @@ from deviate.collect.matching import EveryPass, Predictions, Withheld, match_eve
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import Tables
+from deviate.results.disputed import (
+    Recorded,
+    disputed_accuracy,
+    every_without_targets,
+    recorded_at,
+    without_targets,
+)
 from deviate.results.names import find_name
 from deviate.results.order import main_first
 from deviate.results.sample import Sample
 
 Kept = Literal["last", "best"]
-
-#: Run, iteration, metric and value of what was recorded.
-Recorded = Sequence[tuple[int, int, str, float]]
 
 #: A metric is the share of correct predictions of a pass, a percentage of it, or the share of wrong ones, to this.
 ROUNDING = 1e-4
@@ -69,6 +73,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     inputs: KnownInputs | None = None
     #: Every pass at the point, where they were kept.
     every: EveryPass | Withheld | None = None
+    #: The accuracy of the program's that has other values than follow from the targets, which are left out then.
+    disputed: str = ""
 
 
 def runs_with_predictions(runs: Iterable[RunFiles]) -> list[RunPredictions]:
@@ -104,7 +110,30 @@ def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -
         msgspec.structs.replace(_evaluation(variant, kept, _unmasked(passes, masks[point]), values), every=every[point])
         for point, kept, passes in series
     ]
+    proven = {each.metric for each in found}
+    found = [
+        _settled(each, _places(passes), values, proven) for each, (_, _, passes) in zip(found, series, strict=True)
+    ]
     return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
+
+
+def _settled(
+    evaluation: Evaluation, places: Sequence[tuple[int, int]], values: Recorded, proven: Collection[str | None]
+) -> Evaluation:
+    """Leave targets out where the program itself reports another accuracy than follows from them."""
+    predicted = evaluation.predictions
+    if evaluation.metric is not None or predicted is None or predicted.labels is None or predicted.targets is None:
+        return evaluation
+    disputed = disputed_accuracy(places, evaluation.goodness, values, proven)
+    if not disputed:
+        return evaluation
+    return msgspec.structs.replace(
+        evaluation,
+        disputed=disputed,
+        goodness=[None] * len(evaluation.goodness),
+        predictions=without_targets(predicted),
+        every=every_without_targets(evaluation.every),
+    )
 
 
 def _kinds(runs: Sequence[RunPredictions], point: str) -> list[Kept]:
@@ -175,10 +204,7 @@ def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float |
     values : sequence of (int, int, str, float)
         Run, iteration, metric and value of what was recorded there.
     """
-    recorded: dict[str, dict[tuple[int, int], list[float]]] = {}
-    for run, iteration, metric, value in values:
-        recorded.setdefault(metric, {}).setdefault((run, iteration), []).append(value)
-    for metric, by_place in recorded.items():
+    for metric, by_place in recorded_at(values).items():
         if all(
             good is not None and any(follows(value, good) for value in by_place.get(place, ()))
             for place, good in zip(places, goodness, strict=True)

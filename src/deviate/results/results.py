@@ -27,6 +27,7 @@ from deviate.collect.identity import Identity, RunValues
 from deviate.collect.inherited import ChangedVariable, changed_variables
 from deviate.collect.measured import MeasuredMetric, measured_metrics
 from deviate.collect.recorded import values_by_run
+from deviate.collect.repetitions import Repetitions, repetitions
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, read_ended_runs
 from deviate.collect.shared_files import SharedFiles, shared_files
@@ -99,6 +100,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     reports: dict[str, dict[str, list[int]]] = {}
     #: Variants whose runs counted iterations.
     looped: frozenset[str] = frozenset()
+    #: Random numbers that come again within runs.
+    again: Repetitions = Repetitions()
 
     @property
     def variants(self) -> list[str]:
@@ -193,6 +196,7 @@ def read_results(
         variables=changed_variables(folder, (run for run in runs if run.completed)),
         reports=reports,
         looped=looped,
+        again=repetitions(run for run in runs if run.completed),
     )
 
 

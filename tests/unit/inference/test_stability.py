@@ -187,6 +187,9 @@ def test_provenance_says_what_proves_the_predictions():
         "The shares of correct labels are the values of acc in every run.",
     ]
     assert "check that this is the evaluation you mean" in provenance(facts(metric=None))[-1]
+    disputed = facts(metric=None, disputed="test acc", predictions=predictions(targets=None), goodness=[None] * 3)
+    assert "do not give the values of test acc" in provenance(disputed)[-1]
+    assert (disputed.goodness, disputed.labels.correctness, disputed.labels.churn.value > 0) == ([], None, True)
     written = facts(site=Frame("preds.csv", 0, ""), predictions=predictions(by="digest"))
     assert provenance(written)[:2] == [
         "Read from preds.csv, which each run wrote.",

@@ -7,11 +7,12 @@ from deviate.analyse.unseen import Suspect
 from deviate.collect.events import ReachedDraw
 from deviate.collect.fingerprints import DrawSource
 from deviate.collect.identity import Difference
+from deviate.collect.repetitions import RepeatedDraws
 from deviate.preflight.causes import Cause
 from deviate.preflight.compared import NOT_MADE, Compared, Probe
 from deviate.preflight.explanation import DrawingLine, Explanation
 from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.verdicts import Audit, AuditedFactor, RepeatedDraws
+from deviate.preflight.verdicts import Audit, AuditedFactor
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.text.compared import implementation_noise, implementation_text
 from deviate.report.text.explanation import explanation_answer
@@ -108,6 +109,9 @@ LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
      ({"kind": "leftovers", "here": False, "files": ["best.pt"]},
       "In a folder that was used before, values differ: a run finds best.pt. Deviate gives each run a folder of its "
       "own."),
+     ({"kind": "leftovers", "here": False, "files": ["best.pt"], "in_project": True},
+      "Values are others without best.pt, which the program itself writes. Each run begins with them, here and under "
+      "Deviate."),
      ({"kind": "files", "here": False},
       "On another machine, values may differ by the order in which files are listed."),
      ({"kind": "clock", "here": False}, "Values depend on the time."),
@@ -136,8 +140,8 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
     )  # fmt: skip
     written = repr(audit_view(shown).page().sections)
     for words in (
-        "2 worker processes draw the same augmentations (aa): a generator made at d.py:4 is copied into each of them. "
-        "Seed it in worker_init_fn.",
+        "2 worker processes draw the same numbers: a generator made at d.py:4 is copied into each of them. Seed "
+        "it in each, as in worker_init_fn.",
         "by nothing that Deviate saw: a generator with a constant state, or a fixed order",
         "GPU kernels may add noise: `deviate run --vary impl` measures it",
         "Draws without a known purpose, counted as `other`",

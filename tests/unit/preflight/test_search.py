@@ -116,6 +116,14 @@ def test_in_a_used_folder_a_probe_draws_otherwise_than_the_one_that_left_it():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("value", "files"), [(0.98, [["best.txt"]]), (0.8, [])])
+def test_a_file_that_the_program_writes_itself_is_taken_away_once(value, files):
+    """What an earlier training left in the project enters each run."""
+    search = Search(lambda controlled, conditions: outcome(0.8 if conditions.without else value), [])
+    causes = search.elsewhere(outcome(value), [], hash_seed_given=False, own=["best.txt"])
+    assert [cause.files for cause in causes] == files
+
+
 def test_what_the_source_shows_is_turned_round_together_first():
     program = Program("files")
     suspects = [suspect(kind) for kind in ("hash", "files", "memory")]

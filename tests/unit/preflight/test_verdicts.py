@@ -10,12 +10,11 @@ import pytest
 
 from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import DrawSource, Fingerprint
-from deviate.collect.processes import Process
 from deviate.experiment import Run
 from deviate.preflight.causes import Outcome, differ
 from deviate.preflight.compared import Probe
 from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Progress, Settled
-from deviate.preflight.verdicts import Audit, assess_factor, repeated_draws
+from deviate.preflight.verdicts import Audit, assess_factor
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import TICK
 from deviate.replicate.workspace.slots import RECORD
@@ -205,20 +204,6 @@ def test_an_order_of_other_examples_is_no_leak():
     moved = {**prints(digest="b"), "shuffle": other, "examples": second}
     assert judged(control, control, (control, control), moved).leaks == []
     assert judged(control, control, (control, control), {**moved, "examples": first}).leaks == ["shuffle"]
-
-
-def process(pid, ppid, digest=None):
-    events = [{"event": "start", "pid": pid, "ppid": ppid}]
-    if digest:
-        event = {"event": "fingerprint", "name": "augment", "moment": "first", "digest": digest, "count": 4}
-        events.append({**event, "sources": [{"generator": "numpy.Generator"}]})
-    return Process(f"{pid}-1", events, None)
-
-
-def test_workers_that_draw_the_same_are_counted():
-    groups = repeated_draws([process(1, 0), process(2, 1, "aa"), process(3, 1, "aa"), process(4, 1, "bb")])
-    assert [(each.processes, each.sources[0].generator) for each in groups] == [(2, "numpy.Generator")]
-    assert repeated_draws([process(1, 0, "aa"), process(2, 0, "aa")]) == []
 
 
 def audit(**changes):

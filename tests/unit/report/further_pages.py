@@ -15,6 +15,7 @@ from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import DrawSource
 from deviate.collect.groups import Grouping, Groups
 from deviate.collect.matching import EveryPass
+from deviate.collect.repetitions import RepeatedDraws
 from deviate.inference.comparison.comparison import Comparison, compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.side import Side, make_side
@@ -27,7 +28,7 @@ from deviate.preflight.causes import Cause
 from deviate.preflight.compared import Compared, Probe
 from deviate.preflight.explanation import DrawingLine, Explanation
 from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, RepeatedDraws
+from deviate.preflight.verdicts import Audit, AuditedFactor, Pin
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.project.cells import Cell
 from deviate.project.config import ExperimentEntry

@@ -250,7 +250,7 @@ def with_params(value: Value, sources: list[Value]) -> Value:
 
 def _is_session(node: ast.expr) -> bool:
     name = last_part(node)
-    return "sess" in name.lower()
+    return not {"sess", "session"}.isdisjoint(words_of(name))
 
 
 def _session_run(node: ast.Call) -> Value:

@@ -34,7 +34,9 @@ _READERS = _LISTS["functions that read files"]
 FUNCTION_WRAPPERS = _LISTS["function wrappers"]
 #: Functions that read a number from a text.
 NUMBERS = {"builtins.float", "builtins.int", "builtins.complex"}
-_LOSS = re.compile(r"loss|cross_?entropy|accuracy|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)")
+_LOSS = re.compile(
+    r"(loss(es)?|cross_?entropy|accuracy)(?![a-z])|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)(?![a-z])"
+)
 #: Compute what the rest of their names says, be it of files: ``calculate_fid_given_paths``.
 _COMPUTING = re.compile(r"(calc(ulate)?|compute|measure|compare)_")
 _METER = re.compile(r"(^|\.)(metrics?|torchmetrics|meters?)\.|Meter$|Metric(s|Collection)?$|(Mean|Average)$")

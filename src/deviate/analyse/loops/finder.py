@@ -24,17 +24,18 @@ from deviate.analyse.loops.candidate import (
     names_counted,
 )
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
-from deviate.analyse.naming.words import words_of
+from deviate.analyse.naming.words import BEGINS, words_of
 from deviate.analyse.settings.known import Known
 from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import MainLoop
 
-_ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
-                    r"l_?bfgs|perturb|search_lr|find_lr|baseline", re.IGNORECASE)  # fmt: skip
+_ASIDE = re.compile(rf"{BEGINS}(?i:pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
+                    r"l_?bfgs|perturb|search_lr|find_lr|baseline)")  # fmt: skip
 #: Beside the training, unless the name says that it trains as well: ``train_and_evaluate``.
-_EVALUATES = re.compile(r"test|eval|valid", re.IGNORECASE)
-_SCORES = re.compile(r"metric|score", re.IGNORECASE)
+_EVALUATES = re.compile(rf"{BEGINS}(?i:test|eval|valid)")
+_RUNS = re.compile(rf"{BEGINS}(?:(?i:pre)?(?i:train)|(?i:fit|run|main|module))")
+_SCORES = re.compile(rf"{BEGINS}(?i:metric|score)")
 _TRAINS = re.compile(r"(^|_)train", re.IGNORECASE)
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
@@ -284,7 +285,7 @@ class LoopFinder:
     @cached_property
     def _purpose(self) -> set[str]:
         """What the entry does by its name, were it beside a training elsewhere: ``pretrain.py``."""
-        return set(_ASIDE.findall(self.program.entry.file.lower())) if self.program.entry is not None else set()
+        return _aside_words(self.program.entry.file) if self.program.entry is not None else set()
 
     def _is_aside(self, name: str) -> bool:
         """Whether a function or file of this name does something beside the training."""
@@ -292,7 +293,7 @@ class LoopFinder:
 
     def _is_beside(self, name: str) -> bool:
         """Whether a name is of what stands beside a training, unless the entry is there for it: ``teacher.fit``."""
-        return not self._purpose.issuperset(_ASIDE.findall(name.lower()))
+        return not self._purpose.issuperset(_aside_words(name))
 
     def _counts_aside(self, candidate: Candidate) -> bool:
         """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
@@ -348,13 +349,17 @@ class LoopFinder:
         score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
         score += 1.0 * self._counts_given(candidate) - 1.0 * self._counts_aside(candidate)
         score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
-        score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
+        score += 0.8 * bool(_RUNS.search(unit.display_name))
         if isinstance(node, ast.Call):
             score -= 1.5 + 2.5 * self._is_beside(text_of(node.func))
         is_sure = candidate.reports or isinstance(node, ast.Call)
         score += 2.0 * (is_sure or self._changes_weights(candidate, by_arithmetic=True))
         score -= 3.0 * (not is_sure and self._replays(candidate))
         return -score, self.program.modules.index(unit.module), file, node.lineno
+
+
+def _aside_words(name: str) -> set[str]:
+    return set(map(str.lower, _ASIDE.findall(name)))
 
 
 def _reports_counter(candidate: Candidate, counted: set[tuple[str, int, str]]) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from deviate.analyse.flow.expressions import is_scaled_step
-from deviate.analyse.naming.words import word_lists
+from deviate.analyse.naming.words import word_lists, words_of
 from deviate.analyse.source.dotted import imported_names
 from deviate.analyse.source.index import CallSite, Nesting, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
@@ -61,11 +61,11 @@ def _is_session(node: ast.expr | None, scope: Scope) -> bool:
     """Whether something is called, made or bound as a session: ``with supervisor.managed_session() as s``."""
     called = dotted_text(node) if node is not None else ""
     called = called_name(node) if isinstance(node, ast.Call) else called
-    if "sess" in called.lower():
+    if not {"sess", "session"}.isdisjoint(words_of(called)):
         return True
     bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
     made = (binding.value for binding in bindings if isinstance(binding.value, ast.Call))
-    return any("session" in called_name(call).lower() for call in made)
+    return any("session" in words_of(called_name(call)) for call in made)
 
 
 def _assigned(node: ast.expr, scope: Scope) -> list[ast.expr]:

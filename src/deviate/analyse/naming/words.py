@@ -10,6 +10,8 @@ from typing import get_args
 
 from deviate.experiment import Direction, Kind
 
+#: Where a word of a name begins: in ``run_test`` and ``runTest``, and not in ``latest``.
+BEGINS = r"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from deviate.analyse.naming.words import BEGINS
 from deviate.analyse.settings.derived import is_member
 from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.source.index import CallSite, ClassScope, Scope, Unit, lookup
@@ -17,7 +18,7 @@ MAX_DEPTH = 12
 #: Methods of texts that settings are read through.
 TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", "endswith", "replace"}
 #: Alternatives that train nothing.
-BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
+BESIDE = re.compile(rf"{BEGINS}(?i:test|eval|infer|predict|export|demo|sample|valid|debug)")
 
 _EXITS = {"exit", "quit", "_exit"}
 #: Calls by which a program says that it was given nothing it knows.

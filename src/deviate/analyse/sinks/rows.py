@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import External, From
-from deviate.analyse.naming.words import words_of
+from deviate.analyse.naming.words import BEGINS, words_of
 from deviate.analyse.sinks.frames import data_frame
 from deviate.analyse.sinks.modules import is_logging_object
 from deviate.analyse.sinks.readers import (
@@ -55,6 +55,10 @@ _LOGGER = re.compile(
     r"|writer|recorder|\.run$|clearml|dvclive|^live$",
     re.IGNORECASE,
 )
+#: Packages and classes of libraries that log: ``loguru.logger``, and not ``catalog``.
+_LOGGING = re.compile(r"(?<![a-z])log(?!i[ct]|in|ar)|logg(er|ing)|struct_?log", re.IGNORECASE)
+#: ``ax[0]`` and ``axes``, and not ``softmax``.
+_AXES = r"(?<![a-z])(plt|ax(s|es)?|pyplot|pylab)(?![a-z])"
 _NUMBERS_LIBRARY = re.compile(r"(np|numpy|torch|math|jnp|tf|F)$")
 _NUMBERS_FUNCTION = re.compile(r"(numpy|torch|math|tensorflow|jax(\.numpy)?)(\.math)?\.log\d*$")
 _FILE = re.compile(
@@ -103,7 +107,7 @@ def _is_logger(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     if _LOGGER.search(receiver_text(call)):
         return True
     refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
-    return any(isinstance(ref, External) and "log" in ref.dotted.lower() for ref in refs)
+    return any(isinstance(ref, External) and _LOGGING.search(ref.dotted) for ref in refs)
 
 
 def _logs_values(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
@@ -113,7 +117,9 @@ def _logs_values(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     if _NUMBERS_FUNCTION.match(dotted):
         return False  # ``self.log = torch.log``
     is_named = bool(receiver) and _LOGGER.search(receiver) is not None
-    return (is_named or "log" in dotted.rpartition(".")[0]) and not _NUMBERS_LIBRARY.search(receiver)
+    return (is_named or _LOGGING.search(dotted.rpartition(".")[0]) is not None) and not _NUMBERS_LIBRARY.search(
+        receiver
+    )
 
 
 def _has_level(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
@@ -142,7 +148,7 @@ def _writes_mapping(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
 def _is_plot(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether ``line`` adds a point to a plot of visdom: ``draw.line([(left, top), (right, top)])`` draws a line."""
     is_named = any(key.arg in _PLOTTED for key in call.keywords)
-    return is_named or re.search(r"vis|viz|plot", receiver_text(call), re.IGNORECASE) is not None
+    return is_named or re.search(rf"{BEGINS}(?i:vis|viz|plot)", receiver_text(call)) is not None
 
 
 def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
@@ -196,9 +202,9 @@ SINKS = (
     Sink("tqdm", "set_postfix", mapping(0)),
     Sink("logger", "logkvs put_scalars", mapping(0)),
     Sink("tensorboard", "write_scalars add_hparams", mapping(1)),
-    Sink("tracker", "report", mapping(0), receiver=r"tune|train|session|ray|trial|nni|chainer|reporter"),
+    Sink("tracker", "report", mapping(0), receiver=rf"{BEGINS}(?i:tune|train|session|ray|trial|nni|chainer|reporter)"),
     Sink("tracker", "report_intermediate_result report_final_result", texts(1)),
-    Sink("tracker", "track", tag_and_value(1, 0), receiver=r"run|aim", when=_has_arguments),
+    Sink("tracker", "track", tag_and_value(1, 0), receiver=rf"{BEGINS}(?i:run|aim)", when=_has_arguments),
     Sink("logger", "store", mapping(BY_NAME), receiver=r"(?i)log", when=lambda flow, call, scope: bool(call.keywords)),
     Sink("rich", "update", mapping(BY_NAME), when=_advances),
     Sink("tqdm", "update add", bar_values),
@@ -214,7 +220,7 @@ SINKS = (
     Sink("file", "savez savez_compressed", named_lists),
     Sink("print", "add_row append_row", texts(), when=_is_table),
     Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),
-    Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), r"plt|ax|pyplot|pylab|axes", _has_arguments),
+    Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), _AXES, _has_arguments),
     Sink("figure", "Scatter Scattergl lineplot", drawn),
     Sink("file", "save savetxt", lists(1, 2), r"^(np|numpy)$", lambda flow, call, scope: len(call.args) > 1),
     # Trackers that take anything.

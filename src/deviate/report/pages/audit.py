@@ -44,9 +44,9 @@ from deviate.report.text.preflight import (
     digests_text,
     factor_notes,
     probes_text,
-    repeated_text,
     seed_lines,
 )
+from deviate.report.text.repetitions import repeated_order_text, repeated_seed_text, repeated_text
 from deviate.report.text.words import count
 
 #: Last lines of a failed probe on a brief page.
@@ -92,7 +92,7 @@ def _screen(audit: Audit) -> Iterator[Section]:
         yield Section(slug="failures", blocks=failures)
         yield _more([])
         return
-    warned = [*map(cause_text, audit.causes), *map(repeated_text, audit.workers)]
+    warned = [*map(cause_text, audit.causes), *_repeated(audit)]
     room = ROWS_ON_SCREEN - REMARK_LINES * (len(failures) + len(warned[:WARNED_ON_SCREEN]))
     rows = [row for row, factor in zip(_sources(audit).rows, audit.factors, strict=False) if factor.verdict in _SEEN]
     shown = [_on_screen(audit, rows, room)] if rows else []
@@ -121,7 +121,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
     yield Section(slug="sources", blocks=[_sources(audit)])
     yield Section(slug="causes", blocks=_causes(audit))
     yield explanation_section(audit.explanation)
-    yield Section(slug="workers", blocks=_workers(audit))
+    yield Section(slug="repeated", blocks=_again(audit))
     yield Section(slug="draws", blocks=_draws(audit))
     yield Section(slug="printed", blocks=printed_blocks(audit.printed, brief=True))
     yield Section(slug="failures", blocks=_failures(audit, LINES_SHOWN))
@@ -131,7 +131,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
 def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="answer", title="In short", blocks=[_answer(audit), _sources(audit)])
     yield Section(slug="causes", title="Causes other than random draws", blocks=_causes(audit))
-    yield Section(slug="workers", title="Worker processes that draw the same", blocks=_workers(audit))
+    yield Section(slug="repeated", title="Random numbers that come again within a run", blocks=_again(audit))
     yield explanation_section(audit.explanation)
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
     yield Section(slug="printed", title="What it printed", blocks=printed_blocks(audit.printed))
@@ -179,8 +179,13 @@ def _causes(audit: Audit) -> list[Block]:
     return remark_blocks(Remark(message=cause_text(cause)) for cause in audit.causes)
 
 
-def _workers(audit: Audit) -> list[Block]:
-    return remark_blocks(Remark(message=repeated_text(workers)) for workers in audit.workers)
+def _again(audit: Audit) -> list[Block]:
+    return remark_blocks(Remark(message=message) for message in _repeated(audit))
+
+
+def _repeated(audit: Audit) -> list[str]:
+    seeds, orders = map(repeated_seed_text, audit.seeds_again), map(repeated_order_text, audit.orders_again)
+    return [*seeds, *orders, *map(repeated_text, audit.workers)]
 
 
 def _seeds(audit: Audit) -> list[Block]:

@@ -17,6 +17,7 @@ from deviate.report.text.decided import decided_caveats
 from deviate.report.text.evaluations import evaluation_caveats
 from deviate.report.text.footnotes import weak_footnotes
 from deviate.report.text.promises import promise_caveats
+from deviate.report.text.repetitions import repetition_caveats
 from deviate.report.text.surroundings import surrounding_caveats
 from deviate.report.text.trainings import training_caveats
 from deviate.report.text.until import until_caveats
@@ -30,6 +31,7 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
         *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
         *_shared(facts),
         *evaluation_caveats(facts.evaluations),
+        *repetition_caveats(facts.again),
         *_differences(facts),
         *_runtime(facts),
         *_operations(facts),

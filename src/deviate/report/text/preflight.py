@@ -9,7 +9,7 @@ from deviate.preflight.causes import Cause, CauseKind
 from deviate.preflight.compared import Probe
 from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.trial import Ending
-from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, RepeatedDraws, Verdict
+from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Verdict
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.numbers import show_seconds
 from deviate.report.text.compared import compared_text
@@ -115,7 +115,8 @@ def cause_text(cause: Cause) -> str:
     if cause.kind == "hash":
         parts.append("Deviate holds them, and varies them with `other`.")
     elif cause.kind == "leftovers":
-        parts.append("Deviate gives each run a folder of its own.")
+        own, each = "Deviate gives each run a folder of its own.", "Each run begins with them, here and under Deviate."
+        parts.append(each if cause.in_project else own)
     elif cause.held is False:
         parts.append("Runs differ by it under Deviate, too.")
     if not cause.tried:
@@ -126,6 +127,8 @@ def cause_text(cause: Cause) -> str:
 def _effect(cause: Cause) -> str:
     if cause.kind == "unknown":
         return f"Two probes with equal draws report different values, for an unknown reason{_tries(cause)}"
+    if cause.in_project:
+        return f"Values are others without {joined(cause.files[:LINES_NAMED])}, which the program itself writes"
     if cause.kind == "leftovers":
         return f"In a folder that was used before, values differ: a run finds {joined(cause.files[:LINES_NAMED])}"
     if cause.kind == "files":
@@ -185,15 +188,6 @@ def pin_text(pin: Pin) -> str:
     through = f", through {pin.through}" if pin.through else ""
     # The program may have passed it: a default is said of nothing.
     return f"a library's seed{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
-
-
-def repeated_text(workers: RepeatedDraws) -> str:
-    """Say that worker processes draw the same, and what to do about it."""
-    made = next((f" made at {source.file}:{source.line}" for source in workers.sources if source.file), "")
-    return (
-        f"{workers.processes} worker processes draw the same augmentations ({workers.digest}): a generator{made} is "
-        "copied into each of them. Seed it in worker_init_fn."
-    )
 
 
 def probes_text(probes: list[Probe]) -> str:

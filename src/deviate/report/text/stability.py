@@ -266,6 +266,11 @@ def provenance(facts: Stability) -> list[str]:
     what = "shares of correct labels" if facts.values is None else "errors"
     if facts.metric is not None:
         sentences.append(f"The {what} are the values of {facts.metric} in every run.")
+    elif facts.disputed:
+        sentences.append(
+            f"Which labels are correct is not shown: they do not give the values of {facts.disputed} that the program "
+            "reports there."
+        )
     elif not facts.withheld and facts.goodness:
         sentences.append(f"No metric has the {what} as its values, so check that this is the evaluation you mean.")
     return sentences

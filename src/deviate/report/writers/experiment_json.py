@@ -82,6 +82,7 @@ def _stability(facts: Stability) -> dict[str, Any]:
         "sentences": stability_sentences(facts),
         "groups": facts.groups and fields(facts.groups, *facts.groups.__struct_fields__),
         "learning": facts.learning and fields(facts.learning, *facts.learning.__struct_fields__),
+        "disputed": facts.disputed,
     }
 
 

@@ -231,6 +231,8 @@ class Process:
             self.learn_rank()
         if self.opened is not None and not self.iteration & (self.iteration - 1):
             self.opened.tick(self.iteration)
+        if self.streams is not None and self.streams.repeats.open:
+            self.streams.repeats.tick()
         if self.streams is not None and not self.iteration & (self.iteration - 1):
             self.streams.fingerprints.look()
             if self.iteration == 1:

@@ -12,7 +12,7 @@ seeded with: from equal seeds the same numbers are drawn, as far as both runs dr
 import operator
 import zlib
 
-from ..factors import INIT, SHUFFLE
+from ..factors import AUGMENT, INIT, SHUFFLE
 
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.
 FIRST = 4
@@ -128,6 +128,8 @@ class Fingerprints:
             if self.last_mark(generator, factor) != mark:
                 moved.append((generator.name, mark))
                 record_generator(fingerprint.sources, generator)
+                if factor in (SHUFFLE, AUGMENT):
+                    self.streams.repeats.shuffled(generator, mark)
             self.marks[self.slot(generator, factor)] = mark
         if moved:
             # of one name, in the order in which the program made them
@@ -154,8 +156,10 @@ class Fingerprints:
 
     def rebase(self, generators):
         """Let the current factor's draws begin at the present states: what a library drew or seeded does not count."""
+        current = self.streams.current
         for generator in generators:
-            self.marks[self.slot(generator, self.streams.current)] = self.mark(generator, self.streams.current)
+            mark = self.marks[self.slot(generator, current)] = self.mark(generator, current)
+            self.streams.repeats.rebase(generator, current, mark)
 
     def add_draw(self, factor, number):
         """Take a draw into the digest that no switched generator makes."""

@@ -139,6 +139,7 @@ class Generator:
             Go on with the factor that drew when the state was handed out: a library that computes again what was
             computed then (activation checkpointing) draws for it, wherever it is called from.
         """
+        self.streams.repeats.drop(self)
         snapshot = self.snapshots.get(token)
         if not self.streams.controls:
             return False

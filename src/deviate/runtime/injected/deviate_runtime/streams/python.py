@@ -194,6 +194,8 @@ def wrap_class(random, streams, shared):
     @replaces(cls, "setstate")
     def setstate(self, state):
         generator = generator_of(streams, self)
+        if generator is not None:
+            streams.repeats.drop(generator)
         if generator is None or not streams.controls:
             return plain_setstate(self, state)
         if not generator.hand_back(hash(state[1])):

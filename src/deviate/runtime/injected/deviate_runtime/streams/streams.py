@@ -11,6 +11,7 @@ from .callers import Callers
 from .derive import Given, is_clock, mix, text_of
 from .examples import Examples
 from .fingerprints import Fingerprints
+from .repeats import Repeats
 from .threads import Threads, current_drawer
 
 #: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.
@@ -62,6 +63,7 @@ class Streams:
         self.importing = False
         self.fingerprints = Fingerprints(self)
         self.examples = Examples(self)
+        self.repeats = Repeats(self)
         self.threads = Threads(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.enter_child("fork", process.forks))
@@ -207,9 +209,17 @@ class Streams:
             What `plain` returned, None where it was not called.
         """
         seeded = self.locate_seed(call, seed, frame)
+        self.repeats.attempt(self.repeats.end, generators)
         for generator in generators:
             generator.seeded = seeded
-        if self.controls and seeded is not None:
+        result = self.seed_anew(seed, generators, plain, seeded is not None)
+        if seeded is not None:
+            self.repeats.attempt(self.repeats.begin, seeded, seed, generators, frame)
+        return result
+
+    def seed_anew(self, seed, generators, plain, is_programs):
+        """Seed generators by seeds of the factors where the program seeds, and else by what is `plain`."""
+        if self.controls and is_programs:
             key = self.key(seed)
             for generator in generators:
                 generator.reset(key)

@@ -96,15 +96,15 @@ def wrap_loader(data, streams):
         order = self.__dict__.get("_deviate_order")
         if order is None:
             return plain_next_index(self)
-        if order.is_drawn:
-            index = plain_next_index(self)
-        else:
-            before = streams.enter(SHUFFLE)
-            try:
+        try:
+            if order.is_drawn:
                 index = plain_next_index(self)
-            finally:
-                streams.leave(before)
-            order.is_drawn = order.once
+            else:
+                index = streams.call(SHUFFLE, plain_next_index, self)
+                order.is_drawn = order.once
+        except StopIteration:
+            order.epoch.end(self._dataset, sys._getframe(1))
+            raise
         order.epoch.take(index)
         return index
 
@@ -186,9 +186,12 @@ class Orders:
         if name == "_InfiniteConstantSampler" or (name == "DistributedSampler" and not sampler.shuffle):
             return None
         is_torchs = type(sampler).__module__.startswith("torch.")
+        drawn = self.streams.fingerprints.of(SHUFFLE)
         if not self.is_programs(type(sampler)):
-            self.streams.fingerprints.of(SHUFFLE).unseen = True
-        return IndexOrder(is_torchs and draws_once(sampler), Epoch(self.order))
+            drawn.unseen = True
+        is_training = sys.modules["torch"].is_grad_enabled()
+        epoch = Epoch(self.order, name, is_training, None if is_torchs else drawn.count)
+        return IndexOrder(is_torchs and draws_once(sampler), epoch)
 
 
 # Fetches

@@ -5,6 +5,7 @@ import ctypes
 import functools
 import zlib
 
+from ...factors import SHUFFLE
 from ...patching import replaces
 from ..fingerprints import FIRST, SAMPLES, Series
 
@@ -34,9 +35,9 @@ class Order(Digest):
     Of each epoch the first indices are read, then those at powers of two: reading costs a few microseconds.
     """
 
-    def take(self, index):
+    def take(self, data):
         """Take the indices of a batch."""
-        self.add(bytes_of(index))
+        self.add(data)
         if self.count == 1:
             self.streams.fingerprints.at_end.append(functools.partial(self.write, "end"))
         if self.count == FIRST:
@@ -48,19 +49,46 @@ class Order(Digest):
 
 
 class Epoch:
-    """The indices of one epoch."""
+    """The indices of one epoch.
 
-    __slots__ = ("order", "count")
+    Attributes
+    ----------
+    is_training : bool
+        False where no gradient is taken, as in an evaluation.
+    updates : int or None
+        How often weights had been updated when it began.
+    sampler : str
+        The class of what draws the order.
+    drawn : int or None
+        How often ``shuffle`` was seen to have drawn, of a sampler that may order without a draw.
+    """
 
-    def __init__(self, order):
+    __slots__ = ("order", "count", "digest", "drawn", "examples", "is_training", "sampler", "updates")
+
+    def __init__(self, order, sampler, is_training, drawn):
         self.order = order
-        self.count = 0
+        self.count = self.digest = self.examples = 0
+        self.is_training = is_training
+        self.sampler = sampler
+        self.drawn = drawn
+        self.updates = order.streams.repeats.updates()
 
     def take(self, index):
         """Take the indices of a batch, or of one example."""
         count = self.count = self.count + 1
         if count <= SAMPLES or not count & (count - 1):
-            self.order.take(index)
+            data = bytes_of(index)
+            self.digest = zlib.crc32(data, self.digest)
+            self.examples += len(index) if isinstance(index, list) else 1
+            self.order.take(data)
+
+    def end(self, dataset, frame):
+        """Compare the order with that of the pass before it over the same data set."""
+        repeats, drawn = self.order.streams.repeats, self.order.streams.fingerprints.of(SHUFFLE).count
+        if drawn == self.drawn:
+            return
+        key = id(dataset), self.sampler, self.count
+        repeats.attempt(repeats.passed, self, key, self.digest, self.examples, frame)
 
 
 def bytes_of(index):

@@ -54,6 +54,8 @@ def token(state):
 
 def hand_back(streams, generator, state, plain, frame):
     """Restore the states that `state` stands for; within ``fork_rng``, which ends it, for the factor that drew then."""
+    if generator is not None:
+        streams.repeats.drop(generator)
     if generator is not None and streams.controls:
         jump = streams.forks > 0 or not streams.callers.is_program(frame)
         if generator.hand_back(token(state), jump):

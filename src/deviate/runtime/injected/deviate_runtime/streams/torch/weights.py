@@ -32,7 +32,7 @@ def watch_optimizers(torch, streams):
     """Look at the weights before each optimizer's first step."""
     # torch.optim keeps no name for it
     optim = sys.modules["torch.optim.optimizer"]
-    weights = Weights(torch, streams)
+    weights = streams.repeats.weights = Weights(torch, streams)
     if hasattr(optim, "register_optimizer_step_pre_hook"):
         weights.handle = optim.register_optimizer_step_pre_hook(weights.before_step)
     else:
@@ -87,6 +87,11 @@ class Weights:
         for gone in getattr(self, "alive", {}).values():
             gone.detach()
         self.alive = {}
+
+    @property
+    def is_full(self):
+        """Whether no more updates are counted."""
+        return self.steps >= STEPS
 
     def make_hook(self):
         """Return the function that is called before each step."""
