@@ -297,7 +297,7 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
 def named_files(folder: Path, names: set[str]) -> list[str]:
     """Return the files of a folder that have one of these names, relative to it; links lead to what is large."""
     found = (path for name in names for path in folder.rglob(glob.escape(name)))
-    return sorted(str(path.relative_to(folder)) for path in found if path.is_file() and not path.is_symlink())
+    return sorted(str(path.relative_to(folder)) for path in found if os.path.isfile(path) and not os.path.islink(path))
 
 
 def left_files(copy: Path, snapshot: Path) -> list[str]:

@@ -111,8 +111,10 @@ def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -
         for point, kept, passes in series
     ]
     proven = {each.metric for each in found}
+    # Of a file that the program writes, the targets are its own.
     found = [
-        _settled(each, _places(passes), values, proven) for each, (_, _, passes) in zip(found, series, strict=True)
+        each if any(one.is_file for one in passes.values()) else _settled(each, _places(passes), values, proven)
+        for each, (_, _, passes) in zip(found, series, strict=True)
     ]
     return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
 

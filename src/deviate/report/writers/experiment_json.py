@@ -71,7 +71,7 @@ def _reported(facts: Completeness) -> dict[str, Any]:
 
 
 #: Fields of predictions that stand under another name, or behind what was there before them.
-_LATER = ("labels", "values", "groups", "learning")
+_LATER = ("labels", "values", "groups", "learning", "disputed")
 
 
 def _stability(facts: Stability) -> dict[str, Any]:
