@@ -33,8 +33,7 @@ demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much th
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py
 
 # A file's tests share its fixtures, so a file stays in one process; the files that take longest come first.
-# One process more than cores, as some tests wait for clusters and signals.
-PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test: setup ## Run all tests but those marked nightly
 	$(PYTEST) -m "not nightly"
