@@ -32,7 +32,6 @@ Places = NDArray[np.intp]
 #: gives a statistic for each arrangement, and the same one for each in which it is infinite.
 Statistic = Callable[[Floats, Places], Floats]
 
-
 #: Of such values, variances and differences of means below this are rounding.
 NOTHING = 1e-12
 
@@ -105,7 +104,7 @@ class Arranged:
     @property
     def method(self) -> str:
         """How p was had."""
-        return f"exact, {self._all.size} arrangements" if self.exact else f"{RESAMPLES} random arrangements"
+        return how_permuted(self._all.size, exact=self.exact)
 
     def p(self) -> float:
         """Return twice the smaller of the two one-sided p, in (0, 1]."""
@@ -118,6 +117,11 @@ class Arranged:
         fewest = int(np.ceil(round((1 - level) / 2 * (ordered.size + added), 9))) - added
         beyond = min(max(fewest, 1), ordered.size)
         return float(ordered[beyond - 1]), float(ordered[-beyond])
+
+
+def how_permuted(count: int, *, exact: bool) -> str:
+    """Say which arrangements p is of."""
+    return f"exact, {count} arrangements" if exact else f"{RESAMPLES} random arrangements"
 
 
 def two_sided(statistics: Floats, observed: float, *, exact: bool) -> float:

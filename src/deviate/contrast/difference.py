@@ -41,17 +41,17 @@ def mean_difference(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL, *,
     value = both.back(float(both.a.mean() - both.b.mean()))
     if not math.isfinite(value):
         return unknown_effect("larger than a 64-bit float can hold", level, method)
-    return Effect(value=value, interval=_interval(both, level, method, paired=paired))
+    return Effect(value=value, interval=_interval(both, level, method, paired=paired, permuted=permuted))
 
 
-def _interval(both: TwoSamples, level: float, method: str, *, paired: bool) -> Interval:
+def _interval(both: TwoSamples, level: float, method: str, *, paired: bool, permuted: bool) -> Interval:
     if reason := _why_untestable(both, paired=paired):
         return Interval(level=level, method=method, reason=reason)
     with quiet():
         test = stats.ttest_rel(both.a, both.b) if paired else stats.ttest_ind(both.a, both.b, equal_var=False)
         ends = test.confidence_interval(level)
-    wide_low, wide_high = _permuted_ends(both, level) if method.endswith("permutation") else (math.inf, -math.inf)
-    low, high = both.back(min(float(ends.low), wide_low)), both.back(max(float(ends.high), wide_high))
+    every = [(float(ends.low), float(ends.high)), *([_permuted_ends(both, level)] if permuted else [])]
+    low, high = both.back(min(low for low, _ in every)), both.back(max(high for _, high in every))
     if not (math.isfinite(low) and math.isfinite(high)):
         return Interval(level=level, method=method, reason="an end is larger than a 64-bit float can hold")
     return Interval(low=low, high=high, level=level, method=method)

@@ -40,8 +40,8 @@ def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
 def brown_forsythe_permutation(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal spread with `brown_forsythe` and by permuting the runs; the larger p counts.
 
-    Where values are of two kinds, as of runs of which some collapse, `brown_forsythe` alone calls equal sides different
-    in up to 10 % of comparisons, and in up to 63 % of those of 20 metrics; this one in at most 5 %
+    `brown_forsythe` alone calls equal sides different in up to 10 % of comparisons, and in up to 63 % of those of 20
+    metrics, where some runs collapse and values are of two kinds. This test does in at most 5 %
     (``benchmarks/statistics/unequal.py``). Unknown as there.
 
     Examples

@@ -49,9 +49,9 @@ def failure_contrast(failed_a: int, runs_a: int, failed_b: int, runs_b: int) -> 
 def stays_better(
     better: Sequence[float], other: Sequence[float], lost: tuple[int, int], direction: Direction, alpha: float
 ) -> bool:
-    """Tell whether a side is still shown to be better if the runs that were lost are the worst of all.
+    """Tell whether ranks still show a side to be better, with the lost runs as the worst of all.
 
-    By ranks: how bad a lost run would have been does not matter. `lost` are the lost runs of both sides.
+    How bad a lost run would have been does not matter to ranks. `lost` are the lost runs of both sides.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from deviate.contrast.arrangements import (
     Places,
     all_places,
     are_unequal,
+    how_permuted,
     two_sided,
 )
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
@@ -61,9 +62,9 @@ def welch_t(a: ArrayLike, b: ArrayLike) -> Tested:
 def welch_permutation(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal means with Welch's t test and by permuting the runs; the larger p counts.
 
-    The statistic is Welch's t, as it is over the arrangements of the runs. Between unequal numbers of runs Welch's test
-    alone calls equal sides of skewed values, or of runs of which some collapse, different in up to 25 % of comparisons,
-    and this one in at most 5 % (``benchmarks/statistics/unequal.py``). Unknown as in `student_t`.
+    The statistic is Welch's t, as it is over the arrangements of the runs. Welch's test alone calls equal sides
+    different in up to 25 % of comparisons, where numbers of runs are unequal and values are skewed or some runs
+    collapse; this one does in at most 5 % (``benchmarks/statistics/unequal.py``). Unknown as in `student_t`.
 
     Examples
     --------
@@ -191,7 +192,7 @@ def _permuted(a: Floats, b: Floats, rng: np.random.Generator) -> tuple[float, st
     drawn = pooled[all_places(pooled.size, a.size)] if exact else _drawn(pooled, a.size, rng)
     differences = drawn.mean(axis=1) - (pooled.sum() - drawn.sum(axis=1)) / b.size
     p = two_sided(differences, float(a.mean() - b.mean()), exact=exact)
-    return p, f"exact, {count} arrangements" if exact else f"{RESAMPLES} random arrangements"
+    return p, how_permuted(count, exact=exact)
 
 
 def _drawn(pooled: Floats, size: int, rng: np.random.Generator) -> Floats:

@@ -26,6 +26,7 @@ from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
 from deviate.experiment import Run
 from deviate.factors import OBSERVED, SEEDED
+from deviate.paths import files_below
 from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, value_difference
 from deviate.preflight.compared import NOT_MADE, Compared, Probe, compare_probes
 from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
@@ -296,8 +297,8 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
 
 def named_files(folder: Path, names: set[str]) -> list[str]:
     """Return the files of a folder that have one of these names, relative to it; links lead to what is large."""
-    found = (path for name in names for path in folder.rglob(glob.escape(name)))
-    return sorted(str(path.relative_to(folder)) for path in found if os.path.isfile(path) and not os.path.islink(path))
+    found = (path for name in names for path in files_below(folder, glob.escape(name)))
+    return sorted(str(path.relative_to(folder)) for path in found if not os.path.islink(path))
 
 
 def left_files(copy: Path, snapshot: Path) -> list[str]:

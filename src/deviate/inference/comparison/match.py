@@ -118,7 +118,7 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
 
 
 def units_differ(match: Match) -> tuple[int, int] | None:
-    """Find a side that gives fractions and one that gives percent.
+    """Find two sides of which one gives fractions and the other percent.
 
     Returns
     -------

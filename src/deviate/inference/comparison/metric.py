@@ -204,7 +204,7 @@ def compare_metric(
 def _is_of_survivors(
     a: MetricSpread, b: MetricSpread, judged: Judged, direction: Direction | None, alpha: float
 ) -> bool:
-    """Tell whether a side is called better only if its lost runs are not the worst."""
+    """Tell whether the verdict "better" rests on runs that were left, and not on those that were lost."""
     if direction is None or judged.verdict not in ("a better", "b better"):
         return False
     better, other = (a, b) if judged.verdict == "a better" else (b, a)
