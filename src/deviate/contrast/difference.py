@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from deviate.contrast.arrangements import are_unequal
 from deviate.contrast.location import arranged_welch, test_of_means
@@ -48,7 +48,9 @@ def _interval(both: TwoSamples, level: float, method: str, *, paired: bool, perm
     if reason := _why_untestable(both, paired=paired):
         return Interval(level=level, method=method, reason=reason)
     with quiet():
-        test = stats.ttest_rel(both.a, both.b) if paired else stats.ttest_ind(both.a, both.b, equal_var=False)
+        test = (
+            scipy.stats.ttest_rel(both.a, both.b) if paired else scipy.stats.ttest_ind(both.a, both.b, equal_var=False)
+        )
         ends = test.confidence_interval(level)
     every = [(float(ends.low), float(ends.high)), *([_permuted_ends(both, level)] if permuted else [])]
     low, high = both.back(min(low for low, _ in every)), both.back(max(high for _, high in every))

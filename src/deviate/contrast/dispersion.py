@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from deviate.contrast.arrangements import NOTHING, Arranged, Places
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
@@ -109,7 +110,7 @@ def bartlett(a: ArrayLike, b: ArrayLike) -> Tested:
     if reason := _why_no_ratio(both):
         return Tested(reason=reason)
     with quiet():
-        test = stats.bartlett(both.a, both.b)
+        test = scipy.stats.bartlett(both.a, both.b)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -119,7 +120,7 @@ def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
     if min(both.a.size, both.b.size) < 3:
         return Tested(reason="a test of spread needs three runs or more of each")
     with quiet():
-        test = stats.levene(both.a, both.b, center=center)
+        test = scipy.stats.levene(both.a, both.b, center=center)
     equal = "the distances from the centre are all equal in each"
     return outcome(test.statistic, test.pvalue, why_not=equal)
 

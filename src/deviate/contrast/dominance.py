@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from deviate.contrast.guards import FEWEST_RUNS
 from deviate.measure.intervals import DEFAULT_LEVEL
@@ -64,7 +64,7 @@ def dominance(
     drawn = np.where(np.isfinite(drawn), drawn, 0.5)
     scale = np.sqrt(first.size * second.size / (first.size + second.size))
     sigma = float(np.std(scale * (drawn - measured)))
-    bound = measured - sigma / scale * float(stats.norm.ppf(1 - level))
+    bound = measured - sigma / scale * float(special.ndtri(1 - level))
     return Dominance(violation=measured, epsilon=float(np.clip(bound, 0.0, 1.0)))
 
 

@@ -6,8 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from deviate.contrast.results import Effect, two_samples, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
@@ -121,5 +122,5 @@ def _noncentrality(t: float, df: int, share: float) -> float | None:
     with np.errstate(all="ignore"):
         if not excess(t - width) > 0 > excess(t + width):
             return None
-        root = float(optimize.brentq(excess, t - width, t + width, xtol=1e-12))
+        root = float(scipy.optimize.brentq(excess, t - width, t + width, xtol=1e-12))
         return root if abs(float(special.nctdtr(df, root, t)) - share) < _NEAR_ENOUGH else None

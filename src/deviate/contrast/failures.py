@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from scipy import stats
+import scipy
 
 from deviate.contrast.location import mann_whitney_u
 from deviate.contrast.results import Tested
@@ -41,7 +41,7 @@ def failure_contrast(failed_a: int, runs_a: int, failed_b: int, runs_b: int) -> 
     if not (failed_a or failed_b) or not (runs_a and runs_b):
         tested = Tested(reason="no run failed" if runs_a and runs_b else "one experiment has no run")
     else:
-        odds, p = stats.fisher_exact(table)
+        odds, p = scipy.stats.fisher_exact(table)
         tested = Tested(statistic=float(odds), p=min(float(p), 1.0))
     return FailureContrast(failed_a=failed_a, runs_a=runs_a, failed_b=failed_b, runs_b=runs_b, fisher=tested)
 

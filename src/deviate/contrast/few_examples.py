@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from deviate.contrast.arrangements import is_permuted
 from deviate.contrast.choice import WELCH_AND_PERMUTATION
@@ -97,7 +97,7 @@ def few_errors_p(accuracies: Floats, examples: int, limit: float) -> float:
     trials, rate = accuracies.size * examples, min(max(1 - limit, 0.0), 1.0)
     if trials * min(rate, 1 - rate) >= FEW_ERRORS:
         return 0.0
-    return float(stats.binom.cdf(round(float((1 - accuracies).sum()) * examples), trials, rate))
+    return float(special.bdtr(round(float((1 - accuracies).sum()) * examples), trials, rate))
 
 
 def _spread_at_the_limit(limit: Floats, examples: int, baseline: float) -> float:
@@ -123,6 +123,6 @@ def _cautious_welch(
     error = math.sqrt(sum(errors))
     freedom = sum(errors) ** 2 / sum(v**2 / (side.size - 1) for v, side in zip(errors, (a, limit), strict=True))
     value = float(a.mean() - limit.mean())
-    t, half = value / error, float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    t, half = value / error, float(special.stdtrit(freedom, (1 + level) / 2)) * error
     interval = Interval(low=value - half, high=value + half, level=level, method="Welch t")
-    return Effect(value=value, interval=interval), (float(stats.t.sf(t, freedom)), float(stats.t.cdf(t, freedom)))
+    return Effect(value=value, interval=interval), (float(special.stdtr(freedom, -t)), float(special.stdtr(freedom, t)))

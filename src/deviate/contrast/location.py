@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import comb
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from deviate.contrast.arrangements import (
     EXACT_UP_TO,
@@ -109,11 +109,11 @@ def mann_whitney_u(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Test
     both = two_samples(a, b)
     if both.reason:
         return Tested(reason=both.reason)
-    ranks = stats.rankdata(np.concatenate([both.a, both.b]))
+    ranks = scipy.stats.rankdata(np.concatenate([both.a, both.b]))
     if np.unique(ranks).size < ranks.size:
         return _tied_u(both, ranks, rng)
     exact = both.a.size * both.b.size <= EXACT_U_PAIRS
-    test = stats.mannwhitneyu(both.a, both.b, method="exact" if exact else "asymptotic")
+    test = scipy.stats.mannwhitneyu(both.a, both.b, method="exact" if exact else "asymptotic")
     return outcome(test.statistic, test.pvalue, "exact" if exact else "normal approximation")
 
 
@@ -137,7 +137,7 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     if both.reason:
         return Tested(reason=both.reason)
     with quiet():
-        test = stats.brunnermunzel(both.a, both.b)
+        test = scipy.stats.brunnermunzel(both.a, both.b)
     apart = "the two do not overlap, so this test has no estimate of the variance"
     return outcome(test.statistic, test.pvalue, "t approximation", why_not=apart)
 
@@ -170,13 +170,13 @@ def _t_test(both: TwoSamples, *, equal_var: bool) -> Tested:
     if both.reason:
         return Tested(reason=both.reason)
     with quiet():
-        test = stats.ttest_ind(both.a, both.b, equal_var=equal_var)
+        test = scipy.stats.ttest_ind(both.a, both.b, equal_var=equal_var)
     return outcome(test.statistic, test.pvalue)
 
 
 def _tied_u(both: TwoSamples, ranks: Floats, rng: np.random.Generator) -> Tested:
     """With ties U has no one distribution; that of these very values is had by permuting their ranks."""
-    statistic = float(stats.mannwhitneyu(both.a, both.b, method="asymptotic").statistic)
+    statistic = float(scipy.stats.mannwhitneyu(both.a, both.b, method="asymptotic").statistic)
     p, method = _permuted(ranks[: both.a.size], ranks[both.a.size :], rng)
     return outcome(statistic, p, f"{method}, with ties")
 

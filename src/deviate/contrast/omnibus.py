@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from deviate.contrast.results import Tested, outcome, quiet
 from deviate.measure.sample import Floats, common_scale, finite_sample, is_identical
@@ -45,7 +45,7 @@ def kruskal_wallis(samples: Sequence[ArrayLike]) -> Tested:
         return Tested(reason="a test needs two runs or more of each")
     if is_identical(np.concatenate(values)):
         return Tested(reason="all runs gave exactly the same value")
-    test = stats.kruskal(*values)
+    test = scipy.stats.kruskal(*values)
     return outcome(test.statistic, test.pvalue, "chi-square approximation")
 
 

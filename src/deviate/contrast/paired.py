@@ -6,8 +6,9 @@ import math
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from deviate.contrast.arrangements import EXACT_UP_TO, RESAMPLES, two_sided
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
@@ -32,7 +33,7 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
     if reason:
         return Tested(reason=reason)
     with quiet():
-        test = stats.ttest_rel(first, second)
+        test = scipy.stats.ttest_rel(first, second)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -55,7 +56,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> Tested:
     if reason:
         return Tested(reason=reason)
     with quiet():
-        test = stats.wilcoxon(first, second)
+        test = scipy.stats.wilcoxon(first, second)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -112,7 +113,7 @@ def paired_brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
         unknown = "the distances from the medians differ by the same amount in all pairs"
         return Tested(reason=unknown) if gaps.any() else outcome(0.0, 1.0)
     with quiet():
-        test = stats.ttest_1samp(gaps, 0.0)
+        test = scipy.stats.ttest_1samp(gaps, 0.0)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -140,7 +141,7 @@ def pitman_morgan(a: ArrayLike, b: ArrayLike) -> Tested:
     if is_identical(sums) or is_identical(differences):
         return Tested(reason="the sums or the differences of all pairs are equal")
     with quiet():
-        test = stats.pearsonr(sums, differences)
+        test = scipy.stats.pearsonr(sums, differences)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -156,7 +157,7 @@ def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
     if both.a.size < 3 or is_identical(both.a) or is_identical(both.b):
         return None
     with quiet():
-        r = float(stats.pearsonr(both.a, both.b).statistic)
+        r = float(scipy.stats.pearsonr(both.a, both.b).statistic)
     return r if np.isfinite(r) else None
 
 
@@ -178,7 +179,7 @@ def correlation_interval(r: float | None, pairs: int, level: float) -> Interval:
     """
     if r is None or pairs < 4 or abs(r) >= 1:
         return Interval(level=level, method="Fisher z", reason="it takes four pairs or more that do not lie on a line")
-    half = float(stats.norm.ppf((1 + level) / 2)) / math.sqrt(pairs - 3)
+    half = float(special.ndtri((1 + level) / 2)) / math.sqrt(pairs - 3)
     low, high = (math.tanh(math.atanh(r) + side * half) for side in (-1, 1))
     return Interval(low=low, high=high, level=level, method="Fisher z")
 

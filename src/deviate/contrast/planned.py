@@ -6,7 +6,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
+from scipy import special
 
 from deviate.contrast.power import DEFAULT_ALPHA, DEFAULT_POWER, shown_beyond, welch_edges
 from deviate.measure.robust_sd import first_enough
@@ -48,7 +49,7 @@ def planned_power(
     """
     effects = np.array([effect]) if freedom is None else effect * _true_sds(freedom)
     if paired:
-        edges, shares = np.array([float(stats.t.isf(alpha / 2, n - 1))]), np.ones(1)
+        edges, shares = np.array([float(-special.stdtrit(n - 1, alpha / 2))]), np.ones(1)
         centers, within = effects * math.sqrt(n), n - 1
     else:
         edges, shares = welch_edges(n, n, alpha)
@@ -96,7 +97,7 @@ def planned_difference(
         return planned_power(effect, n, alpha, paired=paired, freedom=freedom) - power
 
     largest = _LARGEST_EFFECT
-    return float(optimize.brentq(lacking, 0.0, largest, xtol=1e-6)) if lacking(largest) > 0 else math.inf
+    return float(scipy.optimize.brentq(lacking, 0.0, largest, xtol=1e-6)) if lacking(largest) > 0 else math.inf
 
 
 def runs_to_make(runs: int, lost: float, *, paired: bool = False) -> int:
@@ -118,4 +119,4 @@ def runs_to_make(runs: int, lost: float, *, paired: bool = False) -> int:
 def _true_sds(freedom: int) -> Floats:
     """Return the measured SD as multiples of the true ones that it leaves open, all equally probable."""
     at = (np.arange(_SDS) + 0.5) / _SDS
-    return np.sqrt(stats.chi2.ppf(at, freedom) / freedom)
+    return np.sqrt(2 * special.gammaincinv(freedom / 2, at) / freedom)

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
+from scipy import special
 
 from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
 from deviate.measure.robust_sd import first_enough
@@ -72,7 +73,7 @@ def paired_t_power(effect: float, pairs: int, alpha: float = DEFAULT_ALPHA) -> f
     pairs : int
         2 or more.
     """
-    edges: Floats = np.array([stats.t.isf(alpha / 2, pairs - 1)])
+    edges: Floats = np.array([-special.stdtrit(pairs - 1, alpha / 2)])
     return float(shown_beyond(edges, pairs - 1, effect * math.sqrt(pairs))[0])
 
 
@@ -93,7 +94,7 @@ def welch_edges(n: int, m: int, alpha: float) -> tuple[Floats, Floats]:
     first, second = share / (n * (n - 1)), (1 - share) / (m * (m - 1))
     freedom = (first + second) ** 2 / (first**2 / (n - 1) + second**2 / (m - 1))
     scale = np.sqrt((n + m - 2) * (first + second) / (1 / n + 1 / m))
-    edges: Floats = stats.t.isf(alpha / 2, freedom) * scale
+    edges = np.asarray(-special.stdtrit(freedom, alpha / 2) * scale, dtype=np.float64)
     return edges, weights / 2
 
 
@@ -126,7 +127,7 @@ def detectable_difference(
     def lacking(effect: float) -> float:
         return (paired_t_power(effect, n, alpha) if paired else welch_power(effect, n, m, alpha)) - power
 
-    return float(optimize.brentq(lacking, 0.0, _LARGEST_EFFECT, xtol=1e-6))
+    return float(scipy.optimize.brentq(lacking, 0.0, _LARGEST_EFFECT, xtol=1e-6))
 
 
 def runs_for_difference(
@@ -169,7 +170,7 @@ def simulated_power(n: int, m: int, rng: np.random.Generator) -> Callable[[float
     def power(ratio: float, alpha: float) -> float:
         between = n * m / (n + m) * (ratio * mean_a - mean_b) ** 2
         within = (ratio**2 * squares_a + squares_b) / freedom
-        return float(np.mean(between >= stats.f.isf(alpha, 1, freedom) * within))
+        return float(np.mean(between >= special.stdtrit(freedom, alpha / 2) ** 2 * within))
 
     return power
 
@@ -224,7 +225,7 @@ def detectable_sd_ratio(
 
     if lacking(math.log(_LARGEST_RATIO)) < 0:
         return None
-    return math.exp(optimize.bisect(lacking, 0.0, math.log(_LARGEST_RATIO), xtol=1e-3))
+    return math.exp(scipy.optimize.bisect(lacking, 0.0, math.log(_LARGEST_RATIO), xtol=1e-3))
 
 
 def _large_sample_ratio(n: int, alpha: float, power: float) -> float:
@@ -232,7 +233,7 @@ def _large_sample_ratio(n: int, alpha: float, power: float) -> float:
 
     Its variance is ``2 / n`` times the squared coefficient of variation of ``|z|``, which is ``pi / 2 - 1``.
     """
-    quantiles = float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))
+    quantiles = float(special.ndtri(power) - special.ndtri(alpha / 2))
     return math.exp(quantiles * math.sqrt((math.pi - 2) / n))
 
 
@@ -270,7 +271,7 @@ _LARGEST_RATIO = 100.0
 
 
 def _half_width(n: int, level: float) -> float:
-    return float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
+    return float(special.stdtrit(n - 1, (1 + level) / 2)) / math.sqrt(n)
 
 
 def _check(alpha: float, power: float) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import special
 
 from deviate.contrast.results import Effect, two_samples, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
-from deviate.measure.robust_sd import FEWEST_RUNS, trimmed_mean
+from deviate.measure.robust_sd import FEWEST_RUNS, bonett_centre
 from deviate.measure.sample import Floats, is_identical
 
 METHOD = "Bonett, inverted"
@@ -57,7 +58,7 @@ def _constant(a: Floats, b: Floats) -> str:
 
 
 def _inverted(a: Floats, b: Floats, level: float) -> Interval:
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     statistic = bonett_statistic(a, b, z)
     c = a.size / (a.size - z) * (b.size - z) / b.size
     if c <= 0:
@@ -75,7 +76,7 @@ def bonett_statistic(a: Floats, b: Floats, z: float) -> Callable[[float], float]
     """Return the function of a ratio that is normal, about, where the ratio is the true one."""
     n, m = a.size, b.size
     var_a, var_b = float(a.var(ddof=1)), float(b.var(ddof=1))
-    fourth_a, fourth_b = float(((a - trimmed_mean(a)) ** 4).sum()), float(((b - trimmed_mean(b)) ** 4).sum())
+    fourth_a, fourth_b = float(((a - bonett_centre(a)) ** 4).sum()), float(((b - bonett_centre(b)) ** 4).sum())
     c = n / (n - z) * (m - z) / m
 
     def statistic(ratio: float) -> float:
@@ -93,6 +94,6 @@ def _root(function: Callable[[float], float], start: float, sign: int) -> float 
     while abs(before - start) < math.log(_FARTHEST):
         after = before + sign * step
         if function(before) * function(after) <= 0:
-            return float(optimize.brentq(function, min(before, after), max(before, after), xtol=1e-13))
+            return float(scipy.optimize.brentq(function, min(before, after), max(before, after), xtol=1e-13))
         before = after
     return None

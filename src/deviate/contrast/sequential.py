@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
+from scipy import special
 
 from deviate.experiment import DEFAULT_RUNS
 from deviate.measure.sample import Floats
@@ -124,9 +125,9 @@ def _spent(reached: Sequence[float], alpha: float, last: tuple[int, int] | None)
     """Return the share of false alarms that may have been raised up to each look."""
     if last is None:
         return [alpha * (1 + LATER_LOOKS * (1 - reached[0] / information)) for information in reached]
-    edge = float(stats.norm.isf(alpha / 4))
+    edge = -float(special.ndtri(alpha / 4))
     shares = [min(1.0, information / _information(last)) for information in reached]
-    return [float(4 * stats.norm.sf(edge / math.sqrt(share))) for share in shares]
+    return [float(4 * special.ndtr(-edge / math.sqrt(share))) for share in shares]
 
 
 @lru_cache(maxsize=256)
@@ -140,7 +141,7 @@ def _levels(reached: tuple[float, ...], spent: tuple[float, ...]) -> tuple[float
         share = spent[look] - raised
         edge = _edge(sums, weights, spread, math.sqrt(information), share)
         # The first is exactly what is spent, so that a comparison made once is what it always was.
-        levels.append(max(share if look == 0 else float(2 * stats.norm.sf(edge)), SMALLEST_LEVEL))
+        levels.append(max(share if look == 0 else float(2 * special.ndtr(-edge)), SMALLEST_LEVEL))
         raised, before = spent[look], information
         if look + 1 < len(reached):
             added = math.sqrt(reached[look + 1] - information)
@@ -152,12 +153,12 @@ def _edge(sums: Floats, weights: Floats, spread: float, scale: float, share: flo
     """Return the statistic beyond which a look raises `share` of false alarms."""
 
     def surplus(edge: float) -> float:
-        beyond = stats.norm.sf((edge * scale - sums) / spread) + stats.norm.cdf((-edge * scale - sums) / spread)
+        beyond = special.ndtr((sums - edge * scale) / spread) + special.ndtr((-edge * scale - sums) / spread)
         return float(weights @ beyond) - share
 
     if surplus(_FARTHEST) >= 0 or share <= 0:
         return math.inf
-    return float(optimize.brentq(surplus, 0.0, _FARTHEST, xtol=1e-10))
+    return float(scipy.optimize.brentq(surplus, 0.0, _FARTHEST, xtol=1e-10))
 
 
 def _went_on(sums: Floats, weights: Floats, spread: float, end: float, added: float) -> tuple[Floats, Floats]:
@@ -165,7 +166,7 @@ def _went_on(sums: Floats, weights: Floats, spread: float, end: float, added: fl
     points = math.ceil(end / min(added, spread) * _POINTS)
     nodes, shares = _gauss(min(max(points, _FEWEST_POINTS), _MOST_POINTS))
     at = nodes * end
-    density = stats.norm.pdf((at[:, None] - sums[None, :]) / spread) @ weights / spread
+    density = np.exp(-(((at[:, None] - sums[None, :]) / spread) ** 2) / 2) @ weights / (spread * math.sqrt(2 * math.pi))
     return at, density * shares * end
 
 

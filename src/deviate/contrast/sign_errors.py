@@ -6,7 +6,8 @@ import math
 
 import msgspec
 import numpy as np
-from scipy import integrate, special, stats
+import scipy
+from scipy import special
 
 from deviate.contrast.power import DEFAULT_ALPHA, welch_edges
 from deviate.measure.sample import Floats
@@ -58,12 +59,14 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
     freedom = n - 1 if paired else n + m - 2
     error = math.sqrt(1 / n) if paired else math.sqrt(1 / n + 1 / m)
     center = effect / error
-    edges, shares = (stats.t.isf(alpha / 2, np.array([freedom])), np.ones(1)) if paired else welch_edges(n, m, alpha)
+    edges, shares = (
+        (-special.stdtrit(np.array([freedom]), alpha / 2), np.ones(1)) if paired else welch_edges(n, m, alpha)
+    )
     end = _end(freedom)
     # With few runs the limits pass the true difference on a short way, which the integral has to be led to.
     passed = sorted({center / float(edge) for edge in (np.max(edges), np.min(edges))}) if freedom < FEW else []
     right, wrong, size = (
-        integrate.quad(
+        scipy.integrate.quad(
             lambda u, f=f: float(f(edges * u, center) @ shares) * _chi(u, freedom),
             0.0,
             end,

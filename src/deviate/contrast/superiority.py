@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import special
 
 from deviate.contrast.results import Effect, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
@@ -72,17 +73,17 @@ def cliff_delta(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Eff
 
 def newcombe_ends(estimate: float, n: int, m: int, level: float) -> tuple[float, float]:
     """Solve for the ends of the interval; an end beside an estimate of 0 or 1 is 0 or 1."""
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
 
     def excess(theta: float) -> float:
         half = (n + m) / 2 - 1
         bracket = 1 + half * ((1 - theta) / (2 - theta) + theta / (1 + theta))
         return (theta - estimate) ** 2 - z**2 * theta * (1 - theta) * bracket / (n * m)
 
-    low = float(optimize.brentq(excess, 0.0, estimate, xtol=1e-14)) if 0 < estimate < 1 else estimate
-    high = float(optimize.brentq(excess, estimate, 1.0, xtol=1e-14)) if 0 < estimate < 1 else estimate
+    low = float(scipy.optimize.brentq(excess, 0.0, estimate, xtol=1e-14)) if 0 < estimate < 1 else estimate
+    high = float(scipy.optimize.brentq(excess, estimate, 1.0, xtol=1e-14)) if 0 < estimate < 1 else estimate
     if estimate == 1:
-        low = float(optimize.brentq(lambda theta: excess(theta) / (1 - theta), 0.0, 1 - 1e-12, xtol=1e-14))
+        low = float(scipy.optimize.brentq(lambda theta: excess(theta) / (1 - theta), 0.0, 1 - 1e-12, xtol=1e-14))
     if estimate == 0:
-        high = float(optimize.brentq(lambda theta: excess(theta) / theta, 1e-12, 1.0, xtol=1e-14))
+        high = float(scipy.optimize.brentq(lambda theta: excess(theta) / theta, 1e-12, 1.0, xtol=1e-14))
     return low, high

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from scipy import stats
+import scipy
 
 from deviate.errors import NotRuns
 
@@ -95,5 +95,5 @@ def trend(values: list[float]) -> float | None:
     """
     if len(values) < FEWEST_FOR_TREND or len(set(values)) < 2:
         return None
-    correlation = round(float(stats.spearmanr(range(len(values)), values).statistic), 9)
+    correlation = round(float(scipy.stats.spearmanr(range(len(values)), values).statistic), 9)
     return correlation if abs(correlation) > TREND else None

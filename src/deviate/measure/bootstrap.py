@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval, why_no_interval
 from deviate.measure.sample import Floats, finite_sample, unit_scale
@@ -102,21 +101,42 @@ def _bootstrap(
     """Bootstrap samples of one length together; each of them has two different values or more."""
     scaled = [unit_scale(values) for values in samples]
     table = np.stack([values for values, _ in scaled])
-    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-        # The interval's reason says it, see `_interval`.
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        ends = stats.bootstrap(
-            (table,),
-            statistic,
-            n_resamples=resamples,
-            batch=max(1, VALUES_AT_ONCE // table.size),
-            axis=-1,
-            confidence_level=level,
-            method="BCa",
-            rng=rng,
-        ).confidence_interval
-    pairs = zip(np.asarray(ends.low), np.asarray(ends.high), [exponent for _, exponent in scaled], strict=True)
-    return [_interval(float(np.ldexp(low, power)), float(np.ldexp(high, power)), level) for low, high, power in pairs]
+    resampled = _resampled(table, statistic, rng, resamples)
+    # Where an end is no number, its interval says why, see `_interval`.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lows, highs = (_end(table, statistic, resampled, share) for share in ((1 - level) / 2, (1 + level) / 2))
+    exponents = [exponent for _, exponent in scaled]
+    ends = [
+        (float(np.ldexp(low, by)), float(np.ldexp(high, by)))
+        for low, high, by in zip(lows, highs, exponents, strict=True)
+    ]
+    return [_interval(low, high, level) for low, high in ends]
+
+
+def _resampled(table: Floats, statistic: Callable[..., Any], rng: np.random.Generator, resamples: int) -> Floats:
+    """Return the statistic of each resample of each row, the same places for all; shape (rows, resamples)."""
+    rows, n = table.shape
+    at_once = max(1, VALUES_AT_ONCE // table.size)
+    parts = [
+        statistic(table[:, rng.integers(0, n, (min(at_once, resamples - start), n))], axis=-1)
+        for start in range(0, resamples, at_once)
+    ]
+    return np.concatenate(parts, axis=-1).reshape(rows, resamples)
+
+
+def _end(table: Floats, statistic: Callable[..., Any], resampled: Floats, share: float) -> Floats:
+    """Return an end of the BCa interval of each row (Efron, 1987, equations 4.4 and 6.6, by the jackknife)."""
+    measured = statistic(table, axis=-1)[:, None]
+    bias = special.ndtri(((resampled < measured).mean(axis=-1) + (resampled <= measured).mean(axis=-1)) / 2)
+    n = table.shape[-1]
+    left_out = np.stack([statistic(np.delete(table, place, axis=-1), axis=-1) for place in range(n)], axis=-1)
+    influence = left_out.mean(axis=-1, keepdims=True) - left_out
+    acceleration = (influence**3).sum(axis=-1) / (6 * (influence**2).sum(axis=-1) ** 1.5)
+    shifted = bias + special.ndtri(share)
+    shares = special.ndtr(bias + shifted / (1 - acceleration * shifted))
+    return np.array(
+        [np.quantile(row, at) if np.isfinite(at) else np.nan for row, at in zip(resampled, shares, strict=True)]
+    )
 
 
 def _interval(low: float, high: float, level: float) -> Interval:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from deviate.measure.churn import alike
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
@@ -291,7 +291,7 @@ def _with_p(rates: list[Rate], independent: Floats, sizes: Integers) -> list[Rat
         return rates
     freedom = rates[0].values.size - 1
     ratios = np.array([rates[k].sd for k in tested], dtype=np.float64) ** 2 / independent[tested]
-    ps = stats.f.sf(ratios, freedom, freedom * (sizes[tested] - 1))
+    ps = special.fdtrc(freedom, freedom * (sizes[tested] - 1), ratios)
     for k, p, adjusted in zip(tested, ps, holm(ps), strict=True):
         sd = float(np.sqrt(independent[k]))
         rates[k] = msgspec.structs.replace(rates[k], independent=sd, p=float(p), p_holm=float(adjusted))

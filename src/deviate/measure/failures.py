@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from scipy import stats
+from scipy import special
 
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
 
@@ -39,8 +39,9 @@ def failure_rate(failed: int, runs: int, level: float = DEFAULT_LEVEL) -> Failur
     if runs == 0:
         unknown = Interval(level=level, method="Clopper-Pearson", reason="no run has ended")
         return FailureRate(failed=0, runs=0, share=None, interval=unknown)
-    ends = stats.binomtest(failed, runs).proportion_ci(level, method="exact")
-    interval = Interval(low=float(ends.low), high=float(ends.high), level=level, method="Clopper-Pearson")
+    low = float(special.betaincinv(failed, runs - failed + 1, (1 - level) / 2)) if failed else 0.0
+    high = float(special.betaincinv(failed + 1, runs - failed, (1 + level) / 2)) if failed < runs else 1.0
+    interval = Interval(low=low, high=high, level=level, method="Clopper-Pearson")
     return FailureRate(failed=failed, runs=runs, share=failed / runs, interval=interval)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
 
@@ -60,8 +60,9 @@ def mean_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     if reason:
         return Interval(level=level, method="t", reason=reason)
     scaled, exponent = unit_scale(values)
-    low, high = stats.t.interval(level, values.size - 1, loc=scaled.mean(), scale=stats.sem(scaled))
-    return _scaled_back(low, high, exponent, level, "t")
+    mean = scaled.mean()
+    half = special.stdtrit(values.size - 1, (1 + level) / 2) * scaled.std(ddof=1) / math.sqrt(values.size)
+    return _scaled_back(mean - half, mean + half, exponent, level, "t")
 
 
 def sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
@@ -108,7 +109,7 @@ def sd_factors(n: int, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
 
 @lru_cache
 def _sd_factors(n: int, level: float) -> tuple[float, float]:
-    low, high = stats.chi2.interval(level, n - 1)
+    low, high = (2 * float(special.gammaincinv((n - 1) / 2, share)) for share in ((1 - level) / 2, (1 + level) / 2))
     return math.sqrt((n - 1) / high), math.sqrt((n - 1) / low)
 
 

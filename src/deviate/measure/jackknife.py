@@ -6,7 +6,7 @@ import math
 
 import msgspec
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval, check_level
 from deviate.measure.predictions import Integers
@@ -203,7 +203,7 @@ def jackknife_interval(
     error, freedom, reason = _error(left_out, level)
     if reason:
         return unknown(reason, level)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    half = float(special.stdtrit(freedom, (1 + level) / 2)) * error
     low, high = max(value - half, bounds[0]), min(value + half, bounds[1])
     return Interval(low=low, high=high, level=level, method=METHOD)
 
@@ -303,7 +303,7 @@ def share_interval(
 
 
 def _ends(value: float, error: float, freedom: float, terms: tuple[float, float], level: float) -> tuple[float, float]:
-    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+    quantile = float(special.stdtrit(freedom, (1 + level) / 2))
     return value - error * bent(quantile, *terms), value - error * bent(-quantile, *terms)
 
 

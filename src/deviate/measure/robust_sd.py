@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval, sd_factors, sd_interval
-from deviate.measure.sample import Floats, finite_sample, unit_scale
+from deviate.measure.sample import Floats, finite_sample, trimmed_mean, unit_scale
 
 #: Bonett's trimmed mean leaves out ``1 / (2 * sqrt(n - 4))`` on each end: half at 5 runs, undefined below.
 FEWEST_RUNS = 5
@@ -41,7 +41,7 @@ def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Inter
     """
     values = finite_sample(sample)
     reason = sd_interval(values, level).reason
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     if not reason and values.size < max(FEWEST_RUNS, math.floor(z) + 1):
         reason = "too few runs to allow for heavy tails"
     if reason:
@@ -115,11 +115,11 @@ def farthest_end(interval: Interval, sd: float) -> float | None:
     return max(interval.high / sd - 1, 1 - interval.low / sd)
 
 
-def trimmed_mean(values: Floats) -> float:
+def bonett_centre(values: Floats) -> float:
     """Give Bonett's trimmed mean of `FEWEST_RUNS` values or more."""
-    return float(stats.trim_mean(values, 1 / (2 * math.sqrt(values.size - 4))))
+    return trimmed_mean(values, 1 / (2 * math.sqrt(values.size - 4)))
 
 
 def _kurtosis(values: Floats) -> float:
     squares = float(((values - values.mean()) ** 2).sum())
-    return float(values.size * ((values - trimmed_mean(values)) ** 4).sum() / squares**2)
+    return float(values.size * ((values - bonett_centre(values)) ** 4).sum() / squares**2)

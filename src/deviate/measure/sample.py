@@ -61,6 +61,12 @@ def common_scale(samples: Sequence[Floats]) -> tuple[list[Floats], int]:
     return np.split(scaled, np.cumsum([sample.size for sample in samples])[:-1]), exponent
 
 
+def trimmed_mean(values: Floats, share: float) -> float:
+    """Give the mean of values without a share of them, rounded down to whole values, at each end."""
+    left_out = int(share * values.size)
+    return float(np.sort(values)[left_out : values.size - left_out].mean())
+
+
 def _one_dimensional(sample: ArrayLike) -> Floats:
     values = np.asarray(sample, dtype=np.float64)
     if values.ndim != 1:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
-from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
+from deviate.measure.sample import Floats, finite_sample, is_identical, trimmed_mean, unit_scale
 
 #: A mean nearer to zero than this many standard deviations makes CV = sd / mean a ratio of noise to noise: the CV of
 #: repeated draws is then itself unbounded, because the sampled mean may come arbitrarily near zero [1]_.
@@ -117,8 +116,8 @@ def _several(values: Floats, ratio_scale: bool) -> Spread:
         "max": high,
         "range": high - low,
         "median": np.median(scaled),
-        "iqr": stats.iqr(scaled),
-        "trimmed_mean": low if same else np.clip(stats.trim_mean(scaled, TRIMMED), low, high),
+        "iqr": np.subtract(*np.percentile(scaled, [75, 25])),
+        "trimmed_mean": low if same else np.clip(trimmed_mean(scaled, TRIMMED), low, high),
     }
     known, too_large = _rescaled(numbers, exponent)
     withheld = {**({"cv": reason} if reason else {}), **too_large}
