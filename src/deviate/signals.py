@@ -1,10 +1,11 @@
 """What Ctrl-C does to a process of Deviate: it ends it, at once and by the system, as SIGTERM and SIGHUP do.
 
 An exception would not do: within an import, a destructor or a library's ``except:`` it is lost, and elsewhere it is
-shown as a traceback. This module is what a command imports first, so it imports next to nothing.
+shown as a traceback. This module is what a command imports first, so it imports no file: `_signal` is the part of
+`signal` that is built into Python.
 """
 
-import signal
+import _signal as signal  # type: ignore[import-not-found]
 
 
 def end_at_once() -> None:

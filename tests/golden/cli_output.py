@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
@@ -27,13 +28,14 @@ _LONG_NUMBER = re.compile(r"(?<![\w.])(?<!\d:)-?\d+(?:\.\d{6,}(?:e[+-]?\d+)?|(?:
 
 
 def deviate(project: Path, *words: str, width: int = 80, colours: bool = False) -> str:
-    """Run ``deviate WORDS`` in the folder `project`.
+    """Run ``deviate WORDS`` in the folder `project`, where nothing was compared before.
 
     Returns
     -------
     str
         Standard output; below it standard error and the exit status, where there is any and where it is not 0.
     """
+    forget_comparisons(project)
     out, err = _Buffered(), _Buffered()
     terminal = {"COLUMNS": str(width), "LINES": "50", "TERM": "xterm-256color", "LANGUAGE": "C"}
     if colours:
@@ -45,6 +47,11 @@ def deviate(project: Path, *words: str, width: int = 80, colours: bool = False) 
     parts += [f"==> standard error\n{err.text()}"] if err.text() else []
     parts += [f"==> exit status {status}\n"] if status else []
     return plain("".join(parts), project)
+
+
+def forget_comparisons(project: Path) -> None:
+    """Make the next comparison the first one."""
+    shutil.rmtree(project / ".deviate" / "looks", ignore_errors=True)
 
 
 @contextlib.contextmanager

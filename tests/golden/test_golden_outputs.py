@@ -8,7 +8,7 @@ import contextlib
 import shlex
 
 import pytest
-from cli_output import deviate, page_text, plain, remembered
+from cli_output import deviate, forget_comparisons, page_text, plain, remembered
 from golden import FOLDER, check_golden
 
 import deviate as package
@@ -321,6 +321,7 @@ NOTEBOOK = {
 
 @pytest.mark.parametrize("name", NOTEBOOK)
 def test_notebook_shows_what_it_showed(project, name):
+    forget_comparisons(project)
     with contextlib.chdir(project):
         value = NOTEBOOK[name]()
         pieces = [repr(value), *([value._repr_html_()] if hasattr(value, "_repr_html_") else [])]

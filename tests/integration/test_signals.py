@@ -75,3 +75,21 @@ def test_who_reads_goes_away(tmp_path, words, status):
         # The answer of a gate is its status, whoever reads the rest.
         assert (done.returncode, done.stderr) == (status, b"")
     os.close(writes)
+
+
+def test_an_audit_that_is_stopped_before_its_first_probe_derives_nothing(tmp_path, monkeypatch):
+    from deviate.preflight import probes, trial
+    from deviate.study.request import Request
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("for epoch in range(3):\n    print('loss', 1 / (1 + epoch))\n")
+    prepare = trial.Trials.prepare
+
+    def stopped(trials, *given, **options):
+        trials.stop.ask(signal.SIGTERM)
+        return prepare(trials, *given, **options)
+
+    monkeypatch.setattr(trial.Trials, "prepare", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        probes.audit(Request(command=[sys.executable, "train.py"]))
+    assert not list((tmp_path / ".deviate").glob("**/audit*"))

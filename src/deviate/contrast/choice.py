@@ -45,7 +45,7 @@ WELCH_AND_PERMUTATION = Choice(
 PAIRED = Choice(
     test="paired_t",
     label="paired t test",
-    reason="runs with the same index are paired, so the differences within pairs are tested",
+    reason="runs are paired, so the differences within pairs are tested",
 )
 
 BROWN_FORSYTHE = Choice(

@@ -111,6 +111,20 @@ def look_levels(sizes: Sequence[tuple[int, int]], alpha: float, last: tuple[int,
     return [levels[place] for place in places]
 
 
+def claim_factor(number: int) -> int:
+    """Give what p is multiplied by at a later claim about the same runs, such as one about another metric.
+
+    The first claim has all of alpha; those after it share `LATER_LOOKS` of it: the k-th of them has 1 / (k (k + 1)) of
+    that, which add up to less than 1 however many there are.
+
+    Examples
+    --------
+    >>> [claim_factor(number) for number in (1, 2, 3, 6)]
+    [1, 20, 60, 300]
+    """
+    return 1 if number < 2 else round((number - 1) * number / LATER_LOOKS)
+
+
 def share_over_all_looks(alpha: float, looks: int, *, planned: bool = False) -> float:
     """Give the chance of any false alarm over all looks; of looks that were planned before the first, over all."""
     return alpha if planned or looks < 2 else alpha * (1 + LATER_LOOKS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -145,6 +145,34 @@ def far_from_others(sample: ArrayLike) -> list[int]:
     [4]
     """
     return weak_by_mad(sample, cutoff=FAR_CUTOFF).places
+
+
+def collapsed_runs(samples: Sequence[ArrayLike], direction: Direction) -> list[list[int]]:
+    """Return the positions, in each sample, of the values in the worse of two clusters; none where there is one.
+
+    The values of all samples are split at the largest gap between two neighbours. Those behind it are another cluster
+    if they are so far from the better ones, `FEWEST_FOR_MAD` or more, that `FAR_CUTOFF` calls them far. So collapsed
+    runs are found where they are the larger part, too. A sample that lies behind the gap as a whole, where no other
+    has a value there, is shifted and not collapsed.
+
+    Examples
+    --------
+    >>> collapsed_runs([[10.0, 10.2, 90.1, 10.1, 90.3], [90.3, 89.8, 90.0, 90.2]], "higher")
+    [[0, 1, 3], []]
+    >>> collapsed_runs([[10.0, 10.2, 10.1, 10.3], [90.3, 89.8, 90.0, 90.2, 90.1]], "higher")
+    [[], []]
+    """
+    parts = [np.asarray(sample, dtype=np.float64) * (1 if direction == "higher" else -1) for sample in samples]
+    values = np.sort(np.concatenate(parts))[::-1]
+    better = 1 + int(np.argmax(values[:-1] - values[1:])) if values.size > 1 else 0
+    if better < FEWEST_FOR_MAD:
+        return [[] for _ in parts]
+    centre, scale = _robust_scale(values[:better])
+    behind = [part <= values[better] for part in parts]
+    shifted = len(parts) > 1 and all(each.all() or not each.any() for each in behind)
+    if shifted or not 0 < FAR_CUTOFF * scale < centre - values[better]:
+        return [[] for _ in parts]
+    return [np.flatnonzero(each).tolist() for each in behind]
 
 
 _MAD_RULE = "far from the median by the MAD"

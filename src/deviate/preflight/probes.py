@@ -206,8 +206,9 @@ class _Probing:
         return self._probe(run, f"{base}, {_named(conditions)}", conditions)
 
     def _probe(self, run: Run, name: str, conditions: Conditions | None = None) -> Outcome:
+        self.trials.stop.obey()
         # A program that fails at once fails in the other probes as well.
-        if self.trials.stop.count or (len(self.probes) > 1 and all(probe.reason for probe in self.probes)):
+        if len(self.probes) > 1 and all(probe.reason for probe in self.probes):
             return NOTHING
         self.announce(name)
         trial = self._prepare(run, conditions or Conditions())

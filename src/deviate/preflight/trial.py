@@ -160,6 +160,11 @@ class Trial:
         """Start the command and wait until it has ended, by itself, because all was seen, or after `limit` seconds.
 
         `is_complete` is given the seconds since the start, and tells whether everything needed has been seen.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Once the command has ended, where the user asked to stop.
         """
         try:
             handle = self.executor.start(self.ready.launch)
@@ -179,6 +184,8 @@ class Trial:
             if stop.count or self.end_reason is not None:
                 self.executor.end(handle, at_once=stop.count > 1)
             self.executor.wait(LOOK_EVERY)
+        # Nothing is derived from what the user cut short.
+        stop.obey()
         return self.ready.folder.read_ended() or Ended(status=None, cause=None, seconds=self.clock() - began)
 
     def ending(self, ended: Ended) -> Ending:

@@ -73,7 +73,7 @@ def test_labels_and_reasons_of_the_tests_that_decide():
     assert WELCH_AND_PERMUTATION.reason == unequal
     two_kinds = "it keeps its level with heavy tails and where values are of two kinds, and the larger p counts"
     assert BROWN_FORSYTHE_AND_PERMUTATION.reason == two_kinds
-    assert PAIRED.reason == "runs with the same index are paired, so the differences within pairs are tested"
+    assert PAIRED.reason == "runs are paired, so the differences within pairs are tested"
     assert BROWN_FORSYTHE.reason == "of the tests of spread it is the one that keeps its level with heavy tails"
     assert PAIRED_BROWN_FORSYTHE.reason == (
         "of the paired tests of spread it is the one that keeps its level with heavy tails"

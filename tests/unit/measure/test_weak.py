@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deviate.measure.weak import MAD_CUTOFF, MEAN_DEVIATION_TO_SD, weak_beyond, weak_by_mad
+from deviate.measure.weak import MAD_CUTOFF, MEAN_DEVIATION_TO_SD, collapsed_runs, weak_beyond, weak_by_mad
 
 VALUES = st.lists(st.floats(min_value=-1e3, max_value=1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
 
@@ -78,3 +78,26 @@ def test_shift_and_scale_do_not_change_who_is_weak(values, scale, shift):
     if stats.median_abs_deviation(sample) == 0:
         return
     assert weak_by_mad(sample).places == weak_by_mad(scale * sample + shift).places
+
+
+@pytest.mark.parametrize("collapsed", [1, 3, 15, 18])
+def test_collapsed_runs_are_found_where_they_are_the_larger_part_too(collapsed):
+    rng = np.random.default_rng(5)
+    values = [*(10 + 0.2 * rng.standard_normal(collapsed)), *(90 + rng.standard_normal(30 - collapsed))]
+    assert collapsed_runs([values], "higher") == [list(range(collapsed))]
+    assert collapsed_runs([-np.asarray(values)], "lower") == [list(range(collapsed))]
+
+
+def test_a_few_runs_are_collapsed_beside_those_of_the_other_side_and_a_shifted_side_is_not():
+    typical = [92.2, 92.0, 91.2, 91.8, 91.7, 92.3]
+    assert collapsed_runs([[92.5, 92.3, 11.3, 11.1, 10.3], typical], "higher") == [[2, 3, 4], []]
+    assert collapsed_runs([[11.3, 11.1, 10.3, 11.2, 10.8], typical], "higher") == [[], []]
+    assert collapsed_runs([[11.3, 11.1, 10.3, 11.2, 10.8], [*typical, 10.9]], "higher") == [[0, 1, 2, 3, 4], [6]]
+    assert collapsed_runs([typical[:2], [10.3]], "higher") == [[], []]
+
+
+def test_hardly_any_normal_sample_has_collapsed_runs():
+    rng = np.random.default_rng(6)
+    for n, most in ((6, 0.03), (10, 0.012), (30, 0.005)):
+        found = [collapsed_runs([rng.standard_normal(n)], "lower") != [[]] for _ in range(1000)]
+        assert np.mean(found) <= most

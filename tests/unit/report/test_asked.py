@@ -202,9 +202,18 @@ def test_the_spread_is_set_beside_the_difference_that_is_named():
     assert "misranking" not in found["test acc"]
     text = " ".join(cases.render_terminal(made).split())
     assert "If two recipes differ by 0.02 in test loss, one run of each ranks them wrongly in" in text
-    alone = document(metrics=("test loss",), differences={"test loss": 0.02})
+    weak = (Bar("test acc", "<", 50.0),)
+    alone = document(metrics=("test loss",), differences={"test loss": 0.02}, weak=weak)
     figure = experiment_page(alone.facts, "full").sections[0].blocks[0].figure
     assert figure.scale.endswith(" of a difference of 0.02")
+
+
+def test_how_often_single_runs_hide_a_difference_is_not_said_where_the_sd_describes_none():
+    made = document(metrics=("test loss",), differences={"test loss": 0.02})
+    (measured,) = made.variants[0].metrics
+    assert (list(measured.far), measured.misranking) == ([2], None)
+    text = " ".join(cases.render_terminal(made).split())
+    assert "How often single runs would hide a difference of 0.02 in test loss is not said" in text
 
 
 @pytest.mark.parametrize("difference", [0.0, -1.0, math.nan, math.inf])

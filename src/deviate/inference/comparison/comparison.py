@@ -8,21 +8,30 @@ from itertools import combinations
 import msgspec
 
 from deviate.contrast.contrast import Contrast
+from deviate.contrast.sequential import claim_factor
 from deviate.errors import BadOption
 from deviate.experiment import SCHEMA
+from deviate.inference.comparison.claims import Key, claimed_when, claims_before, new_claims, recorded_name
 from deviate.inference.comparison.comparability import Comparability, comparability
 from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
-from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes, is_measured_time
+from deviate.inference.comparison.families import (
+    Adjusted,
+    Claimed,
+    adjust_families,
+    family_of,
+    family_sizes,
+    is_measured_time,
+)
 from deviate.inference.comparison.groups import judged_groups
 from deviate.inference.comparison.looks import Labels, PairLook, pair_look, read_pair_looks, record_looks
 from deviate.inference.comparison.match import direction_of, match_metrics, settle_names, units_differ
-from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
+from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric, paired_samples
 from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
 from deviate.inference.comparison.options import ComparisonOptions, check_options, comparison_command
 from deviate.inference.comparison.pairing import Pairing, pair_runs
 from deviate.inference.comparison.predictions import ChangedPredictions, changed_predictions
 from deviate.inference.comparison.side import Side, read_sides
-from deviate.inference.metric import MetricSpread, measured_sample
+from deviate.inference.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
@@ -30,9 +39,6 @@ from deviate.results.groups import GroupOptions
 from deviate.results.order import ranks
 from deviate.results.reach import FIRST
 from deviate.shell_words import typed_line
-
-#: A test of a comparison: labels of the two sides, and the metric on the first.
-Key = tuple[str, str, str]
 
 
 class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,8 +128,10 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     with locked_looks(workspace):
         sides = read_sides(workspace, names, options.samples, GroupOptions(sources=options.groups))
         looks = read_pair_looks(workspace, sides, options)
-        comparison = compare_sides(sides, options, typed_line(comparison_command(names, options)), looks)
-        unrecorded = record_looks(workspace, sides, looks)
+        command = typed_line(comparison_command(names, options))
+        before = claims_before(workspace, sides)
+        comparison = compare_sides(sides, options, command, looks, before)
+        unrecorded = record_looks(workspace, sides, looks, new_claims(_tested_claims(comparison), looks, before))
     pairs = [
         msgspec.structs.replace(
             pair, look=msgspec.structs.replace(pair.look, unrecorded=unrecorded.get((pair.a, pair.b), ""))
@@ -133,16 +141,28 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     return msgspec.structs.replace(comparison, pairs=pairs)
 
 
+def _tested_claims(comparison: Comparison) -> dict[Labels, list[str]]:
+    return {
+        (pair.a, pair.b): [
+            recorded_name((metric.a.name, metric.b.name))
+            for metric in pair.metrics
+            if family_of(metric.name, comparison.claimed) == "claimed" and metric.contrast.p is not None
+        ]
+        for pair in comparison.pairs
+    }
+
+
 def compare_sides(
     sides: Sequence[Side],
     options: ComparisonOptions,
     command: str = "",
     looks: Mapping[Labels, RecordedLooks] | None = None,
+    before: int = 0,
 ) -> Comparison:
     """Compare two or more sides in every metric they have in common.
 
     `command` is what to type for the same; `looks` are the comparisons of every two sides before this one, by their
-    labels.
+    labels; `before` is how many comparisons of any of them claimed something new.
 
     Raises
     ------
@@ -160,6 +180,13 @@ def compare_sides(
     indices = list(combinations(range(len(sides)), 2))
     pairings = [pair_runs(sides[i], sides[j], options.pairing) for i, j in indices]
     draws = [repeated_draws(sides[i], sides[j]) for i, j in indices]
+    names = {
+        (each.a, each.b, match[0].name): recorded_name((match[i].name, match[j].name))
+        for (i, j), each in zip(indices, pairings, strict=True)
+        for match in metrics
+    }
+    claims = claimed_when(names, claimed, looks or {}, before)
+    latest = claim_factor(max((each.number for each in claims.values()), default=1))
     looked = {
         (each.a, each.b): pair_look(
             sides[i],
@@ -168,11 +195,11 @@ def compare_sides(
             [(match[i], match[j]) for match in metrics if match[0].name in claimed],
             each,
             options,
-            pairs=len(indices),
+            shares=len(indices) * latest,
         )
         for (i, j), each in zip(indices, pairings, strict=True)
     }
-    pairs = _pairs(sides, metrics, pairings, draws, looked, claimed, options)
+    pairs = _pairs(sides, metrics, pairings, draws, looked, claimed, claims, options)
     ps = {_key(pair, each): each.contrast.p for pair in pairs for each in pair.metrics}
     families = family_sizes(ps, claimed)
     only_times = all(is_measured_time(match[0].name) for match in matches)
@@ -225,6 +252,7 @@ def _pairs(
     draws: Sequence[RepeatedDraws],
     looks: Mapping[Labels, PairLook],
     claimed: Collection[str],
+    claims: Mapping[Key, Claimed],
     options: ComparisonOptions,
 ) -> list[PairComparison]:
     """Compare every two sides; the tests of all pairs and metrics of a family are adjusted together."""
@@ -235,18 +263,19 @@ def _pairs(
         for match in metrics
     }
     pairing = {(each.a, each.b): each for each in pairings}
+    compared = {key: paired_samples(a, b, pairing[key[:2]], options.level) for key, (a, b) in matches.items()}
     repeated = {(each.a, each.b): each for each in draws}
     judged = {labels: msgspec.structs.replace(options, alpha=look.alpha) for labels, look in looks.items()}
-    contrasts = {key: contrast_metric(a, b, pairing[key[:2]], judged[key[:2]]) for key, (a, b) in matches.items()}
-    means, spreads, margins = _adjusted(contrasts, claimed, options)
+    contrasts = {key: contrast_metric(a, b, pairing[key[:2]], judged[key[:2]]) for key, (a, b) in compared.items()}
+    means, spreads, margins = _adjusted(contrasts, claimed, claims, options)
     directions = {match[0].name: direction_of(match, options) for match in metrics}
     experiments = {side.label: side.experiment for side in sides}
     apart = [(each.a, each.b) for each in pairings if experiments[each.a] != experiments[each.b]]
-    compared = {
+    verdicts = {
         key: compare_metric(
-            a,
-            b,
+            *compared[key],
             contrasts[key],
+            tried=with_common_collapses(a, b, directions[key[2]]),
             direction=directions[key[2]],
             confounded=key[:2] in apart and _is_timed(a, options),
             other_unit=units_differ((a, b)) is not None,
@@ -265,7 +294,7 @@ def _pairs(
             b=each.b,
             variant_a=sides[by_label[each.a]].variant,
             variant_b=sides[by_label[each.b]].variant,
-            metrics=[metric for key, metric in compared.items() if key[:2] == (each.a, each.b)],
+            metrics=[metric for key, metric in verdicts.items() if key[:2] == (each.a, each.b)],
             pairing=each,
             draws=repeated[each.a, each.b],
             predictions=predictions[each.a, each.b],
@@ -303,7 +332,10 @@ def _is_timed(metric: MetricSpread, options: ComparisonOptions) -> bool:
 
 
 def _adjusted(
-    contrasts: Mapping[Key, Contrast], claimed: Collection[str], options: ComparisonOptions
+    contrasts: Mapping[Key, Contrast],
+    claimed: Collection[str],
+    claims: Mapping[Key, Claimed],
+    options: ComparisonOptions,
 ) -> list[dict[Key, Adjusted]]:
     """Adjust each question by itself: of the means, of the spread, of equivalence."""
     questions = (
@@ -311,7 +343,7 @@ def _adjusted(
         {key: each.tests[each.spread.test].p for key, each in contrasts.items()},
         {key: each.equivalence.p if each.equivalence else None for key, each in contrasts.items()},
     )
-    return [adjust_families(ps, options.correction, claimed) for ps in questions]
+    return [adjust_families(ps, options.correction, claimed, claims) for ps in questions]
 
 
 def _second_side(workspace: Workspace, names: Sequence[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from deviate.collect.measured import TIMES
 from deviate.contrast.multiplicity import Correction, adjust
+from deviate.contrast.sequential import claim_factor
 
 _MEASURED = frozenset(metric.name for metric in TIMES)
 
@@ -21,12 +22,28 @@ FAMILIES: tuple[Family, ...] = ("claimed", "explored", "times")
 Key = TypeVar("Key", bound=tuple[str, ...])
 
 
+class Claimed(NamedTuple):
+    """When something was claimed of two sides."""
+
+    #: As `deviate.replicate.workspace.looks.Claim` has it.
+    number: int = 1
+    #: Tests that were made together then; 0 where that is now.
+    tests: int = 0
+
+
 class Adjusted(msgspec.Struct, frozen=True, kw_only=True):
     """A p-value adjusted within its family; None where the test could not be made."""
 
     p: float | None
     #: Tests that were adjusted together with this one, itself included.
     family: int
+    #: Comparisons of the same runs that claimed something new until this was claimed, see `Claimed`.
+    claim: int = 1
+
+    @property
+    def divisor(self) -> int:
+        """By what alpha is divided in the strictest step."""
+        return max(self.family, 1) * claim_factor(self.claim)
 
 
 def is_measured_time(name: str) -> bool:
@@ -54,7 +71,10 @@ def family_of(name: str, claimed: Collection[str]) -> Family:
 
 
 def adjust_families(
-    ps: Mapping[Key, float | None], correction: Correction, claimed: Collection[str]
+    ps: Mapping[Key, float | None],
+    correction: Correction,
+    claimed: Collection[str],
+    claims: Mapping[Key, Claimed] | None = None,
 ) -> dict[Key, Adjusted]:
     """Adjust the p-values of each family together.
 
@@ -70,6 +90,8 @@ def adjust_families(
         See `contrast.multiplicity.adjust`.
     claimed : collection of str
         Names of the metrics that are claimed.
+    claims : mapping of tuple to Claimed, optional
+        When each of them was first claimed: those of one claim are adjusted together, with as many tests as it had.
 
     Examples
     --------
@@ -77,13 +99,21 @@ def adjust_families(
     >>> [(each.p, each.family) for each in adjust_families(ps, "holm", ["acc"]).values()]
     [(0.04, 1), (0.04, 2), (0.5, 2), (0.04, 1)]
     """
+    together: dict[tuple[Family, Claimed], list[Key]] = {}
+    for key in ps:
+        family = family_of(key[-1], claimed)
+        when = (claims or {}).get(key, Claimed()) if family == "claimed" and correction != "none" else Claimed()
+        together.setdefault((family, when), []).append(key)
     adjusted: dict[Key, Adjusted] = {}
-    for family in FAMILIES:
-        keys = [key for key in ps if family_of(key[-1], claimed) == family]
+    for (_, when), keys in together.items():
         values = [ps[key] for key in keys]
         size = sum(p is not None for p in values)
-        for key, p in zip(keys, adjust(values, correction), strict=True):
-            adjusted[key] = Adjusted(p=p, family=size)
+        # Nothing is known of those that were claimed with them and are not compared now.
+        unseen = [1.0] * max(0, when.tests - size)
+        factor = claim_factor(when.number)
+        for key, p in zip(keys, adjust([*values, *unseen], correction), strict=False):
+            p_claimed = None if p is None else min(1.0, factor * p)
+            adjusted[key] = Adjusted(p=p_claimed, family=size + len(unseen), claim=when.number)
     return {key: adjusted[key] for key in ps}
 
 

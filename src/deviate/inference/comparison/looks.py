@@ -17,7 +17,7 @@ from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
 from deviate.inference.metric import MetricSpread
 from deviate.replicate.workspace.folders import Workspace
-from deviate.replicate.workspace.looks import ComparedSide, RecordedLooks, add_look, read_looks
+from deviate.replicate.workspace.looks import Claim, ComparedSide, RecordedLooks, add_look, read_looks
 from deviate.results.sample import Sample
 
 #: Labels of two sides.
@@ -70,11 +70,11 @@ def pair_look(
     claims: Sequence[Pair],
     pairing: Pairing,
     options: ComparisonOptions,
-    pairs: int = 1,
+    shares: int = 1,
 ) -> PairLook:
     """Find what p must be below where two sides were compared `before`; `claims` are the metrics that are claimed.
 
-    The claims of so many `pairs` of sides are corrected together.
+    `shares`: by what alpha is divided beside the number of claims, such as the pairs of sides of one comparison.
 
     A look at the same runs is no new look. Where all that is claimed was shown to differ at an earlier look, and its
     difference has the same sign still, p must be below alpha only: nothing new is claimed.
@@ -86,7 +86,7 @@ def pair_look(
     alpha = stopped_alpha(stopped, options.alpha)
     enough = min(sizes[-1]) >= fewest_runs(options.alpha)
     levels = look_levels(sizes, alpha, before.last) if enough else [alpha]
-    tests = len(claims) * pairs if options.correction != "none" else 1
+    tests = len(claims) * shares if options.correction != "none" else 1
     shown = (
         number
         for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1)
@@ -177,24 +177,27 @@ def _check_plan(before: RecordedLooks, a: Side, b: Side, options: ComparisonOpti
 
 
 def record_looks(
-    workspace: Workspace, sides: Sequence[Side], looks: Mapping[Labels, RecordedLooks]
+    workspace: Workspace,
+    sides: Sequence[Side],
+    looks: Mapping[Labels, RecordedLooks],
+    claims: Mapping[Labels, Claim],
 ) -> dict[Labels, str]:
     """Record a comparison of every two sides, where it is a new look; return why that failed, where it did."""
     failed = {}
     for a, b in combinations(sides, 2):
-        if problem := record_look(workspace, a, b, looks[a.label, b.label]):
+        if problem := record_look(workspace, a, b, looks[a.label, b.label], claims.get((a.label, b.label))):
             failed[a.label, b.label] = problem
     return failed
 
 
-def record_look(workspace: Workspace, a: Side, b: Side, before: RecordedLooks) -> str:
-    """Record a look at two sides, where it is a new one; return why that failed, where it did."""
+def record_look(workspace: Workspace, a: Side, b: Side, before: RecordedLooks, claim: Claim | None = None) -> str:
+    """Record a look at two sides, where it or its claim is a new one; return why that failed, where it did."""
     runs = completed_runs(a), completed_runs(b)
     known = any((look.runs_a, look.runs_b) == runs for look in before.looks)
-    if known or (min(map(len, runs)) < FEWEST_RUNS and before.last is None):
+    if (known and claim is None) or (min(map(len, runs)) < FEWEST_RUNS and before.last is None):
         return ""
     try:
-        add_look(workspace, before, runs)
+        add_look(workspace, before, None if known else runs, claim)
     except OSError as problem:
         return problem.strerror or str(problem)
     return ""

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from deviate.contrast.choice import PAIRED, choose_location
 from deviate.contrast.contrast import Contrast, contrast
 from deviate.contrast.failures import FailureContrast, failure_contrast, stays_better
 from deviate.contrast.guards import fewest_runs, smallest_p
@@ -23,8 +24,8 @@ from deviate.contrast.verdict import Judged, NoisierVerdict, Verdict, judge, jud
 from deviate.experiment import Direction, Kind
 from deviate.inference.comparison.families import Adjusted
 from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.pairing import Pairing
-from deviate.inference.metric import MetricSpread
+from deviate.inference.comparison.pairing import FEWEST_PAIRS, Pairing
+from deviate.inference.metric import MetricSpread, narrowed_sample
 from deviate.measure.spread import Spread
 
 #: From this ratio of SDs on, skewed values do: 6 to 13 % false alarms at a ratio of 3 and equal numbers of runs, 9 to
@@ -95,6 +96,8 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     #: The means of the runs that gave a value differ, and the side that is better in them lost a larger share of its
     #: runs: if those are the worst of all, it is not shown to be better.
     survivors: bool = False
+    #: Comparisons of the same runs that claimed something new until this was claimed, itself included.
+    claim: int = 1
 
     @property
     def name(self) -> str:
@@ -127,6 +130,18 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
         return f"<{self.name!r}: {self.verdict}>"
 
 
+def paired_samples(
+    a: MetricSpread, b: MetricSpread, pairing: Pairing, level: float
+) -> tuple[MetricSpread, MetricSpread]:
+    """Return what is compared of two samples: the runs in pairs where pairs are compared, all runs elsewhere."""
+    places = pairing.positions(a, b)
+    asked = pairing.reason == "on" and len(places) >= FEWEST_PAIRS
+    if len(places) == a.n == b.n or not (asked or choose_location(a.n, b.n, len(places)) == PAIRED):
+        return a, b
+    at_a, at_b = ([pair[side] for pair in places] for side in (0, 1))
+    return narrowed_sample(a, at_a, level), narrowed_sample(b, at_b, level)
+
+
 def contrast_metric(a: MetricSpread, b: MetricSpread, pairing: Pairing, options: ComparisonOptions) -> Contrast:
     """Compare one metric of two sides in every way, before the tests of all metrics are looked at together."""
     # Own draws for each metric, so that leaving one out does not change the others.
@@ -140,6 +155,7 @@ def compare_metric(
     b: MetricSpread,
     contrast: Contrast,
     *,
+    tried: tuple[MetricSpread, MetricSpread],
     direction: Direction | None,
     means: Adjusted,
     spreads: Adjusted,
@@ -151,9 +167,10 @@ def compare_metric(
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
-    `means`, `spreads` and `margins` are the p-values of the tests of the means, of the spread and of equivalence;
-    `one_draw`: runs of a side repeat a draw that the other does not, so that they are one run of its recipe;
-    `confounded`: see `MetricComparison`; `other_unit`: one side is a fraction and the other percent.
+    `tried`: all runs of each side, with those that are in no pair; `means`, `spreads` and `margins`: the p-values of
+    the tests of the means, of the spread and of equivalence; `one_draw`: runs of a side repeat a draw that the other
+    does not, so that they are one run of its recipe; `confounded`: see `MetricComparison`; `other_unit`: one side is a
+    fraction and the other percent.
     """
     n, m = contrast.runs_compared
     alpha = options.alpha
@@ -168,7 +185,7 @@ def compare_metric(
     )
     if other_unit:
         judged = Judged(verdict="not compared", differs=None)
-    survivors = _is_of_survivors(a, b, judged, direction, alpha)
+    survivors = _is_of_survivors(*tried, judged, direction, alpha)
     if survivors:
         judged = Judged(verdict="differs", differs=True)
     noisier = judge_spread(
@@ -177,7 +194,7 @@ def compare_metric(
     unseen = judged.verdict == "no difference shown" and means.p is not None
     few = not one_draw and judged.verdict == "too few runs" and 2 <= min(n, m) < fewest_runs(alpha)
     shown = bool(judged.differs) and judged.verdict != "equivalent"
-    step = strictest_alpha(options, means.family) if unseen else alpha
+    step = strictest_alpha(options, means) if unseen else alpha
     return MetricComparison(
         a=a,
         b=b,
@@ -194,10 +211,11 @@ def compare_metric(
         fewest_runs=fewest_runs(alpha),
         smallest_p=smallest_p(n, m, paired=contrast.paired) if min(n, m) >= 2 else None,
         sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen) if unseen or few else None,
-        failures=failure_contrast(len(a.unsuccessful), a.tried, len(b.unsuccessful), b.tried),
-        near_limit=_near_limit(contrast, strictest_alpha(options, means.family)) if shown else None,
+        failures=failure_contrast(*(count for each in tried for count in (len(each.unsuccessful), each.tried))),
+        near_limit=_near_limit(contrast, strictest_alpha(options, means)) if shown else None,
         confounded=confounded,
         survivors=survivors,
+        claim=means.claim,
     )
 
 
@@ -214,9 +232,9 @@ def _is_of_survivors(
     return not stays_better(better.values, other.values, lost, direction, alpha)
 
 
-def strictest_alpha(options: ComparisonOptions, family: int) -> float:
+def strictest_alpha(options: ComparisonOptions, adjusted: Adjusted) -> float:
     """Return the alpha of the first step of Holm's procedure, which is that of Bonferroni."""
-    return options.alpha / max(family, 1) if options.correction in ("holm", "bonferroni") else options.alpha
+    return options.alpha / adjusted.divisor if options.correction in ("holm", "bonferroni") else options.alpha
 
 
 def _sensitivity(contrast: Contrast, a: Spread, b: Spread, alpha: float, *, seen: bool) -> Sensitivity:

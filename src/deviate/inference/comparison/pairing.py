@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -15,9 +17,12 @@ from deviate.inference.comparison.options import PairingMode
 from deviate.inference.comparison.side import Side
 from deviate.results.sample import Sample
 
+#: Below two pairs nothing is known of how they differ.
+FEWEST_PAIRS = 2
+
 #: Why runs are paired or not. ``off`` and ``on``: as the user says; ``few``: too few runs have a partner; ``proven``
-#: and ``unproven``: fingerprints show that runs of one index drew the same, or do not; ``alike``: those of all
-#: indices did.
+#: and ``unproven``: fingerprints show that partners drew the same, or do not; ``alike``: those of all
+#: runs did.
 PairingReason = Literal["off", "on", "few", "proven", "unproven", "alike"]
 
 
@@ -28,7 +33,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     a: str
     b: str
     reason: PairingReason
-    #: Indices that both sides have; empty where runs are not paired.
+    #: Indices of the runs of the first side that are paired; empty where runs are not paired.
     indices: list[int] = []
     #: Factors for which runs of one index drew the same, and of different indices did not; ``alike``: for which
     #: all runs did.
@@ -36,6 +41,12 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     #: Runs of the larger side, and those of them with a partner.
     runs: int
     partners: int
+    #: Index on each side of the runs that belong together.
+    pairs: list[tuple[int, int]] = []
+    #: The name that two runs have in their sources, where partners were found by names; empty where by index.
+    named: str = ""
+    #: Runs that are in no pair, such as ``seed 4 of A``; empty where runs are not paired.
+    alone: list[str] = []
 
     def positions(self, a: Sample, b: Sample) -> list[tuple[int, int]]:
         """Return the positions in the values of each side of the runs that belong together and have both values."""
@@ -44,30 +55,70 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     def places(self, runs_a: Sequence[int], runs_b: Sequence[int]) -> list[tuple[int, int]]:
         """Return the places in two lists of indices of the runs that belong together and stand in both."""
         at_a, at_b = ({run: position for position, run in enumerate(runs)} for runs in (runs_a, runs_b))
-        return [(at_a[index], at_b[index]) for index in self.indices if index in at_a and index in at_b]
+        return [(at_a[i], at_b[j]) for i, j in self.pairs if i in at_a and j in at_b]
 
 
 def pair_runs(a: Side, b: Side, mode: PairingMode) -> Pairing:
     """Find the runs that belong together.
 
-    ``auto`` pairs runs of one index if fingerprints prove that for at least one factor they drew the same while runs of
-    different indices drew differently. Equal seeds alone prove nothing: another model, data set or batch size turns the
+    Partners are runs of one name where both sides were imported and share names, and runs of one index elsewhere.
+    ``auto`` pairs them if fingerprints prove that for at least one factor they drew the same while runs of
+    different pairs drew differently. Equal seeds alone prove nothing: another model, data set or batch size turns the
     same seed into other draws.
     """
-    common = sorted(a.prints.keys() & b.prints.keys())
+    by_name = _namesakes(a, b)
+    partners = by_name or [(index, index) for index in sorted(a.prints.keys() & b.prints.keys())]
     runs = max(len(a.prints), len(b.prints))
-    shared = [] if mode == "off" else [name for name in SEEDED if _is_shared(name, a, b, common)]
-    reason = _reason(mode, few=len(common) < LEAST_PAIRED * runs, shared=bool(shared))
+    shared = [] if mode == "off" else [name for name in SEEDED if _is_shared(name, a, b, partners)]
+    reason = _reason(
+        mode, few=len(partners) < (FEWEST_PAIRS if mode == "on" else LEAST_PAIRED * runs), shared=bool(shared)
+    )
     alike = repeated_draws(a, b).shared if reason == "unproven" else []
+    pairs = partners if reason in ("on", "proven") else []
     return Pairing(
         a=a.label,
         b=b.label,
         reason="alike" if alike else reason,
-        indices=common if reason in ("on", "proven") else [],
+        indices=[i for i, _ in pairs],
         shared=alike or shared,
         runs=runs,
-        partners=len(common),
+        partners=len(partners),
+        pairs=pairs,
+        named=a.labels[by_name[0][0]] if by_name and pairs else "",
+        alone=[*_alone(a, {i for i, _ in pairs}), *_alone(b, {j for _, j in pairs})] if pairs else [],
     )
+
+
+def _namesakes(a: Side, b: Side) -> list[tuple[int, int]]:
+    """Return the runs of two imported sides that have one name; those of a name that comes twice have no partner."""
+    first, second = (_by_name({run: side.labels[run] for run in side.prints if run in side.labels}) for side in (a, b))
+    return sorted((first[name], second[name]) for name in first.keys() & second.keys())
+
+
+def _by_name(labels: Mapping[int, str]) -> dict[tuple[str, ...], int]:
+    """Return the runs of a side by what tells them apart in their names: ``("4",)`` of ``base_s4.log``.
+
+    Examples
+    --------
+    >>> _by_name({0: "base_s4.log", 1: "base_s10.log"})
+    {('4',): 0, ('10',): 1}
+    >>> _by_name({0: "seed 1", 1: "seed 1", 2: "seed 2"})
+    {('2',): 2}
+    """
+    parts = {run: tuple(re.findall(r"\d+|\D+", label)) for run, label in labels.items()}
+    alike = len({len(each) for each in parts.values()}) == 1
+    places = (
+        [place for place, column in enumerate(zip(*parts.values(), strict=True)) if len(set(column)) > 1]
+        if alike
+        else []
+    )
+    names = {run: tuple(each[place] for place in places) or each for run, each in parts.items()}
+    counted = Counter(names.values())
+    return {name: run for run, name in names.items() if counted[name] == 1}
+
+
+def _alone(side: Side, paired: Collection[int]) -> list[str]:
+    return [f"{side.labels.get(run, f'run {run}')} of {side.label}" for run in side.prints if run not in paired]
 
 
 def _reason(mode: PairingMode, *, few: bool, shared: bool) -> PairingReason:
@@ -78,9 +129,9 @@ def _reason(mode: PairingMode, *, few: bool, shared: bool) -> PairingReason:
     return "on" if mode == "on" else "proven"
 
 
-def _is_shared(name: str, a: Side, b: Side, indices: Sequence[int]) -> bool:
-    first, second = ([side.prints[index].get(name) for index in indices] for side in (a, b))
-    if len(indices) < 2 or not _varies(first) or not _varies(second):
+def _is_shared(name: str, a: Side, b: Side, partners: Sequence[tuple[int, int]]) -> bool:
+    first, second = [a.prints[i].get(name) for i, _ in partners], [b.prints[j].get(name) for _, j in partners]
+    if len(partners) < 2 or not _varies(first) or not _varies(second):
         return False
     return all(agree(left, right) is True for left, right in zip(first, second, strict=True))
 

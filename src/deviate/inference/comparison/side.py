@@ -44,6 +44,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     #: Run index -> fingerprints by name, of the completed runs.
     prints: dict[int, dict[str, Fingerprint]] = {}
+    #: What the source calls each run, by its index; empty where Deviate ran it.
+    labels: dict[int, str] = {}
     #: What its models predicted, see `evaluations_by_variant`.
     evaluations: list[Evaluation] = []
     #: The variant was not typed, and the experiment has several.
@@ -106,7 +108,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
     """
     runs = results.runs_of(variant)
     completed = [run for run in runs if run.status == "completed"]
-    name = results.experiment.name
+    name, imported = results.experiment.name, results.experiment.imported
     if not completed:
         raise BadOption(
             f"no run of {variant} in experiment {name!r} completed",
@@ -123,9 +125,10 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
             part: text for part, text in _flat(results.environments.get(variant, {})) if not part.startswith(_EXPECTED)
         },
         prints={run.index: run.prints for run in completed},
+        labels={int(index): label for index, label in imported.labels.items()} if imported else {},
         evaluations=results.evaluations.get(variant, []),
         assumed=assumed,
-        created="" if results.experiment.imported else results.experiment.created,
+        created="" if imported else results.experiment.created,
         until=results.experiment.until,
     )
 

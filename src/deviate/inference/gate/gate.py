@@ -22,7 +22,7 @@ from deviate.inference.gate.groups import GateGroups, checked_groups, gate_group
 from deviate.inference.gate.looks import GateLook, gate_look, read_checks
 from deviate.inference.gate.metric import GateMetric, Question, gate_metric, tested
 from deviate.inference.gate.options import GateOptions, Inconclusive, check_command, check_options
-from deviate.inference.metric import MetricSpread, measured_sample
+from deviate.inference.metric import MetricSpread, measured_sample, typical_runs, with_common_collapses
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
@@ -100,13 +100,22 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
         of its values are better, one side gives percent and the other fractions, or a share is asked for that means
         nothing.
     """
-    questions = _questions(a, b, options)
+    asked = _questions(a, b, options)
+    every = [_measured(question, 1 - options.alpha) for question in asked]
+    # Collapsed runs count as lost ones: they are the worst there are, and would make any limit look kept.
+    questions = [
+        question._replace(
+            match=list(typical_runs(*match, 1 - options.alpha)),
+            collapsed=(len(match[0].collapsed), len(match[1].collapsed)),
+        )
+        for question, match in zip(asked, every, strict=True)
+    ]
     draws = repeated_draws(a, b)
     _check_draws(draws)
     pairing = pair_runs(a, b, options.pairing)
     look = gate_look(a, b, before, questions, pairing, options)
     judged = msgspec.structs.replace(options, alpha=look.alpha)
-    matches = [question.match for question in questions]
+    matches = [question.match for question in asked]
     grouped = checked_groups(a, b, {match[0].name: match[1].name for match in matches}, options)
     # One family: a false `worse` on a group fails the gate as one of a metric does.
     family = [*questions, *(group.question for group in grouped.groups)] if grouped else questions
@@ -114,7 +123,7 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
     outcomes = _judge((a, b), family, measured, pairing, judged)
     metrics, accuracies = outcomes[: len(questions)], outcomes[len(questions) :]
     measured = measured[: len(questions)]
-    failures = gate_failures(a, [match[0] for match in measured], judged)
+    failures = gate_failures(a, [match[0] for match in every], judged)
     churn = gate_churn((a, b), matches, pairing, judged)
     groups = gate_groups(grouped, accuracies, judged) if grouped else None
     conditions = [failures, *(each for each in (churn, groups) if each is not None)]
@@ -132,6 +141,11 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
         churn=churn,
         groups=groups,
     )
+
+
+def _measured(question: Question, level: float) -> tuple[MetricSpread, MetricSpread]:
+    a, b = (measured_sample(sample, level) for sample in question.match)
+    return with_common_collapses(a, b, question.direction)
 
 
 def _judge(

@@ -103,6 +103,9 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     wide: Wide | None
     #: All values of B lie in 0 to 1, so that a drop may have been meant in percent.
     fractions: bool
+    #: Runs that collapsed; they are among the lost.
+    collapsed_a: int = 0
+    collapsed_b: int = 0
 
 
 class Question(NamedTuple):
@@ -113,6 +116,8 @@ class Question(NamedTuple):
     drop: Drop
     #: Where the metric is the accuracy on a group: the examples of the group.
     examples: int | None = None
+    #: Runs of each side that collapsed; they are not in `match` unless too few would be left.
+    collapsed: tuple[int, int] = (0, 0)
 
 
 def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority:
@@ -123,7 +128,7 @@ def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority
     BadOption
         If the drop is a share of a mean that may be zero.
     """
-    (a, b), direction, drop, examples = question
+    (a, b), direction, drop, examples, _ = question
     if drop.relative and b.values and not (min(b.values) > 0 or max(b.values) < 0):
         raise BadOption(
             f"--max-drop {drop.text} of {b.name!r}: its values are not all on one side of zero, so a share of their "
@@ -169,6 +174,8 @@ def gate_metric(
         runs_needed=runs_to_decide(test, alpha) if outcome == "inconclusive" and not lost_a else None,
         drop_seen=drop_seen(test, alpha) if outcome == "no drop shown" else None,
         same=same,
+        collapsed_a=question.collapsed[0],
+        collapsed_b=question.collapsed[1],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -39,6 +39,17 @@ class RecordedLook(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
 
 
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What one comparison of two sides was the first to claim."""
+
+    #: Names of metrics; of one that has two, the first in the alphabet.
+    metrics: list[str]
+    #: From 1: comparisons of one of the sides that claimed something new until then, this one included.
+    number: int
+    #: Tests of all pairs that it made together.
+    tests: int
+
+
 class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
     """All comparisons, or all checks, of two sides, in the order in which they were made."""
 
@@ -51,6 +62,7 @@ class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
     asked: Asked = "compare"
     #: Of side b, where those are other runs.
     most_b: int | None = None
+    claims: list[Claim] = []
 
     @property
     def last(self) -> tuple[int, int] | None:
@@ -85,8 +97,20 @@ def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide, asked: As
     return stored if stored.a == a else stored.swapped()
 
 
-def add_look(workspace: Workspace, before: RecordedLooks, runs: tuple[Sequence[int], Sequence[int]]) -> None:
-    """Record a comparison with these runs of the two sides.
+def last_claim(workspace: Workspace, sides: Collection[ComparedSide]) -> int:
+    """Return the highest number of a claim about any of the sides; 0 where nothing was claimed."""
+    every = [read_json(path, RecordedLooks) for path in sorted(workspace.looks_file("").parent.glob("*.json"))]
+    about = [looks for looks in every if looks.a in sides or looks.b in sides]
+    return max((claim.number for looks in about for claim in looks.claims), default=0)
+
+
+def add_look(
+    workspace: Workspace,
+    before: RecordedLooks,
+    runs: tuple[Sequence[int], Sequence[int]] | None,
+    claim: Claim | None = None,
+) -> None:
+    """Record a comparison with these runs of the two sides, where those are new, and what it was the first to claim.
 
     Raises
     ------
@@ -94,8 +118,9 @@ def add_look(workspace: Workspace, before: RecordedLooks, runs: tuple[Sequence[i
         If the workspace cannot be written.
     """
     now = datetime.now().astimezone().isoformat(timespec="seconds")
-    look = RecordedLook(runs_a=list(runs[0]), runs_b=list(runs[1]), at=now)
-    looks = msgspec.structs.replace(before, looks=[*before.looks, look])
+    added = [RecordedLook(runs_a=list(runs[0]), runs_b=list(runs[1]), at=now)] if runs else []
+    claims = [*before.claims, *([claim] if claim else [])]
+    looks = msgspec.structs.replace(before, looks=[*before.looks, *added], claims=claims)
     stored = looks if looks.a <= looks.b else looks.swapped()
     path = _file(workspace, stored)
     path.parent.mkdir(exist_ok=True)

@@ -175,7 +175,10 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
     if metric.outcome not in ("inconclusive", "runs lost"):
         return
     if metric.lost_a:
-        gave = f"gave no finite value{' or were left out as weak' if metric.weak_a or metric.weak_b else ''}"
+        ways = ["gave no finite value"]
+        ways += ["were left out as weak"] if metric.weak_a or metric.weak_b else []
+        ways += ["collapsed"] if metric.collapsed_a or metric.collapsed_b else []
+        gave = " or ".join(ways)
         yield (
             f"{metric.lost_a} of {count(metric.ended_a, 'run')} that are checked {gave}, against "
             f"{metric.lost_b} of {metric.ended_b} of the baseline: the lost runs may be the worst ones, so the others "

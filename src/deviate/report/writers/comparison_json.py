@@ -145,7 +145,7 @@ def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         "near_limit": msgspec.to_builtins(metric.near_limit),
         "confounded": metric.confounded,
         "higher": metric.higher,
-        "survivors": metric.survivors,
+        **fields(metric, "survivors", "claim"),
     }
 
 

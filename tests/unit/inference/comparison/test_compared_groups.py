@@ -126,7 +126,8 @@ def test_runs_that_are_all_right_on_a_small_group_are_not_called_better_than_mor
 
 def test_runs_that_belong_together_are_tested_in_pairs():
     b = dataclasses.replace(B, labels=B.labels[:7], runs=B.runs[:7])
-    pairing = Pairing(a="a", b="b", reason="proven", indices=list(range(7)), runs=7, partners=7)
+    pairs = [(index, index) for index in range(7)]
+    pairing = Pairing(a="a", b="b", reason="proven", indices=list(range(7)), runs=7, partners=7, pairs=pairs)
     groups = groups_of(A, b, pairing)
     ps = [
         stats.ttest_rel(*(accuracies(side, COLUMNS[name], group) for side in (A, b))).pvalue for name, group in PLACES

@@ -292,17 +292,50 @@ def test_pairs_are_made_only_where_fingerprints_prove_shared_draws():
     assert pair_runs(a, b, "auto").indices == []
 
 
-@pytest.mark.parametrize("wanted", ["auto", "on"])
-def test_runs_are_not_said_to_be_paired_where_too_few_have_a_partner(wanted):
+def test_runs_are_not_said_to_be_paired_where_too_few_have_a_partner():
     compared = [
         side(label, [side_metric(values=range(n))], prints=prints(*range(n))) for label, n in (("a", 8), ("b", 6))
     ]
-    found = pair_runs(*compared, wanted)
+    found = pair_runs(*compared, "auto")
     assert found.indices == []
     assert pairing_text(found).startswith("Runs are not paired: 6 of 8 runs have a partner")
-    made = compare(compared, pairing=wanted).pairs[0]
+    made = compare(compared).pairs[0]
     assert made.metrics[0].contrast.paired is False
     assert made.pairing == found
+
+
+def imported(label, names, values):
+    """An imported side: run names of the source, in its order."""
+    drawn = prints(*"abcdefghijkl"[: len(names)])
+    return side(label, [side_metric(values=values)], prints=drawn, labels=dict(enumerate(names)))
+
+
+def test_imported_runs_of_one_name_are_partners_in_any_order_and_the_others_are_named_and_in_no_number():
+    rng = np.random.default_rng(3)
+    seeds = [3, 10, 0, 7, 5, 1, 8, 2]
+    true = {seed: 90 + value for seed, value in zip(seeds, rng.standard_normal(8), strict=True)}
+    a = imported("a", [f"base_s{seed}.log" for seed in seeds], [true[seed] for seed in seeds])
+    kept = [seed for seed in sorted(seeds) if seed != 7]
+    b = imported("b", [f"new_s{seed}.log" for seed in kept], [true[seed] + 0.1 + 0.01 * seed for seed in kept])
+    made = compare([a, b], pairing="on")
+    found = metric(made)
+    first, second = [true[seed] for seed in kept], [true[seed] + 0.1 + 0.01 * seed for seed in kept]
+    assert found.contrast.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
+    assert (found.a.n, found.b.n, found.contrast.n_a) == (7, 7, 7)
+    assert found.a.spread.mean == pytest.approx(np.mean(first))
+    assert found.contrast.difference.value == pytest.approx(found.a.spread.mean - found.b.spread.mean)
+    assert found.failures.runs_a == 8
+    (warning,) = (caveat for caveat in warnings(made) if caveat.slug == "no-partner")
+    assert warning.message.startswith("Pairs are compared: base_s7.log of a has no partner and is in no number")
+    assert "the same name in their sources" in pairing_text(made.pairs[0].pairing)
+
+
+def test_a_name_that_comes_twice_is_nobodys_partner_and_names_without_a_match_leave_the_index():
+    a = imported("a", ["seed 1", "seed 1", "seed 2", "seed 3"], [1.0, 2.0, 3.0, 4.0])
+    b = imported("b", ["seed 3", "seed 2", "seed 1"], [4.1, 3.2, 1.5])
+    assert pair_runs(a, b, "on").pairs == [(2, 1), (3, 0)]
+    other = imported("c", ["red", "green", "blue"], [4.1, 3.2, 1.5])
+    assert pair_runs(a, other, "on").pairs == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_paired_runs_are_compared_within_pairs():

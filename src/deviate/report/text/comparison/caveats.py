@@ -25,6 +25,7 @@ def comparison_caveats(facts: Comparability) -> list[Caveat]:
         *_weak(facts),
         *_environments(facts),
         *_pairing(facts),
+        *_alone(facts),
         *_units(facts),
         *_best(facts),
         *_times(facts),
@@ -144,6 +145,14 @@ def _pairing(facts: Comparability) -> Iterator[Caveat]:
         yield Caveat(slug="pairing", message=sentence, severity="note")
 
 
+def _alone(facts: Comparability) -> Iterator[Caveat]:
+    for pairing in facts.pairings:
+        if pairing.alone:
+            has, is_ = ("has", "is") if len(pairing.alone) == 1 else ("have", "are")
+            message = f"Pairs are compared: {listed(pairing.alone)} {has} no partner and {is_} in no number here."
+            yield Caveat(slug="no-partner", message=message)
+
+
 def _units(facts: Comparability) -> Iterator[Caveat]:
     for each in facts.units:
         message = (
@@ -217,7 +226,8 @@ def pairing_text(pairing: Pairing) -> str:
     proof = "no fingerprint shows that they used the same random numbers, so the pairing rests on your word"
     if pairing.shared:
         proof = f"checksums show that both drew the same random numbers for {_drawn(pairing)}"
-    return f"Runs with the same index are paired, as asked; {proof}."
+    alike = f"the same name in their sources, such as {pairing.named}," if pairing.named else "the same index"
+    return f"Runs with {alike} are paired, as asked; {proof}."
 
 
 def _drawn(pairing: Pairing) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.contrast.power import DEFAULT_ALPHA
+from deviate.contrast.sequential import claim_factor
 from deviate.contrast.superiority import MEANINGFUL
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import (
@@ -28,6 +29,7 @@ from deviate.report.numbers import (
 from deviate.report.text.comparison.caveats import unalternated_text
 from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
 from deviate.report.text.comparison.looks import look_sentences
+from deviate.report.text.words import count
 from deviate.shell_words import typed_word
 
 
@@ -46,6 +48,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
     return [
         _tested(metric, pair, comparison),
         *look_sentences(pair, comparison),
+        *_later_claim(metric),
         _difference(metric, pair),
         *_equivalence(metric, pair),
         *_undirected(metric),
@@ -67,6 +70,7 @@ def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Co
     return [
         f"{label[:1].upper() + label[1:]}{superiority}.",
         *look_sentences(pair, comparison),
+        *_later_claim(metric),
         *_equivalence(metric, pair),
         *unalternated(metric),
         *_undirected(metric),
@@ -82,7 +86,7 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     if metric.noisier == "too few runs":
         runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} of each."
         return [f"{test.reason[:1].upper()}{test.reason[1:]}." if test.reason else runs]
-    p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, pair, comparison)
+    p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, metric, pair, comparison)
     sentences = [f"{contrast.spread.label}: {p}."]
     if ratio.value is not None:
         ends = f" ({_level(pair)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
@@ -99,18 +103,36 @@ def _level(pair: PairComparison) -> str:
     return Numbers(pair.alpha).level()
 
 
-def _p(p: float | None, adjusted: float | None, family: int, pair: PairComparison, comparison: Comparison) -> str:
+def _p(
+    p: float | None,
+    adjusted: float | None,
+    family: int,
+    metric: MetricComparison,
+    pair: PairComparison,
+    comparison: Comparison,
+) -> str:
     numbers = Numbers(pair.alpha)
+    over = f"{CORRECTION_NAMES[comparison.correction]} over {family} tests" if family > 1 else ""
+    later = f"times {claim_factor(metric.claim)} as claim {metric.claim}" if metric.claim > 1 else ""
     text = f"p {numbers.compared_p(p)}"
-    if family < 2 or comparison.correction == "none":
+    if comparison.correction == "none" or not (over or later):
         return text
-    return f"{text}, {numbers.p(adjusted)} after {CORRECTION_NAMES[comparison.correction]} over {family} tests"
+    return f"{text}, {numbers.p(adjusted)} after {' and '.join(part for part in (over, later) if part)}"
 
 
 def _tested(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
     chosen = metric.contrast.location
-    p = _p(metric.contrast.p, metric.p_adjusted, metric.family, pair, comparison)
+    p = _p(metric.contrast.p, metric.p_adjusted, metric.family, metric, pair, comparison)
     return f"{chosen.label[:1].upper() + chosen.label[1:]}: {p}; {chosen.reason}."
+
+
+def _later_claim(metric: MetricComparison) -> Iterator[str]:
+    if metric.claim > 1:
+        yield (
+            f"{count(metric.claim - 1, 'earlier comparison')} of these runs claimed something else, so p is multiplied "
+            f"by {claim_factor(metric.claim)}: only the first claim has all of alpha. Metrics and experiments that are "
+            "named in one comparison share it."
+        )
 
 
 def _difference(metric: MetricComparison, pair: PairComparison) -> str:
