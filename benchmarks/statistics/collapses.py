@@ -68,7 +68,7 @@ def shares(
     rng: np.random.Generator, rates: tuple[float, float], runs: tuple[int, int], repeats: int
 ) -> dict[str, float]:
     """Return the share of repeats in which each happens."""
-    happened = {what: 0 for what in (PASSES, WORSE, STRICT, COUNTED, MISSED)}
+    happened = dict.fromkeys((PASSES, WORSE, STRICT, COUNTED, MISSED), 0)
     for _ in range(repeats):
         (b, _), (a, collapsed) = (sample(rng, rate, n) for rate, n in zip(rates, runs, strict=True))
         gate = check(a, b)
