@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import psutil
 from harness import SECONDS, judged_end
 
-from deviate.cli import main as main_of_the_tool
+from deviate.__main__ import command as main_of_the_tool
 
 
 def warm() -> None:

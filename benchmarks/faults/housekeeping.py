@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from forks import command, forked, status_of, typed, warm
 from harness import RUN, deviate, finish, make_project
 
-from deviate.cli import main as main_of_the_tool
+from deviate.__main__ import command as main_of_the_tool
 
 #: Calls that change what is stored, or find it, as the interpreter tells them before they are made.
 CALLS = frozenset(

@@ -36,7 +36,7 @@ import harness
 import yaml
 from forks import Child, forked, status_of, warm
 
-from deviate.cli import main as main_of_the_tool
+from deviate.__main__ import command as main_of_the_tool
 
 RUNS = 4
 EPOCHS = 5

@@ -70,6 +70,6 @@ def _serve(words, folder, variables, outputs):
     for descriptor, path in enumerate(outputs, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     sys.argv = ["deviate", *words]
-    from deviate.cli import main
+    from deviate.__main__ import command
 
-    main()
+    command()

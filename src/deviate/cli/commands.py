@@ -5,6 +5,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import keyword
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import click
 
@@ -45,6 +49,20 @@ class BeforeCommand(click.Command):
             raise
 
 
+def _parse_once(
+    command: click.Command, parse: Callable[[click.Context, list[str]], list[str]], ctx: click.Context, args: list[str]
+) -> list[str]:
+    """Parse the words of a command; refuse a second value of an option, which would replace the first in silence."""
+    typed: list[click.Parameter] = []
+    # What else is wrong with the words is said when they are parsed.
+    with suppress(click.UsageError):
+        typed = command.make_parser(ctx).parse_args(args=list(args))[2]
+    for option, times in Counter(typed).items():
+        if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count):
+            raise click.UsageError(f"{option.opts[-1]} is typed {times} times and has one value: leave one.", ctx)
+    return parse(ctx, args)
+
+
 class CommandGroup(click.Group):
     """A group that imports a sub-command's module when it is used, and names the nearest one for a wrong name."""
 
@@ -60,6 +78,7 @@ class CommandGroup(click.Group):
         module = f"{name}_" if keyword.iskeyword(name) else name
         command = importlib.import_module(f"deviate.cli.{module}").command
         assert isinstance(command, click.Command)
+        vars(command).setdefault("parse_args", partial(_parse_once, command, command.parse_args))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -96,8 +96,9 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
     if entry is None and not command:
         from deviate.cli.standing import likely_scripts
 
-        script = typed_word(next(iter(likely_scripts(Path.cwd())), "train.py"))
-        raise BadOption("no ENTRY to read", hint=f"name the script that trains: deviate extract {script}")
+        script = next(iter(likely_scripts(Path.cwd())), "")
+        named = f": deviate extract {typed_word(script)}" if script else "; no Python file here looks like one"
+        raise BadOption("no ENTRY to read", hint=f"name the script that trains{named}")
     _extract(entry, command, project, **options)
     return 0
 

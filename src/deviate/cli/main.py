@@ -5,18 +5,14 @@ from __future__ import annotations
 import gc
 import sys
 
-from deviate.signals import end_at_once
-
 #: Objects after which garbage is looked for.
 GARBAGE = 100_000
 
 
 def main() -> None:
     """Run the command line; end with its exit status, or by the signal that ended it."""
-    end_at_once()
     # Importing makes many objects and no garbage: looking for some takes a tenth of the time of a short command.
     gc.set_threshold(GARBAGE)
-    # Only then what takes time to import.
     from deviate.cli.command_line import run_command_line
     from deviate.replicate.interrupts import end, number_of
 

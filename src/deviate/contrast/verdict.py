@@ -59,8 +59,8 @@ def judge(
     if min(n_a, n_b) < fewest_runs(alpha) or difference is None:
         return Judged(verdict="too few runs", differs=None)
     if p_adjusted is None:
-        # All runs of all sides gave the same value, or each side repeats one value of its own.
-        return Judged(verdict="too few runs" if difference else "no difference shown", differs=None)
+        # All runs gave the same value, or each side repeats one value of its own: more runs change nothing.
+        return Judged(verdict="not compared" if difference else "no difference shown", differs=None)
     differs = p_adjusted <= alpha
     if equivalence_p is not None and equivalence_p <= alpha:
         return Judged(verdict="equivalent", differs=differs)

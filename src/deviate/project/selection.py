@@ -133,7 +133,7 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
         and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
         and node.lineno <= entry.line <= (node.end_lineno or node.lineno)
         and squash(ast.unparse(node)) == expression
-    ]
+    ] or _assigned(tree, expression, entry.line)
     if not nodes:
         problem = f"metric {entry.name!r}: no expression {entry.expression!r} on line {entry.line} of {entry.file}"
         hint = f"type `deviate extract ENTRY` to see lines, or correct the entry in {FILE_NAME}"
@@ -156,6 +156,20 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
         why=f"added in {FILE_NAME}",
         capture=Capture(how="value", span=span),
     )
+
+
+def _assigned(tree: ast.AST, target: str, line: int) -> list[ast.expr]:
+    """Return the values that are assigned on a line to what the user names."""
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        and node.value is not None
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and any(
+            squash(ast.unparse(each)) == target for each in getattr(node, "targets", [getattr(node, "target", None)])
+        )
+    ]
 
 
 def _normal(expression: str) -> str:

@@ -1,6 +1,6 @@
 """Ctrl-C, and what terminals and schedulers send instead, where something is to be put in order before the end.
 
-Elsewhere in the command line such a signal ends the process by its default action, see `deviate.signals`. No handler
+Elsewhere in the command line such a signal ends the process by its default action, see `deviate.__main__`. No handler
 here raises an exception: it could strike between a start and its being noted, or be lost in a library.
 """
 

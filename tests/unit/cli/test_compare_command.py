@@ -62,6 +62,16 @@ def test_json_on_standard_output_and_nothing_else(project):
     assert any(warned["slug"] == "runs-lost" for warned in found["warnings"])
 
 
+def test_a_second_value_of_an_option_is_refused_and_several_of_a_repeatable_one_are_taken(project):
+    done = run("compare", "baseline", "proposed", "--level", "0.9", "--level", "0.99")
+    assert done.exit_code == 2
+    assert "--level is typed 2 times and has one value" in done.output
+    several = run("compare", "baseline", "proposed", "--metric", "test acc", "--metric", "train loss", "-v", "-v")
+    assert several.exit_code == 0
+    assert "all tests and effects:" in several.output
+    assert "--format md" in several.output
+
+
 def test_python_says_the_same(project):
     found = deviate.compare(deviate.load("baseline"), "proposed", alpha=0.01)
     assert (found.pairs[0].metrics[1].verdict, found.pairs[0].metrics[1].survivors) == ("differs", True)

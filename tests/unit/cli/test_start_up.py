@@ -94,7 +94,7 @@ def test_before_the_first_run_starts_no_more_is_imported_than_it_takes_to_start_
 def test_garbage_is_looked_for_seldom_and_the_signal_of_ctrl_c_has_its_default_action():
     program = """
 import gc, signal, sys
-from deviate.cli import main
+from deviate.__main__ import command as main
 sys.argv = ["deviate", "--version"]
 try:
     main()

@@ -19,6 +19,7 @@ def train():
         print("loss", loss, 'of', "x"[0])
 
 train()
+kept = math.pi
 """
 METRIC = Metric(
     name="loss", variable="loss", expression="loss", file="t.py", line=6, end_line=6, function="train", sink="print",
@@ -58,6 +59,11 @@ def test_an_added_expression_gets_its_exact_span(applied):
     (metric, _) = applied(entry(name="rate", line=5, expression="math.exp( -epoch )")).metrics
     assert metric.capture.span == Span(5, 15, 5, 31)
     assert metric.function == "train"
+
+
+def test_the_name_of_what_is_assigned_on_a_line_stands_for_the_value(applied):
+    (metric, _) = applied(entry(name="round", line=9, expression="kept")).metrics
+    assert (metric.name, metric.capture.span) == ("round", Span(9, 7, 9, 14))
 
 
 def test_quotes_of_the_added_expression_do_not_matter(applied):

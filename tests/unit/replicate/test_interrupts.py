@@ -16,8 +16,7 @@ from deviate.replicate.interrupts import Stopped, at_any_end, listening
 BEGIN = """
 import os, signal, sys
 from deviate.replicate.interrupts import *
-from deviate.signals import end_at_once
-end_at_once()
+import deviate.__main__
 press = lambda: os.kill(os.getpid(), int(sys.argv[1]))
 """
 

@@ -98,6 +98,9 @@ def test_values_that_do_not_vary_are_named_as_such():
         "Nothing could be tested: the runs of each gave exactly the same value, so nothing shows how much runs "
         "vary. Such runs show no random variation; compare variants in which seeds vary."
     )
+    said = comparison_headline(compared([90.0] * 6, [91.0] * 6))[0]
+    assert "all runs of A gave one value and all runs of B another: that is no noise, and nothing to test" in said
+    assert "too few" not in said
     digests = [str(index) for index in range(6)]
     made = [side(label, [side_metric("test acc", standard(6))], prints=prints(*digests)) for label in ("A", "B")]
     pairs = compare_sides(made, ComparisonOptions(pairing="on"), "deviate compare A B")

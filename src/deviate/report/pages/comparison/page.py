@@ -16,6 +16,7 @@ from deviate.report.pages.comparison.screen import (
     brief_answer,
     brief_reasons,
     brief_tables,
+    every_test,
     more,
     remarks,
     screen_answer,
@@ -29,7 +30,7 @@ from deviate.report.text.words import listed
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (screen_answer, screen_tables, screen_reasons, screen_predictions, warnings, more),
-    "brief": (brief_answer, brief_tables, brief_reasons, brief_predictions, remarks),
+    "brief": (brief_answer, brief_tables, brief_reasons, brief_predictions, remarks, every_test),
     "full": (answer, differences, trust, verdicts, ranking, predictions, tests, methods, again),
     "paper": (tables, paper_methods),
 }

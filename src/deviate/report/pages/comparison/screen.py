@@ -156,6 +156,13 @@ def more(comparison: Comparison) -> Section:
     return Section(slug="more", blocks=[Hint(text=text, command=f"{comparison.command} -v")])
 
 
+def every_test(comparison: Comparison) -> Section:
+    """Say what shows all tests and effects, which a terminal has no room for."""
+    return Section(
+        slug="tests", blocks=[Hint(text="all tests and effects:", command=f"{comparison.command} --format md")]
+    )
+
+
 def _left_out(comparison: Comparison, hidden: int, rest: Sequence[Caveat]) -> list[str]:
     """Name what a screen of several pairs leaves out, `hidden` experiments among it."""
     left = len(comparison.pairs[0].metrics) - 1

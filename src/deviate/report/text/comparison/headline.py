@@ -113,6 +113,8 @@ def _verdict(pair: PairComparison, metric: MetricComparison) -> str:
         return f"no verdict: {one_draw(pair)}"
     if metric.verdict == "too few runs":
         return f"too few runs to compare {a} and {b}"
+    if metric.verdict == "not compared" and metric.a.spread.identical and metric.b.spread.identical:
+        return f"all runs of {a} gave one value and all runs of {b} another: that is no noise, and nothing to test"
     left = " among the runs that gave a value" if metric.a.lost or metric.b.lost else ""
     sentences = {
         "a better": f"{a} is better than {b}{left}",

@@ -37,9 +37,9 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
     """Say why the verdict on the means is what it is."""
     if pair.draws.unshared:
         return [f"No verdict: {one_draw(pair)}, so they count as one run of the recipe."]
-    if metric.verdict == "not compared":
+    if metric.verdict == "not compared" and metric.p_adjusted is not None:
         return ["One of the two looks like a fraction and the other like percent."]
-    if metric.verdict == "too few runs":
+    if metric.verdict in ("too few runs", "not compared"):
         return [*_too_few(metric, pair), *look_sentences(pair, comparison)]
     if metric.p_adjusted is None:
         if metric.a.spread.identical and metric.b.spread.identical:
