@@ -66,7 +66,7 @@ def command(
 
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
     if not command:
-        raise BadOption("no command to audit", hint="type it after --: deviate audit -- python train.py")
+        raise BadOption("no command to audit", hint="type it after --, such as deviate audit -- python train.py")
     with given_input() as stdin:
         facts = audit(
             Request(command=list(command), stdin=stdin, **options),

@@ -128,7 +128,7 @@ def _verify(
         raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
     if not words:
         raise BadOption(
-            "no command to verify with", hint="type it after --: deviate extract --verify -- python train.py"
+            "no command to verify with", hint="type it after --, such as deviate extract --verify -- python train.py"
         )
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
     if options["review"]:

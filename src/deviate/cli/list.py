@@ -41,7 +41,7 @@ def command(as_json: bool) -> None:
         say_json(json.dumps({"schema": 1, "experiments": found, "unreadable": others}))
         return
     if not found and not unreadable:
-        click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
+        click.echo("no experiment here yet; make one, such as deviate run -n 8 -- python train.py")
         return
     # What a script reads are the experiments alone.
     say(*lines(found, unreadable, heads=sys.stdout.isatty()))

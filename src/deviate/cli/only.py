@@ -27,7 +27,7 @@ def only_experiment(command: str) -> str:
     if not names:
         raise BadOption(
             "there is no experiment here yet",
-            hint="make one: deviate run -n 8 -- python train.py, or deviate import",
+            hint="make one, such as deviate run -n 8 -- python train.py, or deviate import",
         )
     more = f" and {len(names) - MOST_NAMED} more: deviate list" if len(names) > MOST_NAMED else ""
     raise BadOption(

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deviate.paths import globbed
+from deviate.paths import folders_below, globbed
 from deviate.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ LISTED = 5
 
 #: Files of these names, or that begin or end with one of them, are likely to train.
 TRAINING_NAMES = ("train", "main", "run", "fit")
+
+#: How many folders deep such a script is looked for, and folders that hold none.
+SEARCHED_DEEP = 2
+ASIDE = ("tests", "test", "docs", "venv", "env", "build", "node_modules", "site_packages")
 
 
 def standing_lines() -> list[str]:
@@ -46,10 +50,26 @@ def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
 
 
 def likely_scripts(folder: Path) -> list[str]:
-    """Return the names of the Python files in `folder` that look like a training's, the likeliest first."""
-    stems = {path.name: path.stem.lower() for path in globbed(folder, "*.py")}
-    ranked = [(word, name) for word in TRAINING_NAMES for name, stem in stems.items() if _begins_or_ends(stem, word)]
-    return list(dict.fromkeys(name for _, name in ranked))
+    """Return the Python files in `folder` that look like a training's, the likeliest first.
+
+    Where there is none, those in folders below it, such as ``tools/train_net.py``.
+    """
+    return _ranked([path.name for path in globbed(folder, "*.py")]) or _ranked(
+        [
+            str((inner / name).relative_to(folder))
+            for inner, names in folders_below(
+                folder, SEARCHED_DEEP, lambda name: name.isidentifier() and name not in ASIDE
+            )
+            for name in names
+            if name.endswith(".py")
+        ]
+    )
+
+
+def _ranked(scripts: Sequence[str]) -> list[str]:
+    stems = {script: Path(script).stem.lower() for script in scripts}
+    ranked = [name for word in TRAINING_NAMES for name, stem in stems.items() if _begins_or_ends(stem, word)]
+    return list(dict.fromkeys(ranked))
 
 
 def _begins_or_ends(stem: str, word: str) -> bool:

@@ -62,7 +62,7 @@ def _find(name: str | None) -> ExperimentFolder:
     say(*(f"{each.name} cannot be read: {each.problem}" for each in unreadable), *hints(unreadable), err=True)
     if not found:
         raise UnknownExperiment(
-            f"no experiment in {workspace.project}", hint="make one with: deviate run -n 8 -- python train.py"
+            f"no experiment in {workspace.project}", hint="make one, such as deviate run -n 8 -- python train.py"
         )
     return workspace.experiment(newest_first(found)[0]["name"])
 

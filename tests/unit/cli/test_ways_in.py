@@ -222,7 +222,7 @@ def test_a_wrong_name_of_an_experiment_in_the_file_gets_those_that_it_lists(fold
 
 
 def test_extract_without_an_entry_names_the_likeliest_script(folder):
-    assert typed("extract").exception.hint.endswith(": deviate extract train.py")
+    assert typed("extract").exception.hint.endswith("; no Python file here looks like one")
     (folder / "fit_digits.py").write_text(TRAINING)
     assert typed("extract").exception.hint.endswith(": deviate extract fit_digits.py")
 
@@ -339,3 +339,14 @@ def test_an_experiment_is_named_after_its_script_or_its_project(tmp_path, entry,
     workspace.experiment(name).path.mkdir(parents=True)
     workspace.experiment(name).experiment_file.touch()
     assert free_name(workspace, entry) == f"{name}-2"
+
+
+def test_a_script_below_the_folder_is_found_where_none_lies_in_it(tmp_path):
+    from deviate.cli.standing import likely_scripts
+
+    for place in ("tools/train_net.py", "tests/train.py", "package/deep/er/train.py", ".git/train.py", "plot.py"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).touch()
+    assert likely_scripts(tmp_path) == ["tools/train_net.py"]
+    (tmp_path / "main.py").touch()
+    assert likely_scripts(tmp_path) == ["main.py"]
