@@ -61,7 +61,8 @@ def find_starts(command: Sequence[str], folder: Path, entry: str | None = None) 
         return [Start(_checked(folder / entry, entry), list(command))]
     if not command:
         raise EntryNotFound(
-            "no command given: expected one such as python train.py", hint="type one, such as deviate run -- python train.py"
+            "no command given: expected one such as python train.py",
+            hint="type one, such as deviate run -- python train.py",
         )
     return _from_words(list(command), folder, 0)
 

@@ -60,7 +60,8 @@ def _likely_command() -> list[str]:
     scripts = likely_scripts(Path.cwd())
     if not scripts:
         raise BadOption(
-            "no script in this folder looks like a training", hint="type its command, such as deviate init -- python train.py"
+            "no script in this folder looks like a training",
+            hint="type its command, such as deviate init -- python train.py",
         )
     return ["python", scripts[0]]
 

@@ -34,7 +34,7 @@ def check_request(request: Request) -> None:
     if not request.command and request.trains:
         raise BadOption(
             "no command to train with",
-            hint="type it after --, such as deviate run -n 8 -- python train.py; or list [[experiment]] in deviate.toml",
+            hint="type it after --, such as deviate run -- python train.py; or list [[experiment]] in deviate.toml",
         )
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")

@@ -105,6 +105,11 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.a.name
 
     @property
+    def deciding_p(self) -> float | None:
+        """The adjusted p that the verdict rests on: of equivalence where that is shown, of the means elsewhere."""
+        return self.equivalence_p_adjusted if self.verdict == "equivalent" else self.p_adjusted
+
+    @property
     def kind(self) -> Kind:
         """What the metric is a measure of."""
         return self.a.kind

@@ -67,7 +67,7 @@ def effects_sentence(metric: GridMetric, grid: Grid) -> str:
 
 def _with_p(term: GridTerm, grid: Grid) -> str:
     p = Numbers(grid.look.alpha).equal_p(term.p_adjusted, "none", 1)
-    return f"{term.name} ({p}, partial η² {show(term.eta_squared.value, -2)})"
+    return f"{term.name} ({p} adjusted, partial η² {show(term.eta_squared.value, -2)})"
 
 
 def mean_text(cell: GridCell, metric: GridMetric) -> str:

@@ -35,7 +35,7 @@ class MetricCells:
         self.mean_a, self.mean_b = show(a.mean, place), show(b.mean, place)
         self.difference = show(contrast.difference.value, place)
         self.ci = show_difference(contrast.difference.interval, place)
-        self.p, self.spread_p = numbers.p(metric.p_adjusted), numbers.p(metric.spread_p_adjusted)
+        self.p, self.spread_p = numbers.p(metric.deciding_p), numbers.p(metric.spread_p_adjusted)
         self.verdict, self.short_verdict = verdict_text(metric, pair), _short_verdict(metric, pair)
         self.ratio, self.ratio_ci = show_factor(contrast.sd_ratio.value), show_ratio(contrast.sd_ratio.interval)
         noisier = {"a noisier": f"{pair.a} noisier", "b noisier": f"{pair.b} noisier"}

@@ -85,7 +85,7 @@ def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison
     unit = f" {metric.unit}" if metric.unit else ""
     means = f"{_mean(a, place)} in {pair.a}, {_mean(b, place)}{unit} in {pair.b}"
     tested = metric.verdict != "too few runs" and metric.p_adjusted is not None
-    p = Numbers(pair.alpha).equal_p(metric.p_adjusted, comparison.correction, metric.family)
+    p = Numbers(pair.alpha).equal_p(metric.deciding_p, comparison.correction, metric.family)
     p += f" as claim {metric.claim} of these runs" if metric.claim > 1 else ""
     basis = f"{a.n} and {count(b.n, 'run')}{f'; {p}{limit_text(pair, comparison)}' if tested else ''}"
     verdict, far = _verdict(pair, metric), _far(pair, metric, place)
