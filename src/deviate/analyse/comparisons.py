@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
+from deviate.analyse.naming.words import words_like
 from deviate.analyse.source.index import ModuleIndex, Unit
 from deviate.analyse.source.syntax import called_name, span_of, text_of
 from deviate.experiment import Comparison
@@ -16,9 +17,13 @@ _EQUAL = {"eq", "equal", "eq_"}
 
 #: Names in what is predicted, and in what is to be predicted.
 _PREDICTED = re.compile(
-    r"pred|out|logit|arg_?max|topk|hyp|hat\b|guess|\bmax\b|prob|round|score|choice|\bpr?\b", re.IGNORECASE
+    words_like("(y|net)?outs?|hyps?|probs?|round")
+    + r"|(?i:pred(?!ica|ece|at)|output|logit|arg_?max|topk|hypoth|guess|probab|score|choice|hat\b|\bmax\b|\bpr?\b)"
 )
-_TARGET = re.compile(r"target|tgt|label|truth|\bgt|\by|true|gold|answer|refer|class|\bcls\b|\bt\b", re.IGNORECASE)
+_TARGET = re.compile(
+    words_like("class(es)?|refs?|y?true|gold", "answer|reference")
+    + r"|(?i:target|tgt|label|truth|\bgt|\by|\bcls\b|\bt\b)"
+)
 
 #: Functions whose source is compiled where their class is, by ``torch.jit.script``.
 _COMPILED = {"forward", "__call__", "call"}

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from deviate.analyse.naming.words import words_like
 from deviate.analyse.source.index import Unit
 from deviate.analyse.source.syntax import called_name, passed_for
 
@@ -25,7 +26,9 @@ FORMS = re.compile(
     r"device_put|Tensor|FloatTensor|sqrt|normali[sz]e\w*|orth\w*|qr|svd)$"
 )
 HOLDERS = re.compile(
-    r"(Dataset|Loader|Tensor|Frame|Series|Array|Variable|Data|Batch|Sequence|Sampler|Matrix)$", re.IGNORECASE
+    r"(?i:(data_?(set|loader|frame)?|tensor|array|variable|batch|sampler|matrix)$)|"
+    + words_like("(train|val|test)?loader|frame|series|sequence")
+    + "$"
 )
 #: Calls that fill parameters with what they are given.
 FILLING = {"copy_", "load_state_dict", "set_weights", "from_pretrained", "set_value"}

@@ -14,6 +14,7 @@ from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.loops.phases import Phases
+from deviate.analyse.naming.words import words_like
 from deviate.analyse.source.index import (
     Binding,
     CallSite,
@@ -32,9 +33,9 @@ Moment = Literal["before", "during", ""]
 
 #: Functions that give their argument in another order or form: what is assigned back to the same name stays what it is.
 _SAME_THING = re.compile(
-    r"shuffle|perm|augment|normali[sz]e|^(to|cuda|cpu|float|double|array|asarray|tensor|Variable|next|iter|reset|"
-    r"from_numpy|roll|flip|clip|crop|resample|choice|reshape|transpose)$",
-    re.IGNORECASE,
+    words_like("(re_?)?shuffled?", "(rand_?)?perm(?!i)|augment|((de|un)_?)?normali[sz]e")
+    + r"|^(?i:to|cuda|cpu|float|double|array|asarray|tensor|Variable|next|iter|reset|"
+    r"from_numpy|roll|flip|clip|crop|resample|choice|reshape|transpose)$"
 )
 #: What is carried from iteration to iteration without being learned, and what is named like examples.
 _NOT_LEARNED = re.compile(

@@ -66,16 +66,18 @@ _NAMES = (
     ("other", re.compile(r"(^|_)(sample|select|choose|get|pick|take)_(\w+_)?actions?(_|$)|^act$"), "chooses actions"),
     ("other", re.compile(r"^_*(plot|show|display|visuali[sz]e|imshow|render)(_|$)|_(plot|figure)s?$"), "shows things"),
     ("augment", re.compile(r"(^|_)aug(_|$|ment)|jitter|random_?(crop|eras)|(^|_)(h|v)?flip|mix_?up|cut_?mix|cut_?out|"
-                           r"collate"), "changes the data"),
+                           r"collat(e|er|or)(?![a-z])"), "changes the data"),
     ("layers", re.compile(r"drop_?(out|path|connect|block)"), "is a stochastic layer"),
-    ("init", re.compile(r"(^|_)init(iali[sz]e)?_\w*(weight|param|bias|layer)|(weight|param|bias)s?_init|"
+    ("init", re.compile(r"(^|_)init(iali[sz]e)?_(\w+_)?(weight|param|bias|layer)|(weight|param|bias)s?_init|"
                         r"^(xavier|glorot|kaiming|he)(_|$)"), "makes parameters"),
     ("shuffle", re.compile(r"(get|next|sample|make|draw|load|fetch|iter|iterate|generate|create|random)_?(mini_?)?"
-                           r"batch|shuffle|^(mini_?)?batch(es)?$|(data|batch)_?(iter|iterator|generator|loader)$|"
+                           r"batch(?!_?norm)|shuffle(?!_?net)|^(mini_?)?batch(es)?$|"
+                           r"(data|batch)_?(iter|iterator|generator|loader)$|"
                            r"random_(train(ing)?_(set|pair|example|sample)|chunk|example)s?$"),
      "chooses the training examples"),
-    ("data", re.compile(r"split|(^|_)(data|data_?sets?|corpus|mnist|cifar\w*)$|"
-                        r"(make|build|create|prepare|load|get|read)_\w*(data|set)s?$"), "makes or splits data"),
+    ("data", re.compile(r"(^|_)(re|data|train|test)?split|(^|_)(data|data_?sets?|corpus|mnist|cifar\w*)$|"
+                        r"(make|build|create|prepare|load|get|read)_(\w+_)?"
+                        r"((\w*data_?|sub|train|test|val|valid)?sets?|\w*data)$"), "makes or splits data"),
 )  # fmt: skip
 
 

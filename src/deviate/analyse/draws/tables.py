@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Literal
 
+from deviate.analyse.naming.words import words_like
 from deviate.analyse.source.syntax import dotted_text
 
 #: What a draw gives: an order or a choice of things, whole numbers (which may be positions), values; or what only one
@@ -168,7 +169,7 @@ LEARNING = re.compile(
 )
 
 #: A name that says that an optimiser is in it.
-OPTIMIZER = re.compile(r"(optim\w*|(^|_)opt|tx|solver)$", re.IGNORECASE)
+OPTIMIZER = re.compile(words_like("opt|tx|solver", r"optim\w*") + "$")
 
 #: Last parts of all names above: what is not called so is not looked at.
 NAMES = frozenset(

@@ -7,16 +7,22 @@ import re
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
-from deviate.analyse.naming.words import split_of, words_of
+from deviate.analyse.naming.words import split_of, words_like, words_of
 from deviate.analyse.source.index import Nesting, Scope, enclosing_branches
 from deviate.analyse.source.syntax import text_of
 
 #: The process that reports for all; its condition holds in every run.
-_MAIN_PROCESS = re.compile(r"rank|master|main|primary|is_chief|process_index|gpu\b|multiprocessing|distributed",
-                           re.IGNORECASE)  # fmt: skip
+_MAIN_PROCESS = re.compile(
+    words_like(
+        "ranks?|main|primary|n?gpu|multigpu",
+        "rank_?(zero|id)|(is_?)?master|(is_?)?main_?proc|is_?(chief|main|primary)|process_?index|"
+        "multiprocessing|distributed",
+    )
+    + "|(?i:rank)(?![a-z])"
+)
 _PHASE = re.compile(r"(^|[._])(is_?)?(train|training|eval|val|test)(ing)?(_mode|_phase)?$")
 _EXITS = {"sys.exit", "exit", "quit", "os._exit"}
-_NOT_FINITE = re.compile(r"nan\b|isinf|finite|overflow", re.IGNORECASE)
+_NOT_FINITE = re.compile(words_like("(is_?|has_?|any_?)?nans?", "(is_?)?inf|(is_?|not_?|non_?|all_?)?finite|overflow"))
 #: What is not named in the other branch of a condition.
 _OTHER = {"train": "val", "val": "train", "test": "train", "eval": "train"}
 

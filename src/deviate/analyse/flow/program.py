@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
-from deviate.analyse.naming.words import word_lists
+from deviate.analyse.naming.words import TRAIN, word_lists
 from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.constants import Constants
 from deviate.analyse.settings.documented import documented_arguments
@@ -82,7 +82,7 @@ def _installed(root: Path, entry: Path, module: ModuleIndex | None) -> list[str]
     if any(binding.kind == "def" for name in called for binding in module.unit.bindings.get(name, ())):
         return []
     scripts = [each for each in console_scripts(root) if each.file == entry.resolve()]
-    training = [each.function for each in scripts if "train" in each.name or "train" in each.function]
+    training = [each.function for each in scripts if re.search(TRAIN, f"{each.name} {each.function}")]
     return training or [each.function for each in scripts]
 
 

@@ -7,7 +7,7 @@ import ast
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import Instance, Valuation
 from deviate.analyse.source.index import ClassScope
-from deviate.analyse.source.syntax import text_of
+from deviate.analyse.source.syntax import is_dataclass
 
 
 def given_fields(program: Program, flow: Valuation, instance: Instance) -> dict[str, ast.expr]:
@@ -22,8 +22,7 @@ def given_fields(program: Program, flow: Valuation, instance: Instance) -> dict[
 
 
 def _is_record(program: Program, flow: Valuation, cls: ClassScope) -> bool:
-    decorators = map(text_of, getattr(cls.node, "decorator_list", []))
-    if any("dataclass" in text or text.startswith("attr") for text in decorators):
+    if is_dataclass(cls.node):
         return True
     return any(base.endswith("NamedTuple") for base in program.external_bases(flow, cls))
 

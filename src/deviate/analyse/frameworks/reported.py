@@ -17,7 +17,7 @@ from deviate.analyse.frameworks.made import is_nothing
 from deviate.analyse.frameworks.skorch import shown_epochs
 from deviate.analyse.frameworks.stepping import metric_name, shown_names, steps_of
 from deviate.analyse.frameworks.versions import stated_version
-from deviate.analyse.naming.words import aggregate_of, meaning_of
+from deviate.analyse.naming.words import UNNAMED, aggregate_of, meaning_of
 from deviate.analyse.settings.known import Known
 from deviate.analyse.source.index import (
     CallSite,
@@ -29,7 +29,7 @@ from deviate.analyse.source.index import (
     only_binding,
 )
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of, written_items
-from deviate.experiment import Capture, Direction, Kind, Metric
+from deviate.experiment import Capture, Metric
 
 #: What a Hugging Face Trainer logs in every training, and what it logs when it evaluates.
 _HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second",
@@ -364,16 +364,11 @@ def _computed_keys(flow: Evaluator, compute: ast.expr | None, site: CallSite) ->
 
 
 def _metric(site: CallSite, name: str, sink: str, confidence: float, prefix: str = PREFIX) -> Metric:
-    meaning = meaning_of(name)
-    kind: Kind = meaning.kind if meaning else "quality"
-    direction: Direction | None = meaning.direction if meaning else None
-    if re.search(r"per_second", name):
-        kind, direction = "speed", "higher"
+    meaning = meaning_of(name) or UNNAMED
     return Metric(
         name=name if prefix == PREFIX else f"evaluate {name}", variable=f"{prefix}{name}", expression=f"{prefix}{name}",
         file=site.scope.module.file, line=site.node.lineno,
-        end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.display_name, sink=sink, kind=kind,
-        direction=direction,
-        aggregate=aggregate_of(kind),
+        end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.display_name, sink=sink,
+        kind=meaning.kind, direction=meaning.direction, aggregate=aggregate_of(meaning.kind),
         confidence=confidence, why=f"reported by {text_of(site.node.func)} itself", capture=Capture(how="framework"),
     )  # fmt: skip

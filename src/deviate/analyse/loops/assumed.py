@@ -9,14 +9,14 @@ import msgspec
 
 from deviate.analyse.flow.program import Program
 from deviate.analyse.loops.training import training_signs
-from deviate.analyse.naming.words import BEGINS
+from deviate.analyse.naming.words import BEGINS, TRAIN
 from deviate.analyse.source.index import ModuleIndex
 from deviate.experiment import MainLoop, Metric
 
 #: What is left of the confidence in a value that code reports which is assumed to run.
 ASSUMED = 0.7
 #: What a script is called that may train, and one that does something else.
-_TRAINS = re.compile(rf"(?<!s)(?i:train)|{BEGINS}(?i:fit|learn|main|run|exp|start|launch|cli(?![a-z]))")
+_TRAINS = re.compile(rf"{TRAIN}|{BEGINS}(?i:fit|learn|main|run|exp|start|launch|cli(?![a-z]))")
 _BESIDE = re.compile(
     rf"{BEGINS}(?i:test|eval|valid|infer|predict|demo|sampl|prep|data|plot|visual|export|convert|load|generat|setup)"
 )

@@ -6,14 +6,16 @@ import ast
 import re
 
 from deviate.analyse.flow.expressions import is_scaled_step
-from deviate.analyse.naming.words import word_lists, words_of
+from deviate.analyse.naming.words import TRAIN, word_lists, words_like, words_of
 from deviate.analyse.source.dotted import imported_names
 from deviate.analyse.source.index import CallSite, Nesting, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 _CALLS = word_lists(__file__)["training calls"]
-_OPTIMISERS = re.compile(r"(optim|(^|[._])opt($|[._\d])|scaler|solver|trainer$)", re.IGNORECASE)
-_TRAIN_OPS = re.compile(r"train|optim|(^|[._])opt|minimi[sz]|solver|update", re.IGNORECASE)
+_OPTIMISERS = re.compile(
+    words_like("opts?", "optim(?!al|ist|um)|scaler|solver") + rf"|(?i:optim(i[sz]er)?s?|gradscaler)(?![a-z])|{TRAIN}er$"
+)
+_TRAIN_OPS = re.compile(f"{TRAIN}|{words_like('opts?', 'optim(?!al|ist|um)|minimi[sz]|solver|update')}")
 
 #: The sign that a loop trains which is arithmetic alone.
 WEIGHT_UPDATE = "weight update"

@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Instance, Value
-from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_of
+from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_like, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import (
@@ -313,7 +313,13 @@ def _is_setting(value: Value) -> bool:
     return value.has(From.SETTING) and not value.has(*METRIC_ORIGINS)
 
 
-_MAPPINGS = re.compile(r"log|metric|stat|result|summar|score|loss|histor|record|report|perf|eval|acc", re.IGNORECASE)
+_MAPPINGS = re.compile(
+    words_like(
+        "(train|val|valid|test|dev|eval|epoch|avg)?(logs?|stats?|accs?|perfs?|evals?)",
+        "(train|val|valid|test|dev|eval|epoch|avg)?(logg|metric|statistic|result|summar|score|loss|histor|record|report|"
+        "performance|evaluat|accurac)",
+    )
+)
 
 
 def is_item(reported: ReportedValue) -> bool:

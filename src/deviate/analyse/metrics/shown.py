@@ -45,10 +45,10 @@ def is_shown_as_metric(
     if meaning is None or meaning is UNNAMED or meaning.kind not in {"quality", "loss"}:
         return False
     is_shown = is_divided or is_tracked or DECIMALS.search(reported.spec) is not None
-    return is_shown and _is_computed(flow, reported.expr, reported.scope, 0)
+    return is_shown and is_computed(flow, reported.expr, reported.scope)
 
 
-def _is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int) -> bool:
+def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     """Whether a value is one quantity by another, one number of several, or what a function of the project returns."""
     if depth > MAX_DEPTH:
         return False
@@ -56,19 +56,19 @@ def _is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int) -> b
         sides = (node.left, node.right)
         if isinstance(node.op, ast.Div) and not any(map(_is_written, sides)):
             return True
-        return any(_is_computed(flow, side, scope, depth + 1) for side in sides)
+        return any(is_computed(flow, side, scope, depth + 1) for side in sides)
     if isinstance(node, ast.Subscript):
-        return _is_computed(flow, node.value, scope, depth + 1)
+        return is_computed(flow, node.value, scope, depth + 1)
     if isinstance(node, ast.Call):
         name = called_name(node)
         if name in _CONVERTING and len(node.args) > 0:
-            return _is_computed(flow, node.args[0], scope, depth + 1)
+            return is_computed(flow, node.args[0], scope, depth + 1)
         return name in _REDUCING or any(isinstance(ref, Unit) for ref in flow.value(node.func, scope).refs)
     if isinstance(node, ast.Name):
-        return any(_is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
+        return any(is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
     if isinstance(node, ast.Attribute):
         return any(
-            binding.value is not None and _is_computed(flow, binding.value, binding.scope, depth + 1)
+            binding.value is not None and is_computed(flow, binding.value, binding.scope, depth + 1)
             for ref in flow.value(node.value, scope).refs
             if isinstance(ref, Instance)
             for binding in ref.cls.attributes.get(node.attr, [])

@@ -10,7 +10,7 @@ from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.settings.known import Known, literal
 from deviate.analyse.settings.options import Option
 from deviate.analyse.source.index import CallSite, ClassScope, Unit
-from deviate.analyse.source.syntax import called_name, dotted_text, text_of
+from deviate.analyse.source.syntax import called_name, dotted_text, is_dataclass, text_of
 
 #: Calls that make options of the dataclasses or functions they are given: those of Hugging Face, tyro, simple-parsing,
 #: pyrallis, draccus, fire, typer, jsonargparse.
@@ -32,7 +32,7 @@ def derived_options(
         yield from _of_function(unit)
     given.update(name for unit in commands for name in _annotated(unit))
     for cls in classes:
-        if cls.name in given and _is_dataclass(cls):
+        if cls.name in given and is_dataclass(cls.node):
             yield from _of_fields(cls)
 
 
@@ -85,11 +85,6 @@ def _annotated(unit: Unit) -> Iterator[str]:
     for arg in (*args.args, *args.kwonlyargs) if isinstance(args, ast.arguments) else ():
         if arg.annotation is not None:
             yield text_of(arg.annotation).rpartition(".")[2]
-
-
-def _is_dataclass(cls: ClassScope) -> bool:
-    decorators = (text_of(decorator) for decorator in getattr(cls.node, "decorator_list", []))
-    return any("dataclass" in text or text.startswith("attr") for text in decorators)
 
 
 def _of_fields(cls: ClassScope) -> Iterator[Option]:

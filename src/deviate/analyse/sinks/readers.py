@@ -10,7 +10,7 @@ from dataclasses import replace
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From
-from deviate.analyse.naming.words import word_lists
+from deviate.analyse.naming.words import word_lists, words_like
 from deviate.analyse.source.index import Scope, local_bindings
 from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
 from deviate.analyse.texts.building import format_text, is_list, is_textual
@@ -29,6 +29,8 @@ _ARRAYS = {"array", "asarray", "tensor", "as_tensor", "Tensor", "FloatTensor", "
 #: Functions that put the points of several curves beside one another.
 _STACKS = {"column_stack", "hstack", "stack", "vstack"}
 #: A field of ``%``; not a percent sign after a number in braces.
+#: Names of mappings that a program fills to report them.
+_FILLED = re.compile(words_like("stats?|logs?", "metric|statistic|result|loss|score"))
 _PERCENT = re.compile(r"%[-+#0]*(\*|\d+)?(\.(\*|\d+))?[hlL]?[diouxXeEfFgGcrsa]")
 
 
@@ -165,7 +167,7 @@ def filled_mappings(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]
     for expr in (*call.args, *(key.value for key in call.keywords)):
         if isinstance(expr, (ast.Name, ast.Dict, ast.DictComp)):
             value = flow.value(expr, scope)
-            is_named = any(word in dotted_text(expr) for word in ("metric", "stat", "result", "loss", "log", "score"))
+            is_named = _FILLED.search(dotted_text(expr)) is not None
             if value.keys or value.element is not None or is_named:
                 parts.extend(as_mapping(take_apart(flow, expr, scope)))
     return parts or None

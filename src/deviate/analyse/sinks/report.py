@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import makes_mapping
 from deviate.analyse.flow.values import External, From
+from deviate.analyse.naming.words import LOG, words_like
 from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
@@ -24,7 +25,7 @@ _LOGGED_KEYS = {"log", "progress_bar"}
 #: Attributes that progress bars show.
 _BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
 #: Objects of libraries that log.
-_TRACKER = re.compile(r"track|log|record|monitor", re.IGNORECASE)
+_TRACKER = re.compile(f"{LOG}|{words_like(begun='track|record|monitor')}")
 #: Sinks of which each call shows a line.
 _LINES = {"print", "logging"}
 #: Mappings whose items a framework reports.

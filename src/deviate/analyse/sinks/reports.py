@@ -11,7 +11,7 @@ from itertools import chain
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
-from deviate.analyse.naming.words import meaning_of, words_of
+from deviate.analyse.naming.words import LOG, meaning_of, words_like, words_of
 from deviate.analyse.sinks.naming import does_nothing, hands_on, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import (
@@ -33,8 +33,11 @@ from deviate.analyse.texts.reported import Part, ReportedValue, surround
 MAX_ROUNDS = 4
 #: Functions and classes that are named like these take numbers.
 _LOGGERS = re.compile(
-    r"log|meter|record|track|stat|metric|writer|summar|report|monitor|histor|average|tabular|scalar",
-    re.IGNORECASE,
+    f"{LOG}|"
+    + words_like(
+        "stats?|avg", "meter|record|track|statistic|metric|writer|summar|report|monitor|histor|average|tabular|scalar"
+    )
+    + "|(?i:(average|avg|loss|acc|time)meter)|(?i:(record|track|writ)er)(?![a-z])"
 )
 _REPORTING = re.compile(r"^(log|report|record|track|add_scalar|plot)\d?(_|$)")
 #: Parameters that name what is reported.

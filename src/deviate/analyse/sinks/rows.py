@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import External, From
-from deviate.analyse.naming.words import BEGINS, words_of
+from deviate.analyse.naming.words import BEGINS, LOG, TRAIN, words_like, words_of
 from deviate.analyse.sinks.frames import data_frame
 from deviate.analyse.sinks.modules import is_logging_object
 from deviate.analyse.sinks.readers import (
@@ -51,12 +51,14 @@ TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger", "lig
 
 #: Names of objects that report.
 _LOGGER = re.compile(
-    r"log|progress|wandb|mlflow|tracker|trackio|experiment|neptune|comet|swanlab|aim|accelerator|fabric|^run$|^self$|trainer"
-    r"|writer|recorder|\.run$|clearml|dvclive|^live$",
-    re.IGNORECASE,
+    f"{LOG}|^run$|^self$|[.]run$|^live$|"
+    + words_like(
+        "aim|fabric", "progress|wandb|mlflow|trackio|experiment|neptune|comet|swanlab|accelerator|clearml|dvclive"
+    )
+    + f"|{TRAIN}er(?![a-z])|(?i:track|writ|record)er(?![a-z])"
 )
 #: Packages and classes of libraries that log: ``loguru.logger``, and not ``catalog``.
-_LOGGING = re.compile(r"(?<![a-z])log(?!i[ct]|in|ar)|logg(er|ing)|struct_?log", re.IGNORECASE)
+_LOGGING = re.compile(LOG)
 #: ``ax[0]`` and ``axes``, and not ``softmax``.
 _AXES = r"(?<![a-z])(plt|ax(s|es)?|pyplot|pylab)(?![a-z])"
 _NUMBERS_LIBRARY = re.compile(r"(np|numpy|torch|math|jnp|tf|F)$")
@@ -167,20 +169,24 @@ def _has_arguments(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(call.args)
 
 
-_SUMMARY_WRITER = r"(?i)log|summ|writer|record|tb|board"
+_SUMMARY_WRITER = f"{LOG}|{words_like('tb|board|t(f|ensor)?board', 'summ|record|tensorboard')}|(?i:writer)"
+_KEEPER = f"{LOG}|{words_like(begun='track|json')}|(?i:writer)"
+_CONSOLE = r"^$|^tf$|console|tqdm|" + words_like("dist|xm|rich|fabric|self|tensorflow", "accel")
+#: ``pbar`` and ``progressBar``, and not ``barrier``.
+_BAR = "tqdm|^mb$|" + words_like(r"([a-z]|prog|progress|epoch|batch|train|val|valid|test|status|outer|inner)?bar")
 
 #: The first row whose name and conditions match, and which reads something, wins.
 SINKS = (
     Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
-    Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist|^tf$|tensorflow"),
+    Sink("print", "print", texts(), receiver=_CONSOLE),
     Sink("print", "cprint", texts(1)),
     Sink("print", "ic", texts(), receiver=r"^$"),
     Sink("print", "log", texts(), receiver=r"console$"),
     Sink("tqdm", "set_description set_description_str set_postfix_str", shown_text),
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
-    Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar|^mb$"),
-    Sink("tqdm", "log_message", texts(1), receiver=r"bar"),
+    Sink("tqdm", "write", texts(1), receiver=_BAR),
+    Sink("tqdm", "log_message", texts(1), receiver=_BAR),
     # A value and its tag.
     Sink("tf1-summary", "scalar_summary", tag_and_value(0, 1), when=_has_no_step),
     Sink("tensorboard", "add_scalar log_value scalar_summary write_scalar add_scalars", tag_and_value(0, 1)),
@@ -205,7 +211,7 @@ SINKS = (
     Sink("tracker", "report", mapping(0), receiver=rf"{BEGINS}(?i:tune|train|session|ray|trial|nni|chainer|reporter)"),
     Sink("tracker", "report_intermediate_result report_final_result", texts(1)),
     Sink("tracker", "track", tag_and_value(1, 0), receiver=rf"{BEGINS}(?i:run|aim)", when=_has_arguments),
-    Sink("logger", "store", mapping(BY_NAME), receiver=r"(?i)log", when=lambda flow, call, scope: bool(call.keywords)),
+    Sink("logger", "store", mapping(BY_NAME), receiver=LOG, when=lambda flow, call, scope: bool(call.keywords)),
     Sink("rich", "update", mapping(BY_NAME), when=_advances),
     Sink("tqdm", "update add", bar_values),
     Sink("tracker", "update", mapping(0), receiver=r"summary$|(?i:plot_?loss)"),
@@ -215,7 +221,7 @@ SINKS = (
     Sink("csv", "writerow writerows", first_text),
     Sink("json", "dump", dumped, receiver=r"json$"),
     Sink("file", "write_text", file_text),
-    Sink("tracker", "write", mapping(0), receiver=r"(?i)log|track|json|writer", when=_writes_mapping),
+    Sink("tracker", "write", mapping(0), _KEEPER, _writes_mapping),
     Sink("file", "write writelines", file_text, when=_writes_file),
     Sink("file", "savez savez_compressed", named_lists),
     Sink("print", "add_row append_row", texts(), when=_is_table),

@@ -6,11 +6,14 @@ A position is checked: the text at a span must parse back to the same expression
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from deviate.analyse.source.files import mask
 from deviate.analyse.source.index import Binding, ModuleIndex, Unit
 from deviate.experiment import Span
+
+_DATACLASS = re.compile(r"(?<![A-Za-z])dataclass|^attrs?([.]|$)")
 
 #: Functions that import a module by its name.
 IMPORTERS = frozenset({"import_module", "__import__"})
@@ -152,3 +155,9 @@ def unpacked(binding: Binding) -> ast.expr | None:
             return None
         value = value.elts[position]
     return value
+
+
+def is_dataclass(node: ast.AST) -> bool:
+    """Whether a decorator makes parameters of the fields of a class: ``@dataclass``, ``@attrs.define``."""
+    made_by = (each.func if isinstance(each, ast.Call) else each for each in getattr(node, "decorator_list", []))
+    return any(_DATACLASS.search(dotted_text(each)) for each in made_by)

@@ -292,7 +292,7 @@ def _unit_costs(slot: Slot) -> bool:
 def _meaning(slot: Slot) -> Meaning:
     """Return kind and direction by the unit, where that is of a time, a rate or memory, else by the name."""
     by_name = meaning_of(slot.words)
-    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in ("loss", "speed")):
+    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind != "loss"):
         per_second = slot.unit.endswith(("/s", "/sec", "fps"))
         return Meaning("speed", "higher" if per_second else "lower")
     if slot.unit in _UNITS_OF_MEMORY:

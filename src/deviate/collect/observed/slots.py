@@ -159,7 +159,8 @@ def _columns(lines: Lines, data: bytes, source: str) -> Iterator[_Column]:
     label = words_of_clause(lines.template.texts[0]) if has_label(lines.template) else ""
     for head, rows in tables_of(data, offsets, lines, label):
         columns = [column.only(rows) for column in plain]
-        if head is not None and not names_its_row(lines.template):
+        # A line that a carriage return cut may have fewer numbers than the rows that it is counted with.
+        if head is not None and len(head.names) == len(columns) and not names_its_row(lines.template):
             columns = [column.under(head, position, label) for position, column in enumerate(columns)]
         yield from _told_apart(columns) if head is not None and head.by_class and not label else columns
 

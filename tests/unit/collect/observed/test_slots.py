@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from profiles import examples
 
@@ -154,6 +154,7 @@ PIECES = st.sampled_from([*CHARACTERS, *WORDS.split(), "precision recall support
 
 
 @given(st.lists(PIECES, max_size=60))
+@example(["it/s", "0", ",", "\r", "0", "12", ","])
 @examples(300)
 def test_no_arrangement_of_what_logs_have_raises(pieces):
     series = mine_text("".join(pieces).encode(), "stdout")

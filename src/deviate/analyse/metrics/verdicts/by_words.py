@@ -17,7 +17,7 @@ from deviate.analyse.metrics.forms import (
     is_share,
 )
 from deviate.analyse.metrics.names import words_before
-from deviate.analyse.metrics.shown import DECIMALS
+from deviate.analyse.metrics.shown import DECIMALS, is_computed
 from deviate.analyse.metrics.verdicts.counts import is_called_metric
 from deviate.analyse.metrics.verdicts.variables import (
     COEFFICIENTS,
@@ -41,6 +41,7 @@ from deviate.analyse.naming.words import (
     words_of,
 )
 from deviate.analyse.sinks.rows import SCALARS, TEXT_SINKS, TRACKERS
+from deviate.analyse.source.index import bindings_of, enclosing_loops
 from deviate.analyse.texts.reported import ReportedValue
 
 #: How far numbers lie apart.
@@ -84,6 +85,8 @@ def by_words(case: Case, earlier: str) -> Verdict:
         return Verdict(0.41, "shown with decimals for a part of the data", case.meaning)
     if _has_decimals(case) and is_mean_of_collected(reported):
         return Verdict(0.4, "the mean of what a loop collects", case.meaning)
+    if number and _is_statistic(case):
+        return Verdict(0.4, "a statistic of what a loop changes", case.meaning)
     if _is_tracked(case):
         return Verdict(0.4, "given to a tracker", case.meaning)
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
@@ -139,6 +142,16 @@ def _has_form_of_metric(case: Case) -> bool:
         return True
     is_kept = _has_decimals(case) and is_kept_with_best(reported)
     return is_kept or is_best(reported) or _repeats(reported, last)
+
+
+def _is_statistic(case: Case) -> bool:
+    """Whether one number is computed of what chance has its part in and a loop changes: ``(abs(w) > 0.2).mean()``."""
+    flow, expr, scope, value = case.flow, case.reported.expr, case.reported.scope, case.value
+    if not value.has(From.RANDOM) or value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.TEXT):
+        return False
+    read = (bindings_of(node.id, scope) for node in ast.walk(expr) if isinstance(node, ast.Name))
+    in_loop = any(any(enclosing_loops(each.nesting)) for bindings in read for each in bindings)
+    return in_loop and is_computed(flow, expr, scope)
 
 
 def _has_decimals(case: Case) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from deviate.analyse.findings import Reason
@@ -55,6 +56,20 @@ class Case:
             meaning = meaning_of(self.variable)
             meaning = None if meaning is not None and meaning.kind == "resource" else meaning
         # Where chance has its part it is no time alone: a loss of random weights that the clock changes.
-        if self.value.has(From.DURATION) and not self.value.has(From.LIVE, From.RANDOM):
-            return meaning if meaning is not None and meaning.kind == "speed" else Meaning("speed", "lower")
+        is_time = self.value.has(From.DURATION) and not self.value.has(From.LIVE, From.RANDOM)
+        is_speed = meaning is not None and meaning.kind == "speed"
+        if is_time and not is_speed:
+            return _of_unit(self.reported.after) or Meaning("speed", "lower")
+        if meaning is not None and is_speed and meaning.direction == "higher":
+            return _of_unit(self.reported.after) or meaning  # ``speed 0.4 s/iter``
         return meaning or UNNAMED
+
+
+_UNIT = re.compile(r" ?([A-Za-z]+ ?/ ?[A-Za-z]+|fps)\b(?!\s*[:=])")
+
+
+def _of_unit(after: str) -> Meaning | None:
+    """Return what the unit behind a value says of it, where that is of a time or a rate."""
+    unit = _UNIT.match(after)
+    meaning = meaning_of(unit[1]) if unit is not None else None
+    return meaning if meaning is not None and meaning.kind == "speed" else None
