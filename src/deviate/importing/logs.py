@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from deviate.errors import BadOption, NotImportable
 from deviate.importing.patience import PATIENCE, time_limit
 from deviate.importing.rows import Row, check_text, read_bytes
 from deviate.importing.unit import ITERATIONS, plain
+
+#: Processor seconds that a pattern may take on all lines.
+PATIENCE_IN_ALL = 30.0
 
 #: Fields that begin a new run when they turn up.
 RUN_FIELDS = ("run", "seed")
@@ -39,6 +43,7 @@ class LinePattern:
     def __init__(self, text: str) -> None:
         self.text = text
         self.names: dict[str, str] = {}
+        self._spent = 0.0
         source = text if "(?P<" in text else self._of_template(text)
         try:
             self.regex = re.compile(source, re.IGNORECASE if self.names else 0)
@@ -56,11 +61,15 @@ class LinePattern:
         BadOption
             If the pattern takes too long.
         """
+        began = time.process_time()
         with time_limit(PATIENCE) as limit:
             match = self.regex.search(line[:LONGEST_LINE])
-        if limit.passed:
+        self._spent += time.process_time() - began
+        if limit.passed or self._spent > PATIENCE_IN_ALL:
+            where = f"{PATIENCE:g} s on one line of {len(line):,} characters"
+            where = where if limit.passed else f"{PATIENCE_IN_ALL:g} s on these lines"
             raise BadOption(
-                f"--pattern {self.text!r} takes longer than {PATIENCE:g} s on one line of {len(line):,} characters",
+                f"--pattern {self.text!r} takes longer than {where}",
                 hint="write more of the line's fixed words into the pattern, and fewer repeats",
             )
         if match is None:
@@ -68,24 +77,26 @@ class LinePattern:
         return {self.names[group]: word for group, word in match.groupdict().items() if word is not None}
 
     def _of_template(self, text: str) -> str:
-        parts = _FIELD.split(text)
-        pieces = []
-        for index, part in enumerate(parts):
+        # What stands between two `...` is looked for once, from where the one before it ended: the first place is right
+        # where any is, and a line that lacks a piece takes no longer than one that has all.
+        pieces = [""]
+        for index, part in enumerate(_FIELD.split(text)):
             if index % 2:
                 group = f"field{len(self.names)}"
                 self.names[group] = part.strip()
-                pieces.append(f"(?P<{group}>{_NUMBER})")
+                pieces[-1] += f"(?P<{group}>{_NUMBER})"
             else:
-                pieces.append(_literal(part))
-        return "".join(pieces)
+                first, *more = re.split(r"\s*\.\.\.\s*", part)
+                pieces[-1] += _literal(first)
+                pieces += map(_literal, more)
+        return r"\A" + "".join(f"(?>.*?{piece})" for piece in pieces if piece)
 
 
 _EXAMPLE = "type for example: --pattern 'Epoch {epoch} ... acc: {val acc}'"
 
 
 def _literal(text: str) -> str:
-    parts = re.split(r"\s*\.\.\.\s*", text)
-    return ".*?".join(re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(part)) for part in parts)
+    return re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(text))
 
 
 def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:

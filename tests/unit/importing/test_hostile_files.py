@@ -208,3 +208,12 @@ def test_more_runs_or_cells_than_are_read_are_refused_before_anything_is_made(tm
 
 def imported(project, file, **settings):
     return import_results(ImportRequest(paths=[project / file], project=project, **settings))
+
+
+def test_a_template_takes_no_longer_where_its_last_piece_is_missing():
+    template = " ... ".join(f"x{place}: {{x{place}}}" for place in range(12))
+    line = "x0: 1 x1: 2 x2: 3 x3: 4 x4: 5 x5: 6 x6: 7 x7: 8 x8: 9 x9: 10 x10: 11 " * 200
+    pattern = LinePattern(template)
+    assert pattern.match(line) == {}
+    assert pattern.match(f"{line} x11: 12")["x11"] == "12"
+    assert pattern.match("before x0: 0.5 x1: 1 " + line + "x11: 1e-3")["x0"] == "0.5"
