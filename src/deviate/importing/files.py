@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from deviate.analyse.naming.words import is_in_settings
 from deviate.errors import NotImportable, NotRuns
 from deviate.importing.objects import json_rows
 from deviate.importing.parts import Table
@@ -59,24 +60,27 @@ def _is_json(text: str) -> bool:
 
 
 def recurring(folder: Path) -> list[Path]:
-    """Return the files of one name that several folders below a folder have: those with the most rows.
+    """Return the files of one name that several folders below a folder have: those that count, and have the most rows.
 
     ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run.
     """
     by_name: dict[str, list[Path]] = {}
     for path in files_below(folder, "*"):
         by_name.setdefault(path.name, []).append(path)
-    rows = {name: _row_count(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
-    best = max(rows, key=lambda name: rows[name], default="")
-    return sorted(by_name[best]) if rows.get(best) else []
+    worth = {name: _worth(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
+    best = max(worth, key=lambda name: worth[name], default="")
+    return sorted(by_name[best]) if best and worth[best][1] else []
 
 
-def _row_count(path: Path) -> int:
+def _worth(path: Path) -> tuple[bool, int, bool]:
+    """Return whether a file counts iterations, its rows, and whether it is JSON, which may hold what was set."""
     kind = text_kind(path)
     try:
-        return len(json_rows(path) if kind == "json" else csv_rows(path)) if kind else 0
+        rows = json_rows(path) if kind == "json" else csv_rows(path) if kind else []
     except NotImportable:
-        return 0
+        rows = []
+    counts = any(is_counter(name) and not is_in_settings(name) for row in rows for name in row)
+    return counts, len(rows), kind == "json"
 
 
 def beside(path: Path) -> Row:

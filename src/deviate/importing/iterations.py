@@ -75,7 +75,7 @@ def _is_whole(name: str, parts: Sequence[Sequence[Row]]) -> bool:
 def _faults(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> tuple[int, int, int, float]:
     falls = stalls = 0
     for rows in parts:
-        for numbers in _by_kind(name, rows, roles):
+        for numbers in _by_metric(name, rows, roles):
             falls += sum(later < earlier for earlier, later in pairwise(numbers))
             stalls += sum(later == earlier for earlier, later in pairwise(numbers))
     missing = sum(name not in row for rows in parts for row in rows)
@@ -83,15 +83,17 @@ def _faults(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> tuple[in
     return falls, stalls, missing, largest
 
 
-def _by_kind(name: str, rows: Sequence[Row], roles: Roles) -> Iterable[list[float]]:
-    """Return the numbers of a column for each kind of rows: those of training and of validation count apart."""
-    kinds: dict[object, list[float]] = {}
-    counters = {*roles.counters, roles.time}
+def _by_metric(name: str, rows: Sequence[Row], roles: Roles) -> Iterable[list[float]]:
+    """Return the numbers of a column along each metric: those of training and of validation count apart."""
+    along: dict[tuple[str | None, ...], list[float]] = {}
+    others = {*roles.counters, roles.time, roles.split, roles.group, roles.metric}
     for row in rows:
         if name in row:
-            kind = (row.get(roles.metric), row.get(roles.split), row.get(roles.group), frozenset(row) - counters)
-            kinds.setdefault(kind, []).append(number(row[name]) or 0.0)
-    return kinds.values()
+            counted = number(row[name]) or 0.0
+            for metric in row.keys() - others if not roles.value else {roles.value}:
+                key = (metric, row.get(roles.metric), row.get(roles.split), row.get(roles.group))
+                along.setdefault(key, []).append(counted)
+    return along.values()
 
 
 def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:

@@ -92,7 +92,8 @@ def _literal(text: str) -> str:
 
 #: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``val_acc=91.5%``.
 _NAMED = re.compile(
-    rf"(?<![\w./-])(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@-]*)?)(?P<sign>\s*[:=]\s*[\[(]?|\s+)(?P<value>{_NUMBER})"
+    r"(?<![\w./-])(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
+    rf"(?P<sign>\s*[:=]\s*[\[(]?|\s+\[?)(?P<value>{_NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|)\]/%]|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )
@@ -124,7 +125,7 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
             name: word for name, (_, word) in pairs.items() if times[tuple(pairs)] > 1 or meaning_of(name) is not None
         }
         held.update({name: word for name, word in words.items() if is_counter(name)})
-        if words.keys() - held.keys():
+        if held and words.keys() - held.keys():
             rows.append({**held, **words})
             templates[" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items())] += 1
     if not held or len(rows) < 2:
@@ -147,9 +148,10 @@ def _pairs(line: str) -> dict[str, tuple[str, str]]:
         # `Train Epoch: 3 loss: 0.5`, `Test set: loss 0.6`: a split holds for the values behind it.
         beside = first if name == last else ""
         before = _BEFORE.search(line[end : match.start()])
+        beside = beside or match["of"] or ""
         split, end = split_of(beside or (before[1] if before else "")) or split, match.end()
         own = name if is_counter(name) or split_of(name) or not split else f"{split} {name}"
-        pairs.setdefault(own, (f"{name}{match['sign']}", match["value"]))
+        pairs.setdefault(own, (f"{name}{match[0][len(match['name']) : -len(match['value'])]}", match["value"]))
     return pairs
 
 

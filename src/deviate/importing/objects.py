@@ -104,7 +104,8 @@ def _number_in(key: str) -> str:
 
 
 def _is_series(values: list[Any]) -> bool:
-    return bool(values) and not any(isinstance(value, dict | list) for value in values)
+    is_flat = not any(isinstance(value, dict | list) for value in values)
+    return is_flat and any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[dict[str, Any]]:

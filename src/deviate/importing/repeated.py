@@ -15,6 +15,9 @@ from deviate.importing.roles import Roles, columns_of, is_setting
 from deviate.importing.rows import Row, number
 from deviate.shell_words import typed_word
 
+#: Columns that a hint names.
+MOST_COLUMNS = 2
+
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Make sure that a column or an option says what the rows are.
@@ -42,7 +45,7 @@ def _is_a_row_each(part: Part, roles: Roles, options: TableOptions) -> bool:
 
 def _readings(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
     """Yield what to type for each thing that rows may be."""
-    for name in _telling(rows, roles):
+    for name in list(_telling(rows, roles))[:MOST_COLUMNS]:
         column = typed_word(name)
         if all(number(row[name]) is not None for row in rows if name in row):
             yield f"--run-column {column} if {name!r} names trainings"
@@ -62,9 +65,7 @@ def _telling(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
         numbers = [number(word) for word in words]
         if not free or len(set(words)) < 2:
             continue
-        if all(value is None for value in numbers) or (
-            len(set(words)) == len(rows) and all(value is not None and value.is_integer() for value in numbers)
-        ):
+        if all(value is None for value in numbers) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
             yield name
 
 
