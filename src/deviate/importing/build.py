@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -14,15 +15,14 @@ from deviate.analyse.naming.words import Meaning, aggregate_of, is_in_settings, 
 from deviate.errors import BadOption, NotImportable
 from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable
+from deviate.importing.iterations import LARGEST
 from deviate.importing.request import ImportRequest
+from deviate.importing.settings import setting_notes
 from deviate.importing.tables import check_runs
 from deviate.shell_words import typed_word
 
 #: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.
 UNKNOWN = Meaning("quality", None)
-
-#: What 32 bits hold, as records do.
-LARGEST_ITERATION = 2**31 - 1
 
 
 #: More metrics are refused: each is tested, drawn and listed.
@@ -82,10 +82,10 @@ def _check_names(recorded: list[str], request: ImportRequest) -> None:
 def _narrowed(run: ForeignRun, kept: list[str]) -> ForeignRun:
     readings = [reading for reading in run.readings if reading.metric in kept]
     for reading in readings:
-        if not -1 <= reading.iteration <= LARGEST_ITERATION:
+        if not -1 <= reading.iteration <= LARGEST:
             raise NotImportable(
-                f"{run.label}: iteration {reading.iteration} of {reading.metric!r} is not in 0 to {LARGEST_ITERATION}",
-                hint="name another column: --iteration-column epoch",
+                f"{run.label}: iteration {reading.iteration} of {reading.metric!r} is not in 0 to {LARGEST}",
+                hint="type --rows iterations to count the rows in their order",
             )
     return msgspec.structs.replace(run, readings=readings)
 
@@ -110,11 +110,12 @@ def _proposal(
     present = [
         metric for metric in metrics if any(reading.metric == metric for run in runs for reading in run.readings)
     ]
+    option = "--where" if request.table.experiment else "--experiment-column"
     imported = Imported(
         format=kind,
         sources=[encodable(str(path)) for path in request.paths],
-        labels={str(index): run.label for index, run in enumerate(runs)},
-        notes=[*notes, *_copies(runs)],
+        labels=dict(zip(map(str, range(len(runs))), _labels(runs), strict=True)),
+        notes=[*setting_notes(runs, option=option), *dict.fromkeys(notes), *_copies(runs)],
     )
     experiment = Experiment(
         name=name,
@@ -129,6 +130,16 @@ def _proposal(
         imported=imported,
     )
     return Proposal(experiment, runs)
+
+
+def _labels(runs: list[ForeignRun]) -> list[str]:
+    """Return what the source calls each run; of runs of one name the later ones have a number."""
+    seen: Counter[str] = Counter()
+    labels = []
+    for run in runs:
+        seen[run.label] += 1
+        labels.append(f"{run.label} ({seen[run.label]})" if seen[run.label] > 1 else run.label)
+    return labels
 
 
 def _metric(name: str, request: ImportRequest) -> Metric:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from deviate.analyse.naming.words import is_schedule, is_settings_name
+from deviate.analyse.naming.words import is_in_settings
 from deviate.errors import NotImportable
-from deviate.importing.roles import Roles
+from deviate.importing.roles import CLOCKS, NOTED, Roles, columns_of, is_setting
 from deviate.importing.rows import Row, number
 from deviate.importing.unit import plain
-
-#: Prefixes of MLflow's exported tables: what is a metric, and what is not.
-METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.")
-
-#: Names of settings that `analyse.words` leaves to the text around them.
-SETTINGS = frozenset({"lr", "learningrate", "batchsize", "weightdecay", "momentum", "dropout", "hiddensize", "width",
-                      "depth", "layers", "optimizer", "starttime", "endtime", "created", "timestamp", "time",
-                      "experimentid", "user", "host", "seed", "index", "unnamed0"})  # fmt: skip
+from deviate.shell_words import typed_word
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
 
 
-def metric_columns(rows: list[Row], roles: Roles) -> list[str]:
-    """Return the columns that hold values of metrics.
+#: What the name of the standard error of a metric has in it, or at its end.
+_ERROR = re.compile(r"_std_?err(?:or)?|_sem?$")
+
+#: Columns that a note names.
+MOST_NAMED = 6
+
+
+def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) -> list[str]:
+    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says.
 
     Raises
     ------
@@ -32,18 +32,20 @@ def metric_columns(rows: list[Row], roles: Roles) -> list[str]:
     """
     if roles.value:
         return [roles.value]
-    columns = dict.fromkeys(name for row in rows for name in row if name not in roles.taken)
-    numeric = [
-        name for name in columns if _is_metric(name) and any(number(row.get(name, "")) is not None for row in rows)
-    ]
+    columns = columns_of(rows)
+    others = [name for name in columns if name not in roles.taken]
+    metrics = [name for name in columns if name in wanted or (name in others and not _why_none(name, columns))]
+    numeric = [name for name in metrics if any(number(row.get(name, "")) is not None for row in rows)]
     # Of a column that has both, the values with a comma would be lost without a word.
-    comma = next(_decimal_commas(numeric or columns, rows), None)
+    comma = next(_decimal_commas(numeric or others, rows), None)
     if comma is not None:
         raise NotImportable(f"column {comma!r} holds values with a decimal comma", hint="write them with a point: 0.91")
     if not numeric:
         run = f"the runs are distinguished by {', '.join(roles.run)}; " if roles.run else ""
+        left = next((name for name in others if any(number(row.get(name, "")) is not None for row in rows)), "")
+        option = f"; --metric {typed_word(left)} takes one in" if left else ""
         raise NotImportable(
-            "no column holds the values of a metric", hint=f"{run}other columns: {', '.join(columns) or 'none'}"
+            "no column holds the values of a metric", hint=f"{run}other columns: {', '.join(others) or 'none'}{option}"
         )
     return numeric
 
@@ -57,16 +59,34 @@ def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
             yield name
 
 
-def _is_metric(name: str) -> bool:
-    if name.startswith(METRIC_PREFIX):
-        return True
-    if name.startswith((*OTHER_PREFIXES, "_")) or plain(name) in SETTINGS:
-        return False
-    return not (is_schedule(name) or is_settings_name(name))
+def _why_none(name: str, columns: Sequence[str]) -> str:
+    """Return as what a column holds no metric; empty where its name does not tell."""
+    if is_setting(name):
+        return "clocks" if plain(name) in CLOCKS else "settings"
+    without = _ERROR.sub("", name)
+    return "standard errors" if without != name and without in columns else ""
 
 
-def comma_notes(rows: list[Row], roles: Roles) -> Iterator[str]:
-    """Say which columns are left out for how their numbers are written."""
-    columns = dict.fromkeys(name for row in rows for name in row if name not in roles.taken)
-    for name in _decimal_commas(columns, rows):
+def left_out_notes(rows: list[Row], roles: Roles, metrics: Sequence[str]) -> Iterator[str]:
+    """Say which columns of numbers are no metrics, and why."""
+    columns = columns_of(rows)
+    others = [name for name in columns if name not in roles.taken.union(metrics)]
+    commas = list(_decimal_commas(others, rows))
+    for name in commas:
         yield f"Column {name!r} is left out: it holds values with a decimal comma. Write them with a point: 0.91."
+    by_reason: dict[str, list[str]] = {}
+    for name in others:
+        reason = _why_none(name, columns)
+        # What a tool notes of its own, and what it calls a setting itself, needs no word.
+        is_said = name in commas or plain(name) in NOTED or name.startswith("_") or is_in_settings(name)
+        if reason and not is_said and any(number(row.get(name, "")) is not None for row in rows):
+            by_reason.setdefault(reason, []).append(name)
+    if by_reason:
+        parts = "; ".join(f"{_named(names)} ({reason})" for reason, names in by_reason.items())
+        first = next(iter(by_reason.values()))[0]
+        yield f"No metrics: {parts}. --metric {typed_word(first)} takes one in."
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import msgspec
+
+from deviate.importing.roles import is_run_name
 
 #: Words by which stores say that a run ended well.
 FINISHED = frozenset({"finished", "completed", "complete", "success", "succeeded", "done", "ok"})
@@ -37,6 +41,8 @@ class ForeignRun(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     #: How it ended, in the source's own word; empty where the source does not say.
     status: str = ""
+    #: What was set in it, by name, as far as the source tells.
+    settings: dict[str, str] = {}
     #: Why nothing could be read of it; empty where something was.
     broken: str = ""
 
@@ -70,6 +76,7 @@ def storable(results: ForeignResults) -> ForeignResults:
         msgspec.structs.replace(
             run, label=encodable(run.label), group=encodable(run.group), status=encodable(run.status),
             broken=encodable(run.broken),
+            settings={encodable(name): encodable(word) for name, word in run.settings.items()},
             readings=[
                 each if each.metric.isascii() else msgspec.structs.replace(each, metric=encodable(each.metric))
                 for each in run.readings
@@ -90,9 +97,19 @@ def _without_values(run: ForeignRun) -> ForeignRun:
     return msgspec.structs.replace(run, broken=f"no value of a metric was found in {run.label}")
 
 
+def seed_of(settings: Mapping[str, str]) -> str | None:
+    """Return the seed among what was set."""
+    return next((word for name, word in settings.items() if is_run_name(name) and "seed" in name.lower()), None)
+
+
 def seeded_label(name: str, seed: object) -> str:
     """Return how a run is called whose store knows its seed."""
     return name if seed is None or str(seed) in name else f"{name} (seed {seed})"
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Digest what files hold."""
+    return hashlib.sha256(b"".join(sorted(hashlib.sha256(path.read_bytes()).digest() for path in files))).hexdigest()
 
 
 def in_order(runs: Iterable[ForeignRun]) -> list[ForeignRun]:

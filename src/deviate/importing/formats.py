@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from deviate.errors import BadOption, NotImportable
+from deviate.importing.files import beside, of_one_training, recurring, text_kind
 from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken, storable
-from deviate.importing.logs import LinePattern, log_rows
+from deviate.importing.logs import LinePattern, found_rows, log_rows
 from deviate.importing.mlflow import read_mlflow
-from deviate.importing.request import FORMATS, Format, ImportRequest
-from deviate.importing.rows import Row, csv_rows, json_rows
+from deviate.importing.objects import json_rows
+from deviate.importing.parts import Table
+from deviate.importing.request import FORMATS, Format, ImportRequest, TableOptions
+from deviate.importing.rows import Row, csv_rows
 from deviate.importing.shapes import RUN, shaped
-from deviate.importing.tables import Table, read_tables
+from deviate.importing.tables import chosen_by, read_tables
 from deviate.importing.tensorboard import MARK, read_tensorboard
-from deviate.importing.unit import ITERATIONS, plain
+from deviate.importing.unit import is_counter
 from deviate.importing.wandb import SUMMARY, read_wandb
 from deviate.paths import files_below
+from deviate.shell_words import typed_word
 from deviate.trackers.mlflow import META
+
+_PATTERN = "for a log type --pattern 'Epoch {epoch} ... acc: {val acc}'"
 
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -41,18 +48,29 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
     NotImportable, NotRuns, BadOption
         If a file cannot be read, holds no runs, or options and format do not go together.
     """
-    if kind == "tensorboard":
-        results = read_tensorboard(request.paths)
-    elif kind == "mlflow":
-        results = read_mlflow(request.paths)
-    elif kind == "wandb":
-        results = read_wandb(request.paths)
-    else:
-        results = _read_files(kind, request)
+    stores: dict[str, Callable[[list[Path]], ForeignResults]] = {
+        "tensorboard": read_tensorboard,
+        "mlflow": read_mlflow,
+        "wandb": read_wandb,
+    }
+    read = stores.get(kind)
+    results = _by_settings(read(request.paths), request.table) if read else _read_files(kind, request)
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
         raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
     return storable(named_broken(results))
+
+
+def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResults:
+    """Take the runs with the settings that options name, and make a group of each value of one."""
+    known = list(dict.fromkeys(name for run in results.runs for name in run.settings))
+    named = (*filter(None, [options.experiment]), *(name for name, _ in options.where))
+    if missing := next((name for name in named if name not in known), None):
+        raise BadOption(f"no run tells a setting {missing!r}", hint=f"settings: {', '.join(known) or 'none'}")
+    runs = [run for run in results.runs if chosen_by(run.settings, options)]
+    if options.experiment:
+        runs = [msgspec.structs.replace(run, group=run.settings.get(options.experiment, "")) for run in runs]
+    return msgspec.structs.replace(results, runs=runs)
 
 
 def format_of(request: ImportRequest) -> Format:
@@ -70,10 +88,12 @@ def format_of(request: ImportRequest) -> Format:
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
     if request.format or request.patterns:
         return request.format or "log"
-    kinds = {path: _kind(path) for path in request.paths}
-    unknown = next((path for path, kind in kinds.items() if kind is None), None)
-    if unknown is not None:
-        raise _not_known(unknown)
+    kinds = {path: _kind(path) for path in _paths(request)}
+    # Beside files that are known, one of their name that shows nothing may be of a run that failed.
+    suffixes = {path.suffix for path, kind in kinds.items() if kind}
+    unknown = [path for path, kind in kinds.items() if kind is None and path.suffix not in suffixes]
+    if unknown:
+        raise _not_known(unknown[0])
     formats = {kind for kind in kinds.values() if kind}
     if len(formats) > 1:
         raise BadOption(
@@ -92,7 +112,7 @@ def _not_known(path: Path) -> NotImportable:
         return NotImportable(f"{path} is a folder of files", hint=_name_files(path, pattern))
     return NotImportable(
         f"{path} does not show what it is",
-        hint=f"type --format with one of {', '.join(FORMATS)}; for a log --pattern 'Epoch {{epoch}} acc {{acc}}'",
+        hint=f"type --format with one of {', '.join(FORMATS)}; {_PATTERN}",
     )
 
 
@@ -102,7 +122,10 @@ def _name_files(folder: Path, pattern: str) -> str:
 
 def _kind(path: Path) -> Format | None:
     if os.path.isfile(path):
-        return "tensorboard" if MARK in path.name else _SUFFIXES.get(path.suffix.lower())
+        known = _SUFFIXES.get(path.suffix.lower())
+        if MARK in path.name or known in ("wandb", "mlflow"):
+            return "tensorboard" if MARK in path.name else known
+        return text_kind(path) or known or ("log" if found_rows(path)[0] else None)
     marks: tuple[tuple[str, Format], ...] = (
         ("*.wandb", "wandb"),
         (SUMMARY, "wandb"),
@@ -112,32 +135,46 @@ def _kind(path: Path) -> Format | None:
     return next((kind for pattern, kind in marks if files_below(path, pattern)), None)
 
 
+def _paths(request: ImportRequest) -> list[Path]:
+    """Return the files to read, each once; of a folder of folders those that are in each of them."""
+    found = [file for path in request.paths for file in _files_of(path)]
+    return list({path.resolve(): path for path in reversed(found)}.values())[::-1]
+
+
+def _files_of(path: Path) -> Sequence[Path]:
+    return (os.path.isdir(path) and _kind(path) is None and recurring(path)) or [path]
+
+
 def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     """Read tables and logs; of several files, those that cannot be read are runs that failed.
 
     Left out they would be forgotten, and what broke them may be the training.
     """
     patterns = [LinePattern(text) for text in request.patterns]
-    if kind == "log" and not patterns:
-        raise BadOption("a log is read with a pattern", hint="type --pattern 'Epoch {epoch} ... acc: {val acc}'")
     tables: list[Table] = []
     broken: list[ForeignRun] = []
+    notes: list[str] = []
     first: NotImportable | None = None
-    labels = _labels(request.paths)
-    for path, label in zip(request.paths, labels, strict=True):
+    paths = _paths(request)
+    labels = _labels(paths)
+    for path, label in zip(paths, labels, strict=True):
         try:
-            rows = _rows(kind, path, patterns)
+            rows = _rows(kind, path, patterns, notes)
         except NotImportable as error:
             if os.path.isdir(path):
                 raise
             first = first or error
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
-        tables.append(Table(label, _shaped(rows, kind, path, request)))
+        facts = beside(path) if label != path.name else {}
+        tables.append(Table(label, [{**facts, **row} for row in _shaped(rows, kind, path, request)]))
     if first is not None and not tables:
         raise first
-    options = msgspec.structs.replace(request.table, in_time=kind == "log")
-    return _joined(read_tables(tables, options), broken, labels)
+    tables, said = of_one_training(tables, request.table)
+    options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
+    results = read_tables(tables, options)
+    results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
+    return _joined(results, broken, labels)
 
 
 def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -> list[Row]:
@@ -161,16 +198,22 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
     return msgspec.structs.replace(results, runs=runs)
 
 
-def _rows(kind: Format, path: Path, patterns: list[LinePattern]) -> list[Row]:
+def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str]) -> list[Row]:
     if os.path.isdir(path):
         raise NotImportable(f"{path} is a folder", hint=_name_files(path, f"*.{kind}"))
-    if kind == "log":
+    if kind != "log":
+        return csv_rows(path) if kind == "csv" else json_rows(path)
+    if patterns:
         return log_rows(path, patterns)
-    return csv_rows(path) if kind == "csv" else json_rows(path)
+    rows, template = found_rows(path)
+    if not rows:
+        raise NotImportable(f"{path} has no line with a counter and named values", hint=_PATTERN)
+    notes.append(f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise.")
+    return rows
 
 
 def _numbered(rows: list[Row]) -> list[Row]:
-    if any(plain(name) in ITERATIONS for row in rows for name in row):
+    if any(is_counter(name) for row in rows for name in row):
         return rows
     seen: dict[str, int] = {}
     numbered = []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deviate.errors import NotImportable
-from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
 from deviate.paths import files_below
 from deviate.trackers.mlflow import META, METRICS, read_database, read_metric
 from deviate.trackers.scalar import Scalar
@@ -19,27 +19,28 @@ _STATUS = {"1": "running", "2": "scheduled", "3": "finished", "4": "failed", "5"
 
 DELETED = "deleted"
 
-SEEDS = ("seed", "random_seed", "random-seed")
-
 
 def read_mlflow(roots: list[Path]) -> ForeignResults:
     """Read the runs of MLflow stores; each MLflow experiment is a group."""
-    runs = [run for root in roots for run in (_from_database(root) if os.path.isfile(root) else _from_folder(root))]
-    return ForeignResults(runs=in_order(runs))
+    metas = [path for root in roots if os.path.isdir(root) for path in files_below(root, META)]
+    # A copy of a store has the same moments in it, so that each run counts once.
+    once = {digest_of([path, *files_below(path.parent / METRICS, "*")]): path for path in reversed(metas)}
+    folders = [run for path in metas if path in once.values() for run in _from_folder(path)]
+    databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
+    return ForeignResults(runs=in_order([*folders, *databases]))
 
 
-def _from_folder(root: Path) -> Iterator[ForeignRun]:
-    for meta_file in files_below(root, META):
-        folder, meta = meta_file.parent, _flat_yaml(meta_file)
-        if not os.path.isdir(folder / METRICS) or meta.get("lifecycle_stage") == DELETED:
-            continue
-        start = _milliseconds(meta.get("start_time"))
+def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
+    folder, meta = meta_file.parent, _flat_yaml(meta_file)
+    if os.path.isdir(folder / METRICS) and meta.get("lifecycle_stage") != DELETED:
+        start, settings = _milliseconds(meta.get("start_time")), _params(folder / "params")
         files = files_below(folder / METRICS, "*")
         scalars = [
             scalar for path in files for scalar in read_metric(path, path.relative_to(folder / METRICS).as_posix())
         ]
         yield ForeignRun(
-            label=seeded_label(meta.get("run_name") or folder.name, _seed(folder)),
+            label=seeded_label(meta.get("run_name") or folder.name, seed_of(settings)),
+            settings=settings,
             readings=_readings(scalars, start),
             group=_flat_yaml(folder.parent / META).get("name", ""),
             seconds=_seconds(start, _milliseconds(meta.get("end_time"))),
@@ -64,11 +65,12 @@ def _readings(scalars: Iterable[Scalar], start: float | None) -> list[Reading]:
     ]
 
 
-def _seed(folder: Path) -> str | None:
-    paths = (folder / "params" / name for name in SEEDS)
-    return next(
-        (path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if os.path.isfile(path)), None
-    )
+def _params(folder: Path) -> dict[str, str]:
+    paths = sorted(files_below(folder, "*")) if os.path.isdir(folder) else []
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace").strip()
+        for path in paths
+    }
 
 
 def _milliseconds(text: object) -> float | None:
@@ -86,7 +88,8 @@ def _from_database(path: Path) -> Iterator[ForeignRun]:
     try:
         for run in read_database(path):
             yield ForeignRun(
-                label=seeded_label(run.name, run.seed),
+                label=seeded_label(run.name, seed_of(run.params)),
+                settings=run.params,
                 readings=_readings(run.scalars, run.start),
                 group=run.experiment,
                 seconds=_seconds(run.start, run.end),

@@ -43,6 +43,8 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     where: tuple[tuple[str, str], ...] = ()
     #: Values that differ in this column only are averaged.
     mean_over: tuple[str, ...] = ()
+    #: Columns that are metrics, whatever their names say.
+    wanted: tuple[str, ...] = ()
     #: Whether rows follow one another in time, as the lines of a log do: of several at one iteration the last counts.
     in_time: bool = False
 

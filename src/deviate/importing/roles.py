@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
 
-from deviate.analyse.naming.words import split_of
+from deviate.analyse.naming.words import is_in_settings, is_schedule, is_settings_name, split_of
 from deviate.errors import BadOption
 from deviate.importing.request import TableOptions
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import EXAMPLES, FOLDS, ITERATIONS, check_run_column, plain
+from deviate.importing.unit import EXAMPLES, FOLDS, check_run_column, is_counter, plain
 
-RUNS = ("run", "runid", "runname", "seed", "randomseed", "rngseed", "replicate", "replication", "repetition", "repeat",
-        "rep")  # fmt: skip
+#: Columns that tell the runs apart, without case and punctuation.
+_RUN = re.compile(
+    r"(?:random|rng|torch|np|numpy|global|manual|train)?(?:seed|run|trial|rep|replicate|replication|repetition|repeat)s?"
+    r"(?:id|uuid|name|idx|index|no|nr|num|number)?|randomstate|uuid"
+)
 #: Where there is none of these: how exports of trackers call a run.
 NAMES = ("name", "id")
+#: A column that holds the name of each row's file; options may name it though no file has it.
+FILE = "file"
+#: Names of settings that `analyse.words` leaves to the text around them.
+SETTINGS = frozenset({
+    "lr", "learningrate", "batchsize", "bs", "weightdecay", "l2", "momentum", "dropout", "dropoutrate", "dropoutp",
+    "hidden", "hiddensize", "hiddendim", "embeddim", "dmodel", "width", "depth", "layers", "nlayers", "numlayers",
+    "nheads", "numheads", "nunits", "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
+})  # fmt: skip
+#: Moments and times that no name tells the unit of, and what else tools note.
+CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
+NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "unnamed0"})
+#: Prefixes of MLflow's exported tables: what is a metric, and what is not.
+METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.")
 LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))
 #: Seconds since the start, by names that say so. A column called ``time`` may be anything.
 TIMES = ("elapseds", "elapsed", "elapsedtime", "elapsedseconds", "runtime", "relativetime", "walltime")
@@ -38,6 +55,8 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     state: str = ""
     #: Columns whose values may each be an experiment; only the user says so for sure.
     group: str = ""
+    #: Columns that count, by their names, the iterations or something else.
+    counters: tuple[str, ...] = ()
     #: Columns of folds and of test examples.
     folds: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -47,7 +66,16 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def taken(self) -> set[str]:
         """All columns that are no metric."""
-        single = (self.iteration, self.metric, self.value, self.time, self.split, self.state, self.group)
+        single = (
+            self.iteration,
+            *self.counters,
+            self.metric,
+            self.value,
+            self.time,
+            self.split,
+            self.state,
+            self.group,
+        )
         return {name for name in (*single, *self.run, *self.folds, *self.examples, *self.settled) if name}
 
 
@@ -61,7 +89,7 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     NotRuns
         If the column that shall tell the runs apart counts something else.
     """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = columns_of(rows)
     for name in options.run:
         check_run_column(name)
     single = (options.iteration, options.metric, options.value, options.time, options.experiment)
@@ -73,7 +101,10 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     _check_run(options.run, metric, value, columns)
     return Roles(
         run=options.run or _runs(rows, columns),
-        iteration=options.iteration or _first_of(columns, ITERATIONS),
+        iteration=options.iteration,
+        counters=tuple(
+            name for name in columns if is_counter(name) and not is_in_settings(name) and name not in listed
+        ),
         metric=metric,
         value=value,
         time=options.time or _first_of(columns, TIMES),
@@ -109,12 +140,46 @@ def _counting(columns: list[str], words: tuple[str, ...], options: TableOptions)
 
 def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
-    columns_of_runs = [name for word in RUNS for name in columns if plain(name) == word]
-    if len(columns_of_runs) < 2:
-        return tuple(columns_of_runs) or tuple(filter(None, [_first_of(columns, NAMES)]))
-    together = {tuple(row.get(name, "") for name in columns_of_runs) for row in rows}
-    alone = {row.get(columns_of_runs[0], "") for row in rows}
-    return (columns_of_runs[0],) if len(alone) == len(together) else tuple(columns_of_runs)
+    named = sorted((name for name in columns if is_run_name(name)), key=_order)
+    if len(named) < 2:
+        return tuple(named) or tuple(filter(None, [_first_of(columns, NAMES)]))
+    together = {tuple(row.get(name, "") for name in named) for row in rows}
+    return next(((name,) for name in named if len({row.get(name, "") for row in rows}) == len(together)), tuple(named))
+
+
+def _order(name: str) -> bool:
+    """Put names of runs before seeds."""
+    return "seed" in plain(name) or "state" in plain(name)
+
+
+def is_run_name(name: str) -> bool:
+    """Tell by its name whether a column tells runs apart.
+
+    Examples
+    --------
+    >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
+    [True, True, True, True, False]
+    """
+    return _RUN.fullmatch(plain(re.split(r"[/.:]", name)[-1])) is not None
+
+
+def is_setting(name: str) -> bool:
+    """Tell by its name whether a column holds what was set, or what a tool notes of its own, and no result."""
+    if name.startswith(METRIC_PREFIX):
+        return False
+    # Short forms in capitals (EOD) are results as well as settings, so the case tells nothing.
+    is_named = (
+        plain(name) in SETTINGS | CLOCKS | NOTED
+        or is_schedule(name)
+        or is_settings_name(name.lower())
+        or is_in_settings(name)
+    )
+    return is_named or name.startswith((*OTHER_PREFIXES, "_"))
+
+
+def columns_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of columns, in their order."""
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _long(columns: list[str], options: TableOptions) -> tuple[str, str]:

@@ -1,14 +1,14 @@
-"""Read text files into rows of words: csv in its dialects, JSON in the shapes trainings write it."""
+"""Read tables of text, in their dialects, into rows of words."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,33 +27,43 @@ MOST_COLUMNS = 5_000
 #: More cells are refused: in memory each takes some hundred bytes.
 MOST_CELLS = 2_500_000
 
+#: Lines in which the head of a table is looked for.
+_LOOKED_AT = 200
+
+#: A cell of the rule below a head, or an empty one.
+_RULE = re.compile(r":?[-=]*:?")
+
+#: A duration, ``1:02:03`` or ``12:30.5``: its hours, minutes and seconds.
+_DURATION = re.compile(r"(?:(\d{1,6}):)?(\d{1,6}):(\d\d(?:\.\d+)?)")
+
 #: Cells that say that there is no value. ``nan`` is not among them: it is the value of a training that diverged.
 ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
 
 
 def csv_rows(path: Path) -> list[Row]:
-    """Return the rows of a table with a head, parted by commas, semicolons or tabs.
+    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks.
 
     Raises
     ------
     NotImportable
         If there is no row, or two columns have one name.
     """
-    text = _text(path)
+    text = text_of(path)
     check_cells(path, text, ",;\t\n")
     lines = text.splitlines()
-    # Some tools write a line of facts above the head: `#{"t_start": ...}` of Stable-Baselines' monitor.
-    start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
-    head = lines[start] if lines else ""
-    delimiter = max(",;\t", key=head.count)
+    start, delimiter = _head(lines) or _first_line(lines)
+    if delimiter in "| ":
+        check_cells(path, text, delimiter)
     try:
-        read = list(csv.reader(lines[start:], delimiter=delimiter, skipinitialspace=True))
+        read = list(_cells(lines[start:], delimiter))
     except csv.Error as error:
         raise NotImportable(f"{path} is no table: {error}", hint="expected text, a line for each row") from error
-    table = [cells for cells in read if any(cell.strip() for cell in cells)]
-    if len(table) < 2:
+    table = [cells for cells in read if not all(_RULE.fullmatch(cell) for cell in cells)]
+    # A program that goes on, or is started again, writes the head again.
+    rows = [cells for cells in table[1:] if cells != table[0]]
+    if not rows:
         raise NotImportable(f"{path} has no row below its head", hint="expected a table whose first line names columns")
-    names = [name.strip().lstrip("\ufeff") for name in table[0]]
+    names = table[0]
     if len(names) > MOST_COLUMNS:
         raise NotImportable(
             f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read",
@@ -64,36 +74,72 @@ def csv_rows(path: Path) -> list[Row]:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
     if all(number(name) is not None for name in names):
         raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
-    return [_present(zip(names, cells, strict=False)) for cells in table[1:]]
+    facts = _facts(lines[:start])
+    return [{**facts, **present(zip(names, cells, strict=False))} for cells in rows]
 
 
-def json_rows(path: Path) -> list[Row]:
-    """Return the rows of a JSON file.
-
-    It may hold a list of objects, an object a line, an object of lists (a Keras history), or an object with such a list
-    in it (``log_history`` of a Hugging Face trainer).
-
-    Raises
-    ------
-    NotImportable
-        If it is none of these.
-    """
+def is_table(text: str) -> bool:
+    """Tell whether lines of text are a head, and rows with as many fields as it has."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    head = _head(lines)
+    if head is None:
+        return False
     try:
-        rows = [_present((name, _word(value)) for name, value in flat(item).items()) for item in _items(path)]
-    except (RecursionError, MemoryError) as error:
-        raise NotImportable(f"{path} is nested too deeply", hint="expected a list of objects") from error
-    columns = len({name for row in rows for name in row})
-    if columns > MOST_COLUMNS:
-        raise NotImportable(
-            f"{path} has {columns:,} names of values; at most {MOST_COLUMNS:,} are read", hint="keep those that matter"
-        )
-    if not any(rows):
-        raise NotImportable(f"{path} holds no row of values", hint="expected a list of objects, or an object a line")
-    return rows
+        lengths = [len(cells) for cells in _cells(lines[head[0] : head[0] + 50], head[1])]
+    except csv.Error:
+        return False
+    return lengths[0] > 1 and lengths.count(lengths[0]) > 0.8 * len(lengths)
+
+
+def _head(lines: list[str]) -> tuple[int, str] | None:
+    """Return the index of the line that names the columns, and what parts them; None where no line is sure to.
+
+    Above it may be facts and remarks: `#{"t_start": ...}` of Stable-Baselines' monitor, the arguments of the program.
+    """
+    filled = [index for index, line in enumerate(lines[:_LOOKED_AT]) if line.strip()]
+    for index, below in pairwise(filled):
+        delimiter = max(",;\t|", key=lines[index].count)
+        delimiter = delimiter if delimiter in lines[index] else " "
+        try:
+            head, *rows = _cells([lines[index], *lines[below : below + 2]], delimiter)
+        except (csv.Error, ValueError):
+            continue
+        row = next((cells for cells in rows if not all(_RULE.fullmatch(cell) for cell in cells)), [])
+        words = [cell for cell in head if cell]
+        numbers = [cell for cell in row if number(cell) is not None]
+        if len(head) == len(row) > 1 and numbers and not any(number(word) is not None for word in words):
+            return index, delimiter
+    return None
+
+
+def _first_line(lines: list[str]) -> tuple[int, str]:
+    start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
+    return start, max(",;\t", key=(lines[start] if lines else "").count)
+
+
+def _cells(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield the cells of lines; a head may be marked as a remark, and bars may stand around each line."""
+    lines = [lines[0].lstrip("\ufeff"), *lines[1:]] if lines else []
+    if lines and lines[0].startswith("#"):
+        lines[0] = lines[0].lstrip("# ")
+    if delimiter in "| ":
+        lines = [line.strip(" |\t") for line in lines]
+    for cells in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+        if any(cell.strip() for cell in cells):
+            yield [cell.strip() for cell in cells]
+
+
+def _facts(lines: list[str]) -> Row:
+    """Return the facts in a line above the head, named as settings are."""
+    for line in lines:
+        if line.startswith("#{"):
+            with suppress(ValueError):
+                return present((f"config/{name}", str(value)) for name, value in flat(json.loads(line[1:])).items())
+    return {}
 
 
 def number(word: str) -> float | None:
-    """Return the number a cell holds; a percentage without its sign; None for anything else.
+    """Return the number a cell holds, of a percentage without its sign; None for anything else.
 
     Examples
     --------
@@ -106,6 +152,18 @@ def number(word: str) -> float | None:
         return float(word.strip().removesuffix("%"))
     except ValueError:
         return None
+
+
+def seconds(word: str) -> float | None:
+    """Return the seconds of a number, or of a duration.
+
+    Examples
+    --------
+    >>> seconds("1.5"), seconds("0:01:30"), seconds("soon")
+    (1.5, 90.0, None)
+    """
+    parts = _DURATION.fullmatch(word.strip())
+    return 3600 * int(parts[1] or 0) + 60 * int(parts[2]) + float(parts[3]) if parts else number(word)
 
 
 def flat(value: object, name: str = "") -> dict[str, Any]:
@@ -170,7 +228,14 @@ def check_text(path: Path, data: bytes) -> None:
 _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises
+    ------
+    NotImportable
+        If it is no text.
+    """
     data = read_bytes(path)
     check_text(path, data)
     try:
@@ -179,7 +244,8 @@ def _text(path: Path) -> str:
         return data.decode("latin-1")
 
 
-def _present(cells: Iterable[tuple[str, str]]) -> Row:
+def present(cells: Iterable[tuple[str, str]]) -> Row:
+    """Return the cells of a row that hold something."""
     return {name: word.strip() for name, word in cells if name and word.strip().lower() not in ABSENT}
 
 
@@ -197,70 +263,3 @@ def check_cells(path: Path, text: str, marks: str) -> None:
             f"{path} has some {count:,} values; at most {MOST_CELLS:,} are read",
             hint=f"keep the columns and rows that matter: awk 'NR % 10 == 1' {path.name} > some{path.suffix}",
         )
-
-
-def _items(path: Path) -> list[Any]:
-    text = _text(path)
-    check_cells(path, text, "[{,")
-    try:
-        whole = _parsed(text, path)
-    except ValueError:
-        whole = list(_lines(text, path))
-    if isinstance(whole, list):
-        return whole
-    if not isinstance(whole, dict):
-        return []
-    lists = {key: value for key, value in whole.items() if isinstance(value, list) and value}
-    rows = next((value for value in lists.values() if isinstance(value[0], dict)), None)
-    if rows is not None:
-        return rows
-    if lists:
-        longest = max(map(len, lists.values()))
-        counted = {} if any(key in lists for key in ("epoch", "step", "iteration")) else {"epoch": list(range(longest))}
-        return _transposed({**counted, **lists}, longest)
-    return [whole]
-
-
-def _parsed(text: str, path: Path) -> Any:
-    """Return what a JSON text holds.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON.
-    NotImportable
-        If an object has two values under one name: Python would keep the last in silence.
-    """
-    return json.loads(text, object_pairs_hook=partial(_object, path))
-
-
-def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    whole = dict(pairs)
-    if len(whole) < len(pairs):
-        name, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise NotImportable(f"{path}: an object has two values of {name!r}", hint="keep one of them")
-    return whole
-
-
-def _transposed(columns: dict[str, list[Any]], longest: int) -> list[dict[str, Any]]:
-    return [{key: values[index] for key, values in columns.items() if index < len(values)} for index in range(longest)]
-
-
-def _lines(text: str, path: Path) -> Iterator[Any]:
-    lines = [line for line in text.splitlines() if line.strip()]
-    for line_number, line in enumerate(lines, 1):
-        try:
-            yield _parsed(line, path)
-        except ValueError as error:
-            if line_number == len(lines) and line_number > 1:
-                # The torn end of a file that was being written.
-                return
-            raise NotImportable(
-                f"{path}:{line_number} is no JSON: {error}", hint="expected a JSON file, or an object a line"
-            ) from error
-
-
-def _word(value: object) -> str:
-    if value is None or isinstance(value, bool | list):
-        return ""
-    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)

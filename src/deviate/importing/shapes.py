@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from deviate.errors import BadOption, NotRuns
-from deviate.importing.rows import Row
-from deviate.importing.unit import ITERATIONS, counted_by, plain, refuse
+from deviate.importing.roles import columns_of
+from deviate.importing.rows import Row, number
+from deviate.importing.unit import counted_by, is_counter, plain, refuse
 
 #: Column names of the tables made here.
 RUN, METRIC, VALUE, STEP = "run", "metric", "value", "step"
@@ -34,21 +35,32 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     BadOption
         If the columns are runs, and no option names their metric.
     """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = columns_of(rows)
     if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
         return _tensorboard(rows, stem)
     if any(name.endswith(("__MIN", "__MAX")) for name in columns):
-        return _wandb_chart(rows)
+        return _wandb_chart(rows, [name for name in columns if not _WANDB_COLUMN.fullmatch(name)][:1])
     _check_columns(columns)
     if runs_of:
         return _unpivoted(rows, runs_of)
     numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
+    named = [name for name in columns if name not in numbered]
+    if len(numbered) > 1 and len(named) == 1 and _name_rows(named[0], rows):
+        return [
+            {RUN: name, METRIC: row[named[0]], VALUE: row[name]} for row in rows for name in numbered if name in row
+        ]
     if len(numbered) > 1:
         raise BadOption(
             f"the columns {numbered[0]!r} to {numbered[-1]!r} look like runs",
             hint="name their metric: --columns-are-runs 'val acc'",
         )
     return rows
+
+
+def _name_rows(column: str, rows: list[Row]) -> bool:
+    """Tell whether a column has another word in each row: the names of metrics."""
+    words = [row.get(column, "") for row in rows]
+    return len(set(words)) == len(words) and all(number(word or "0") is None for word in words)
 
 
 def _check_columns(columns: list[str]) -> None:
@@ -65,7 +77,7 @@ def _check_columns(columns: list[str]) -> None:
 
 
 def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
-    counting = {name for row in rows for name in row if plain(name) in ITERATIONS}
+    counting = {name for row in rows for name in row if is_counter(name)}
     return [
         {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}}
         for row in rows
@@ -74,13 +86,16 @@ def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
     ]
 
 
-def _wandb_chart(rows: list[Row]) -> list[Row]:
+def _wandb_chart(rows: list[Row], axis: list[str]) -> list[Row]:
+    """Return the points of a chart: its axis counts where it is of whole numbers, else the order of the points."""
+    words = [row.get(name, "") for row in rows for name in axis]
+    counts = bool(words) and all((number(word) or 0.5).is_integer() or number(word) == 0 for word in words)
     unpivoted: list[Row] = []
-    for row in rows:
-        step = next((word for name, word in row.items() if plain(name) in ITERATIONS), "")
+    for place, row in enumerate(rows):
+        step = row[axis[0]] if counts else str(place)
         for name, word in row.items():
             match = _WANDB_COLUMN.fullmatch(name)
-            if match and not match["band"]:
+            if match and not match["band"] and not match["metric"].startswith("_"):
                 unpivoted.append({RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: step})
     return unpivoted
 

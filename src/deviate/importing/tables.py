@@ -1,21 +1,30 @@
-"""From rows to runs: which rows belong to one training, and what each of them reports."""
+"""From rows to runs: which rows belong to one training, and what each of them reports.
+
+A row finds its training by a column, by its file, or by a counter that goes back.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from deviate.analyse.naming.words import split_of
-from deviate.errors import NotImportable, NotRuns
-from deviate.importing.columns import METRIC_PREFIX, comma_notes, metric_columns
+from deviate.errors import NotImportable
+from deviate.importing.columns import left_out_notes, metric_columns
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
+from deviate.importing.iterations import counted_by_values, whole
+from deviate.importing.parts import Part, Table, check_began_apart, joined_in_turn, parts_of
+from deviate.importing.repeated import check_one_recipe, check_repeated, refuse_rows, telling_column
 from deviate.importing.request import TableOptions
-from deviate.importing.roles import Roles, find_roles
-from deviate.importing.rows import Row, number
-from deviate.importing.unit import ITERATIONS, plain, refuse, trend
+from deviate.importing.roles import FILE, METRIC_PREFIX, Roles, find_roles, is_setting
+from deviate.importing.rows import Row, number, seconds
+from deviate.importing.settings import settings_of
+from deviate.importing.trainings import Split, split_trainings
+from deviate.importing.unit import refuse, trend
 from deviate.shell_words import typed_word
 
 #: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
@@ -24,16 +33,18 @@ UNIX_SECONDS = 1e9
 #: More runs are refused: each has its folder, its record files and its line in reports.
 MOST_RUNS = 2_000
 
+#: Runs of which a note says how their counter goes back.
+MOST_SAID = 5
 
-class Table(msgspec.Struct, frozen=True):
-    """The rows of one file."""
-
-    source: str
-    rows: list[Row]
+#: Rows of these names summarise the others.
+_SUMMARIES = frozenset(
+    {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
+     "var", "variance", "ci", "overall"}
+)  # fmt: skip
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
-    """Find the runs in tables: one for each value of the run's column, or one for each file.
+    """Find the runs in tables: by a column, by the file, or by a counter that goes back.
 
     Raises
     ------
@@ -42,21 +53,33 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     NotImportable
         If nothing is left, or an iteration is no whole number.
     """
-    every = [Table(table.source, _chosen(table.rows, options)) for table in tables]
+    every = [
+        msgspec.structs.replace(table, rows=_chosen(table.rows, options)) for table in _with_files(tables, options)
+    ]
+    roles = find_roles([row for table in every for row in table.rows], options)
+    every, summaries = _without_summaries(every, roles)
     all_rows = [row for table in every for row in table.rows]
-    roles = find_roles(all_rows, options)
     _check_counted(every, roles)
+    check_began_apart(every, roles, options)
     grouped = _is_grouping(every, roles, options)
-    parts: dict[tuple[str, str], list[Row]] = {}
-    for table in every:
-        _check_rows_identified(table, roles, options)
-        for row_number, row in enumerate(table.rows, 1):
-            group = row.get(roles.group, "") if grouped else ""
-            parts.setdefault((group, _label(table, row_number, row, roles, options, len(every))), []).append(row)
+    parts, notes = parts_of(every, roles, options, grouped=grouped)
     check_runs(len(parts))
-    metrics, notes = metric_columns(all_rows, roles), list(comma_notes(all_rows, roles))
-    runs = [_run(label, group, rows, metrics, roles, options) for (group, label), rows in parts.items()]
-    return ForeignResults(runs=runs, notes=[*notes, *_unused(every, roles, parts, grouped), *_trends(runs, options)])
+    counted = counted_by_values([rows for part in parts for rows in part.by_file()], roles, options)
+    roles = msgspec.structs.replace(roles, iteration=counted.column)
+    if counted.in_order:
+        options = msgspec.structs.replace(options, rows="iterations")
+    elif not counted.column:
+        refuse_rows(parts, roles, options)
+    parts, in_turn = joined_in_turn(parts, roles, options)
+    notes += in_turn
+    metrics = metric_columns(all_rows, roles, options.wanted)
+    made = [_runs(part, metrics, roles, options) for part in parts]
+    runs = [run for several, _ in made for run in several]
+    check_runs(len(runs))
+    said = [note for _, each in made for note in each]
+    notes += [*said[:MOST_SAID], *([f"So it is in {len(said) - MOST_SAID} more."] if len(said) > MOST_SAID else [])]
+    left_out = left_out_notes(all_rows, roles, metrics)
+    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *notes, *left_out, *_trends(runs, options)])
 
 
 def check_runs(count: int) -> None:
@@ -75,16 +98,51 @@ def check_runs(count: int) -> None:
         )
 
 
+def _with_files(tables: list[Table], options: TableOptions) -> list[Table]:
+    """Give each row the name of its file, where an option names that."""
+    named = {*options.run, *options.mean_over, options.experiment, *(name for name, _ in options.where)}
+    if FILE not in named or any(FILE in row for table in tables for row in table.rows):
+        return tables
+    return [
+        msgspec.structs.replace(table, rows=[{FILE: table.source, **row} for row in table.rows]) for table in tables
+    ]
+
+
 def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
-    chosen = [row for row in rows if all(_equal(row.get(name), word) for name, word in options.where)]
+    chosen = [row for row in rows if chosen_by(row, options)]
     if not chosen and rows:
         named = " and ".join(f"{name}={word}" for name, word in options.where)
         raise NotImportable(f"no row has {named}", hint="look at the values of that column")
     return chosen
 
 
+def chosen_by(row: Row, options: TableOptions) -> bool:
+    """Tell whether a row is one of those that options take."""
+    return all(_equal(row.get(name), word) for name, word in options.where)
+
+
 def _equal(word: str | None, wanted: str) -> bool:
     return word == wanted or (word is not None and number(word) is not None and number(word) == number(wanted))
+
+
+def _without_summaries(tables: list[Table], roles: Roles) -> tuple[list[Table], list[str]]:
+    """Leave out the rows that summarise the others: their mean, their SD."""
+    names = {word for table in tables for row in table.rows for word in _first_words(row, roles)}
+    summaries = {word for word in names if word.lower().strip(" .:") in _SUMMARIES}
+    if not summaries or summaries == names:
+        return tables, []
+    kept = [
+        msgspec.structs.replace(
+            table, rows=[row for row in table.rows if summaries.isdisjoint(_first_words(row, roles))]
+        )
+        for table in tables
+    ]
+    return kept, [f"Rows that summarise the others are left out: {', '.join(sorted(summaries))}."]
+
+
+def _first_words(row: Row, roles: Roles) -> list[str]:
+    names = [*roles.run, *roles.folds, *list(row)[:1]]
+    return [row[name] for name in names if name in row and name not in (roles.metric, roles.value)]
 
 
 def _check_counted(tables: list[Table], roles: Roles) -> None:
@@ -104,52 +162,6 @@ def _remedy(name: str, value: str, roles: Roles) -> str:
     return option if roles.run else f"{option} (each file is one run, because no column identifies runs)"
 
 
-def _check_rows_identified(table: Table, roles: Roles, options: TableOptions) -> None:
-    """Make sure that a column or an option says what the rows of a table are.
-
-    Raises
-    ------
-    NotRuns
-        If they may be runs or parts of one.
-    """
-    if roles.run or options.rows or roles.iteration or len(table.rows) < 2:
-        return
-    parts = {tuple(row.get(name, "") for name in options.mean_over) for row in table.rows}
-    if options.mean_over and len(parts) == len(table.rows):
-        return
-    raise NotRuns(
-        f"the {len(table.rows)} rows of {table.source} may be runs, or the epochs, folds or test examples of one run",
-        hint="name the column of the run or seed with --run-column, or type --rows runs or --rows iterations; if a "
-        "column names the recipe, such as model or method, add --experiment-column COLUMN",
-    )
-
-
-def _label(table: Table, row_number: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
-    """Return what the source calls the run that `row` belongs to.
-
-    Raises
-    ------
-    NotRuns
-        If the row lacks the run, or its table counts iterations although rows shall be runs.
-    """
-    if roles.run:
-        missing = next((name for name in roles.run if name not in row), None)
-        if missing:
-            raise NotRuns(
-                f"{table.source}: row {row_number} has no {missing!r}, so its run is not known", hint="fill it in"
-            )
-        return ", ".join(_named(name, row[name]) for name in roles.run)
-    if options.rows == "runs":
-        if roles.iteration:
-            raise refuse("iterations", f"{table.source} has a column {roles.iteration!r}, so its rows are no runs")
-        return f"{table.source} row {row_number}" if files > 1 else f"row {row_number}"
-    return table.source
-
-
-def _named(column: str, word: str) -> str:
-    return f"{column} {word}" if number(word) is not None else word
-
-
 def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bool:
     """Tell whether each group is an experiment: an option says so, or each group has several runs."""
     if options.experiment:
@@ -162,51 +174,103 @@ def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bo
     return len(groups) > 1 and min(groups.values()) > 1
 
 
-def _run(
-    label: str, group: str, rows: list[Row], metrics: list[str], roles: Roles, options: TableOptions
-) -> ForeignRun:
-    start = min((clock for row in rows if (clock := _clock(row, roles)) is not None), default=0.0)
+def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> tuple[list[ForeignRun], list[str]]:
+    """Return the runs in the rows of one part, and what is to be said of them."""
+    clocks = [clock for row in part.rows if (clock := _clock(row, roles)) is not None]
+    start = min(clocks, default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
+    iterations = _iterations(part, roles, options)
     readings = [
-        reading for index, row in enumerate(rows) for reading in _readings(row, index, metrics, roles, start, options)
+        list(_readings(row, iteration, metrics, roles, start))
+        for row, iteration in zip(part.rows, iterations, strict=True)
     ]
-    if options.mean_over:
-        readings = _averaged(readings)
-    else:
-        _check_repeated(label, rows, readings, metrics, roles, options)
-    states = [row[roles.state] for row in rows if roles.state in row]
+    split = _split(part, readings, roles, options)
+    rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
+    if len(rows) > 1:
+        check_one_recipe(part.label, rows, metrics, roles)
+    for each in split.trainings:
+        check_repeated(part, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.
-    took = _clock(rows[0], roles) if len(rows) == 1 and not roles.value else None
-    seconds = took if took is not None and 0 <= took < UNIX_SECONDS else None
-    return ForeignRun(label=label, group=group, readings=readings, seconds=seconds, status=states[-1] if states else "")
+    took = clocks[0] if clocks and len(part.rows) == 1 and not roles.value else None
+    states = [row[roles.state] for row in part.rows if roles.state in row]
+    run = ForeignRun(
+        label=part.label, group=part.group, readings=[],
+        seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,
+        status=states[-1] if states else "",
+    )  # fmt: skip
+    telling = telling_column(rows, metrics) if len(rows) > 1 else ""
+    labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
+    return [
+        msgspec.structs.replace(
+            run,
+            readings=[reading for reading in each if reading.metric != telling],
+            label=label if len(rows) > 1 else part.label,
+            settings=settings_of(of_training, metrics, roles),
+        )
+        for each, label, of_training in zip(split.trainings, labels, rows, strict=True)
+    ], list(_split_notes(part.label, split, roles.iteration))
+
+
+def _training(label: str, index: int, word: str | None, telling: str) -> str:
+    return f"{label}, {telling} {word}" if telling else f"{label}, training {index + 1}"
+
+
+def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: TableOptions) -> Split:
+    every = [reading for row in readings for reading in row]
+    if options.mean_over:
+        return Split([_averaged(every)], [0], [])
+    if not roles.iteration or options.rows == "iterations":
+        return Split([every], [0], [])
+    return split_trainings(readings, part.label, roles.iteration, begins_anew=bool(options.iteration))
+
+
+def _split_notes(label: str, split: Split, counter: str) -> Iterator[str]:
+    if len(split.trainings) > 1:
+        yield (
+            f"{label} holds {len(split.trainings)} trainings: {counter!r} begins again with each. If they are one, "
+            "type --rows iterations."
+        )
+    if split.resumed:
+        at, back = split.resumed[0]
+        how = f"goes back from {at} to {back}" if back < at else f"is {at} again"
+        more = f", and {len(split.resumed) - 1} times more" if len(split.resumed) > 1 else ""
+        yield f"{label} was resumed: {counter!r} {how}{more}. Of what stands twice, the later value counts."
 
 
 def _clock(row: Row, roles: Roles) -> float | None:
-    return number(row.get(roles.time, "")) if roles.time else None
+    return seconds(row.get(roles.time, "")) if roles.time else None
 
 
-def _readings(
-    row: Row, index: int, metrics: list[str], roles: Roles, start: float, options: TableOptions
-) -> Iterator[Reading]:
+def _iterations(part: Part, roles: Roles, options: TableOptions) -> list[int]:
+    """Return the iteration of each row; one that does not tell has that of the row before."""
+    if not roles.iteration:
+        return part.places if options.rows == "iterations" else [-1] * len(part.rows)
+    counted: list[int] = []
+    for row in part.rows:
+        word = row.get(roles.iteration)
+        value = whole(word)
+        if value is None and word is not None:
+            raise NotImportable(
+                f"column {roles.iteration!r} counts iterations and holds {word!r}",
+                hint="leave --iteration-column away, or type --rows iterations to count the rows in their order",
+            )
+        counted.append(value if value is not None else counted[-1] if counted else -1)
+    return list(range(len(counted))) if options.rows == "iterations" and _stalls(counted) else counted
+
+
+def _stalls(counted: Sequence[int]) -> bool:
+    return any(later <= earlier for earlier, later in pairwise(counted))
+
+
+def _readings(row: Row, iteration: int, metrics: list[str], roles: Roles, start: float) -> Iterator[Reading]:
     clock = _clock(row, roles)
     elapsed = math.nan if clock is None else clock - start
-    iteration = _iteration(row, index, roles, options)
     for column in metrics:
         value = number(row[column]) if column in row else None
         if value is not None:
-            yield Reading(_metric_name(column, row, roles), iteration, value, elapsed)
-
-
-def _iteration(row: Row, index: int, roles: Roles, options: TableOptions) -> int:
-    if not roles.iteration:
-        return index if options.rows == "iterations" else -1
-    counted = number(row.get(roles.iteration, ""))
-    if counted is None or not counted.is_integer():
-        raise NotImportable(
-            f"column {roles.iteration!r} counts iterations and holds {row.get(roles.iteration, 'nothing')!r}",
-            hint="name a column of whole numbers: --iteration-column step",
-        )
-    return int(counted)
+            name = _metric_name(column, row, roles)
+            if not (roles.value and is_setting(name)):
+                yield Reading(name, iteration, value, elapsed)
 
 
 def _metric_name(column: str, row: Row, roles: Roles) -> str:
@@ -223,83 +287,6 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
         Reading(name, iteration, math.fsum(reading.value for reading in several) / len(several), several[-1].elapsed_s)
         for (name, iteration), several in together.items()
     ]
-
-
-def _check_repeated(
-    label: str, rows: list[Row], readings: list[Reading], metrics: list[str], roles: Roles, options: TableOptions
-) -> None:
-    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts."""
-    times = Counter((reading.metric, reading.iteration) for reading in readings)
-    (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
-    if most < 2:
-        return
-    if not roles.iteration and options.rows != "iterations":
-        raise NotRuns(
-            f"{label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several recipes",
-            hint="type --iteration-column COLUMN, --mean-over COLUMN, --experiment-column COLUMN, --where COLUMN=VALUE "
-            "or --rows iterations",
-        )
-    for name, word in _mixed(rows, roles):
-        raise NotRuns(
-            f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
-            hint=f"type --experiment-column {typed_word(name)}, or take one: --where {typed_word(f'{name}={word}')}",
-        )
-    if options.in_time or _is_counted_finer(rows, roles):
-        return
-    raise NotRuns(
-        f"{label} has {most} values of {metric!r} at {roles.iteration} {iteration}: its rows may be of several "
-        "trainings, or of parts of an iteration",
-        hint=_both_readings(rows, metrics, roles),
-    )
-
-
-def _is_counted_finer(rows: list[Row], roles: Roles) -> bool:
-    """Whether another column counts within the iterations: the steps of an epoch."""
-    finer = {name for row in rows for name in row if plain(name) in ITERATIONS and name != roles.iteration}
-    return any(_tells_apart(name, rows, roles) for name in finer)
-
-
-def _tells_apart(name: str, rows: list[Row], roles: Roles) -> bool:
-    """Whether no two rows of one iteration have the same in a column; those of other metrics may."""
-    cells = [(row.get(roles.iteration), row.get(roles.metric), row.get(name)) for row in rows if name in row]
-    return len(set(cells)) == len(cells) == len(rows)
-
-
-def _both_readings(rows: list[Row], metrics: list[str], roles: Roles) -> str:
-    """Say what to type if the rows of an iteration are trainings, and if they are parts of one."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken.union(metrics))
-    telling = next((name for name in names if _tells_apart(name, rows, roles)), None)
-    if telling is None:
-        return (
-            "keep one row of each run and iteration; or add a column that tells the rows apart, and type --run-column "
-            "COLUMN if it names trainings, --mean-over COLUMN if it counts parts of an iteration"
-        )
-    runs = " ".join(f"--run-column {typed_word(name)}" for name in (*roles.run, telling))
-    column = typed_word(telling)
-    return f"type {runs} if {telling!r} names trainings, --mean-over {column} if it counts parts of an iteration"
-
-
-def _mixed(rows: list[Row], roles: Roles) -> Iterator[tuple[str, str]]:
-    """Yield the columns of words that differ within one iteration, each with its first word."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken - {roles.group})
-    for name in names:
-        words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
-        if len(words) > len({iteration for iteration, _ in words}) and all(number(word) is None for _, word in words):
-            yield name, next(row[name] for row in rows if name in row)
-
-
-def _unused(tables: list[Table], roles: Roles, parts: dict[tuple[str, str], list[Row]], grouped: bool) -> Iterator[str]:
-    """Say which columns of words differ between runs: they may be settings, and the runs not identical."""
-    used = roles.taken if grouped else roles.taken - {roles.group}
-    names = dict.fromkeys(name for table in tables for row in table.rows for name in row if name not in used)
-    for name in names:
-        words = {row[name] for rows in parts.values() for row in rows[:1] if name in row}
-        if 1 < len(words) < len(parts) and all(number(word) is None for word in words):
-            examples = ", ".join(sorted(words)[:3])
-            yield (
-                f"Column {name!r} differs between runs ({examples}): if it is a setting, these are no identical runs; "
-                f"--experiment-column {typed_word(name)} makes an experiment of each."
-            )
 
 
 def _trends(runs: list[ForeignRun], options: TableOptions) -> Iterator[str]:

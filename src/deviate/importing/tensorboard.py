@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from deviate.analyse.naming.words import split_of
-from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order
 from deviate.paths import files_below
 from deviate.trackers.scalar import Scalar
 from deviate.trackers.tensorboard import read_events, records
@@ -17,21 +17,32 @@ from deviate.trackers.wire import DamagedFileError
 #: Part of the name of every event file.
 MARK = "tfevents"
 
+#: Names of folders that Keras makes in that of a run.
+SPLITS = ("train", "validation", "val", "valid", "test", "eval")
+
 
 def read_tensorboard(folders: list[Path]) -> ForeignResults:
     """Read the event files below `folders`.
 
     A folder with event files is a run, as TensorBoard has it, with two exceptions: ``train`` and ``validation`` folders
-    (Keras) belong to the run that is the folder above, and so do the folders ``add_scalars`` makes. A folder without a
-    scalar is a run that failed, unless other runs are above or below it.
+    (Keras) belong to the run that is the folder above, unless runs of other names are beside them, and so do the
+    folders ``add_scalars`` makes. A folder without a scalar is a run that failed, unless other runs are above or below
+    it. A folder whose files are copies of another one's counts once.
     """
     runs: dict[str, _RunEvents] = {}
+    copies: dict[str, str] = {}
+    seen: dict[str, Path] = {}
     for root in folders:
         below = [root] if os.path.isfile(root) else files_below(root, f"*{MARK}*")
-        for folder in sorted({path.parent for path in below}):
-            files = [path for path in below if path.parent == folder]
+        by_folder = {folder: [path for path in below if path.parent == folder] for folder in {p.parent for p in below}}
+        for folder, files in sorted(by_folder.items()):
+            # Event files hold the time of each value, so that no two of two runs are equal.
+            first = seen.setdefault(digest_of(files), folder)
+            if first != folder and any(path.stat().st_size for path in files):
+                copies[_label(folder, root, folders)] = _label(first, root, folders)
+                continue
             scalars, damage = _read_all(files)
-            run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
+            run, prefix = _owner(folder, {scalar.tag for scalar in scalars}, by_folder)
             events = runs.setdefault(_label(run, root, folders), _RunEvents(folder=run))
             events.files.extend(files)
             events.damage = events.damage or damage
@@ -41,6 +52,7 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
         runs=in_order(_run(label, events) for label, events in runs.items() if label not in around),
         notes=[
             "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
+            *(f"{copy} is a copy of {label}, and is counted once." for copy, label in copies.items()),
             *(f"{label} is not a separate run, but belongs to {near}: {_why_silent(runs[label].files)}."
               for label, near in around.items()),
         ],
@@ -92,14 +104,24 @@ class _Prefix(msgspec.Struct, frozen=True):
         return self.instead or f"{self.before}{tag}"
 
 
-def _owner(folder: Path, tags: set[str]) -> tuple[Path, _Prefix]:
-    """Return the folder that is the run, and the prefix of the tags of `folder` in it."""
-    if folder.name.lower() in ("train", "validation", "val", "valid", "test", "eval") and split_of(folder.name):
+def _owner(folder: Path, tags: set[str], others: Iterable[Path]) -> tuple[Path, _Prefix]:
+    """Return the folder that is the run, and the prefix of the tags of `folder` in it; `others` have events, too."""
+    above = len(folder.parent.parts)
+    beside = {path.parts[above] for path in others if folder.parent in path.parents}
+    if folder.name.lower() in SPLITS and all(name.lower() in SPLITS or _is_tag(name, beside) for name in beside):
         return folder.parent, _Prefix(before=f"{folder.name}/")
     only = next(iter(tags)) if len(tags) == 1 else None
     if only is not None and folder.name.startswith(f"{only.replace('/', '_')}_"):
         return folder.parent, _Prefix(instead=folder.name)
     return folder, _Prefix()
+
+
+def _is_tag(name: str, names: Iterable[str]) -> bool:
+    """Tell whether a folder is one of several that ``add_scalars`` made: ``loss_train``, ``loss_val``."""
+    stem, sign, last = name.rpartition("_")
+    return (
+        bool(sign) and last.lower() in SPLITS and any(other != name and other.startswith(f"{stem}_") for other in names)
+    )
 
 
 def _label(run: Path, root: Path, roots: list[Path]) -> str:

@@ -12,12 +12,22 @@ import scipy
 
 from deviate.errors import NotRuns
 
+#: Words that count what a training has done, and words that may stand beside them in the name of a counter.
+_COUNTED = frozenset({
+    "epoch", "epochs", "iteration", "iterations", "iter", "iters", "itr", "itrs", "it", "step", "steps",
+    "timestep", "timesteps", "globalstep", "trainstep", "totaltimesteps", "update", "updates", "round",
+    "rounds", "batch", "batches", "minibatch", "minibatches", "episode", "episodes", "tick", "ticks", "kimg",
+    "nimg", "frame", "frames", "interacts", "interactions", "generation", "generations",
+})  # fmt: skip
+_BESIDE = frozenset({
+    "global", "trainer", "train", "training", "trained", "total", "num", "n", "nb", "no", "number", "of", "env",
+    "environment", "agent", "learner", "current", "cur", "id", "idx", "index", "count", "counter", "so", "far",
+    "grad", "gradient", "opt", "optimizer", "sampled", "this", "outer", "inner", "main", "communication", "the",
+    "i",
+})  # fmt: skip
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
 #: Names of columns, without case and punctuation, by what they count.
-ITERATIONS = (
-    "epoch", "epochs", "iteration", "iterations", "iter", "iters", "step", "steps", "globalstep", "trainerglobalstep",
-    "trainstep", "update", "updates", "round", "rounds", "batch", "batches", "minibatch", "episode", "episodes",
-    "timestep", "timesteps", "totaltimesteps",
-)  # fmt: skip
 FOLDS = ("fold", "folds", "foldid", "kfold", "cvfold", "cv", "cvsplit")
 EXAMPLES = ("example", "exampleid", "sample", "sampleid", "image", "imageid", "instance", "instanceid", "testexample",
             "question", "questionid", "patient", "subject")  # fmt: skip
@@ -44,6 +54,21 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def is_counter(name: str) -> bool:
+    """Tell by its name whether a column counts what a training has done.
+
+    Examples
+    --------
+    >>> [is_counter(name) for name in ("epoch", "trainer/global_step", "TotalEnvInteracts", "epoch_id", "Step")]
+    [True, True, True, True, True]
+    >>> [is_counter(name) for name in ("step_time", "loss_step", "batch_size", "it/s", "time")]
+    [False, False, False, False, False]
+    """
+    last = re.split(r"[/.:]", name.removeprefix("_"))[-1]
+    words = {word.lower() for word in _PART.findall(last)}
+    return plain(last) == "timestep" or (not words.isdisjoint(_COUNTED) and words <= _COUNTED | _BESIDE)
+
+
 def counted_by(name: str) -> str:
     """Return what a column counts that is not runs: ``iterations``, ``folds``, ``test examples``, or nothing.
 
@@ -53,7 +78,9 @@ def counted_by(name: str) -> str:
     ('iterations', 'folds', '')
     """
     word = re.sub(r"\d+$", "", plain(name))
-    tables = {"iterations": ITERATIONS, "folds": FOLDS, "test examples": EXAMPLES}
+    if is_counter(re.sub(r"[\d_ -]+$", "", name)):
+        return "iterations"
+    tables = {"folds": FOLDS, "test examples": EXAMPLES}
     return next((counted for counted, words in tables.items() if word in words), "")
 
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
+from deviate.importing.rows import flat
 from deviate.paths import files_below
 from deviate.trackers.wandb import HISTORY, history, is_own, item, numbers_in, parsed, records, step_of
 from deviate.trackers.wire import DamagedFileError, TornMessageError, Value, fields, inner, signed, text
 
-SUMMARY = "wandb-summary.json"
+#: The link to the newest run, which a download makes a folder.
+LATEST = "latest-run"
+
+SUMMARY, CONFIG = "wandb-summary.json", "config.yaml"
 
 
 def read_wandb(roots: list[Path]) -> ForeignResults:
     """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
-    files = sorted({path for root in roots for path in _run_files(root)})
+    files = _once({path for root in roots for path in _run_files(root)})
     read = {path: read_run(path) for path in files}
-    summaries = sorted({path for root in roots if os.path.isdir(root) for path in files_below(root, SUMMARY)})
+    summaries = _once({path for root in roots if os.path.isdir(root) for path in files_below(root, SUMMARY)})
     known = {path.parent for path, run in read.items() if run.readings}
     loose = [path for path in summaries if _folder(path) not in known]
     # Without values in either, a run failed before its first.
@@ -30,6 +34,39 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
     notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if loose else []
     return ForeignResults(runs=in_order([*runs, *(_from_summary(path) for path in loose)]), notes=notes)
+
+
+def _once(paths: Iterable[Path]) -> list[Path]:
+    """Return files without copies, such as those below ``latest-run``; each holds the time that its run took."""
+    ordered = sorted(paths, key=lambda path: (_folder(path).name == LATEST, path))
+    first = {_identity(path): path for path in reversed(ordered)}
+    return sorted(first.values())
+
+
+def _identity(path: Path) -> str:
+    """Return what only a copy of a file has in common with it: what it holds, if that has the time of its run."""
+    data = path.read_bytes()
+    is_timed = data and (path.name != SUMMARY or b"_runtime" in data or b"_timestamp" in data)
+    return digest_of([path, *_configs(path)]) if is_timed else str(path)
+
+
+def _configs(path: Path) -> list[Path]:
+    return [file for file in (path.with_name(CONFIG),) if os.path.isfile(file)]
+
+
+def _config_of(folder: Path) -> dict[str, str]:
+    """Return what was set, as ``config.yaml`` has it: a name, and below it the line ``value: …``."""
+    settings: dict[str, str] = {}
+    name = ""
+    for path in (folder / "files" / CONFIG, folder / CONFIG):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if os.path.isfile(path) else []
+        for line in lines:
+            key, sign, word = line.partition(":")
+            if sign and not key.startswith((" ", "#")):
+                name = key.strip("'\"")
+            elif key.strip() == "value" and key.startswith(" ") and word.strip() and not is_own(name):
+                settings.setdefault(name, word.strip().strip("'\""))
+    return {key: word for key, word in settings.items() if key != "wandb_version"}
 
 
 def _folder(summary: Path) -> Path:
@@ -44,7 +81,6 @@ def _or_broken(path: Path, run: ForeignRun) -> ForeignRun:
 def _run_files(root: Path) -> list[Path]:
     if os.path.isfile(root):
         return [root]
-    # `latest-run` is a link to a folder that is there under its own name.
     return [path for path in files_below(root, "*.wandb") if not path.parent.is_symlink()]
 
 
@@ -73,8 +109,9 @@ def read_run(path: Path) -> ForeignRun:
             break
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
     return ForeignRun(
-        label=seeded_label(str(name), facts.get("seed")),
+        label=seeded_label(str(name), seed_of(facts.get("settings", {}))),
         readings=readings,
+        settings=facts.get("settings", {}),
         group=str(facts.get("group", "")),
         seconds=facts.get("runtime"),
         # A run without an exit record was killed, or goes on.
@@ -94,15 +131,15 @@ def _run_facts(message: bytes) -> dict[str, Any]:
         if number in (1, 6, 8):
             facts[{1: "id", 6: "group", 8: "name"}[number]] = text(value)
         elif number == 4:
-            facts.update(("seed", seed) for seed in _seeds(inner(value)))
+            facts["settings"] = {**facts.get("settings", {}), **dict(_settings(inner(value)))}
     return facts
 
 
-def _seeds(config: bytes) -> Iterator[object]:
+def _settings(config: bytes) -> Iterator[tuple[str, str]]:
     for number, value in fields(config):
         key, text_value = item(inner(value)) if number == 1 else ("", "")
-        if key.lower() in ("seed", "random_seed", "random-seed"):
-            yield parsed(text_value)
+        if key and not is_own(key):
+            yield from ((name, str(leaf)) for name, leaf in flat(parsed(text_value), key).items())
 
 
 def _exit_facts(message: bytes) -> dict[str, Any]:
@@ -121,4 +158,8 @@ def _from_summary(path: Path) -> ForeignRun:
     summary = numbers_in(path.read_text(encoding="utf-8", errors="replace"))
     step = step_of(summary, -1)
     readings = [Reading(name, step, value) for name, value in summary.items() if not is_own(name)]
-    return ForeignRun(label=_folder(path).name, readings=readings, seconds=summary.get("_wandb/runtime"))
+    settings = _config_of(_folder(path))
+    return ForeignRun(
+        label=seeded_label(_folder(path).name, seed_of(settings)), readings=readings, settings=settings,
+        seconds=summary.get("_wandb/runtime"),
+    )  # fmt: skip

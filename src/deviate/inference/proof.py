@@ -104,7 +104,7 @@ def read_proofs(folder: ExperimentFolder, runs: Sequence[RunFiles]) -> list[Vari
     tables = record_tables(experiment, completed)
     observation = observe(completed, tables, metrics=experiment.metrics)
     agreement = identities(experiment, completed, recorded_names(tables), observation)
-    results = [run_result(run, experiment.entries) for run in files]
+    results = [run_result(run, experiment) for run in files]
     shared = shared_files(completed)
     return [
         variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name), shared)

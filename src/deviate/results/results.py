@@ -152,7 +152,7 @@ def read_results(
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
         reports, looped = tables.reports(), frozenset(tables.looped)
-    ended = [run_result(run, experiment.entries) for run in runs]
+    ended = [run_result(run, experiment) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
     evaluations = with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +13,7 @@ from deviate.collect.processes import reporting
 from deviate.collect.runs import RunFiles
 from deviate.collect.trainings import Trainings, trainings_of
 from deviate.collect.unseen import UnseenPrograms, unseen_programs
-from deviate.experiment import Run, Status
+from deviate.experiment import Experiment, Run, Status
 from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.outcomes import log_tail
 from deviate.replicate.workspace.run_files import Unfinished
@@ -66,11 +65,18 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     #: Python programs of it that no process reported from.
     unseen: UnseenPrograms = UnseenPrograms()
     trainings: Trainings = Trainings()
+    #: What the source of imported results calls it; empty where Deviate ran it.
+    label: str = ""
 
     @property
     def name(self) -> str:
         """The word a user types for the run."""
         return Run(variant=self.variant, index=self.index).folder
+
+    @property
+    def called(self) -> str:
+        """What a reader knows it by."""
+        return self.label or self.name
 
 
 class Ending(NamedTuple):
@@ -88,8 +94,8 @@ def ending(run: RunFiles) -> Ending:
     return Ending(run.outcome.status, run.outcome.reason if isinstance(run.outcome, Unfinished) else "")
 
 
-def run_result(run: RunFiles, entries: Sequence[str] = ()) -> RunResult:
-    """Return how a run went that has ended; `entries` are the scripts of its command."""
+def run_result(run: RunFiles, experiment: Experiment) -> RunResult:
+    """Return how a run of an experiment went that has ended."""
     info, outcome, (status, reason) = run.info, run.outcome, ending(run)
     assert outcome is not None
     unfinished = outcome if isinstance(outcome, Unfinished) else None
@@ -119,8 +125,9 @@ def run_result(run: RunFiles, entries: Sequence[str] = ()) -> RunResult:
         gpu_memory=outcome.gpu_memory or None,
         devices=(info.devices or []) if info else [],
         warm=(info.warm or []) if info else [],
-        unseen=unseen_programs(run, entries),
+        unseen=unseen_programs(run, experiment.entries),
         trainings=trainings_of(reporting(run.processes)),
+        label=experiment.imported.labels.get(str(run.index), "") if experiment.imported else "",
     )
 
 

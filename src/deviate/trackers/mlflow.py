@@ -32,7 +32,8 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     start: float | None
     end: float | None
     experiment: str
-    seed: object
+    #: Parameters by name.
+    params: dict[str, str]
     scalars: list[Scalar]
 
 
@@ -70,8 +71,7 @@ def is_database(path: Path, head: bytes) -> bool:
 
 
 _RUNS = """
-SELECT runs.run_uuid, runs.name, runs.status, runs.start_time, runs.end_time, experiments.name,
-       (SELECT value FROM params WHERE params.run_uuid = runs.run_uuid AND lower(key) IN ('seed', 'random_seed'))
+SELECT runs.run_uuid, runs.name, runs.status, runs.start_time, runs.end_time, experiments.name
 FROM runs LEFT JOIN experiments ON experiments.experiment_id = runs.experiment_id
 WHERE runs.lifecycle_stage <> 'deleted' ORDER BY runs.start_time, runs.run_uuid
 """
@@ -83,6 +83,10 @@ MOST_VALUES, LARGEST, MOST_SECONDS = 2_500_000, 1 << 20, 30.0
 #: Steps of SQLite's machine between two looks at the clock: some milliseconds.
 _STEPS = 100_000
 
+#: Parameters of one run that are read.
+MOST_PARAMS = 1_000
+
+_PARAMS = "SELECT key, value FROM params WHERE run_uuid = ?"
 _METRICS = "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step"
 
 
@@ -103,7 +107,7 @@ def read_database(path: Path) -> Iterator[StoredRun]:
 
 def _runs(database: sqlite3.Connection) -> Iterator[StoredRun]:
     left = MOST_VALUES
-    for run, name, status, start, end, experiment, seed in database.execute(_RUNS).fetchmany(left):
+    for run, name, status, start, end, experiment in database.execute(_RUNS).fetchmany(left):
         rows = database.execute(_METRICS, (run,)).fetchmany(left + 1)
         left -= len(rows)
         if left < 0:
@@ -114,7 +118,7 @@ def _runs(database: sqlite3.Connection) -> Iterator[StoredRun]:
             start=start,
             end=end,
             experiment=str(experiment or ""),
-            seed=seed,
+            params={str(key): str(value) for key, value in database.execute(_PARAMS, (run,)).fetchmany(MOST_PARAMS)},
             scalars=[
                 Scalar(str(key), int(step), moment / 1000, math.nan if is_nan else float(value))
                 for key, step, value, is_nan, moment in rows

@@ -12,8 +12,9 @@ from deviate.importing.foreign import ForeignRun, in_order
 from deviate.importing.import_results import import_results
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import read_mlflow
+from deviate.importing.objects import json_rows
 from deviate.importing.request import ImportRequest, TableOptions
-from deviate.importing.rows import csv_rows, json_rows
+from deviate.importing.rows import csv_rows
 from deviate.importing.tables import MOST_RUNS
 from deviate.importing.wandb import read_wandb
 

@@ -5,6 +5,7 @@ import json
 import math
 import random
 import re
+import shutil
 import sqlite3
 import struct
 import zlib
@@ -14,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.errors import NotImportable
+from deviate.errors import BadOption, NotImportable
+from deviate.importing.formats import read_results
 from deviate.importing.mlflow import read_mlflow
+from deviate.importing.request import ImportRequest, TableOptions
 from deviate.importing.tensorboard import read_tensorboard
 from deviate.importing.wandb import read_wandb
 from deviate.trackers.tensorboard import MOST_CHECKED, read_events
@@ -85,6 +88,26 @@ def test_folders_of_add_scalars_belong_to_their_run(torch_writer, tmp_path):
     assert curves(read_tensorboard([tmp_path])) == {
         "seed1": {"acc": [(0, 0.5)], "loss_train": [(0, 1.0)], "loss_val": [(0, 2.0)]}
     }
+
+
+def test_a_folder_called_as_a_split_is_a_run_beside_other_runs(torch_writer, tmp_path):
+    for names in (("train", "train2"), ("validation", "second"), ("train", "val")):
+        for value, name in enumerate(names):
+            with torch_writer(tmp_path / names[1] / name) as writer:
+                writer.add_scalar("loss", value, 0)
+    read = {names: curves(read_tensorboard([tmp_path / names])) for names in ("train2", "second", "val")}
+    assert read["train2"] == {"train": {"loss": [(0, 0)]}, "train2": {"loss": [(0, 1)]}}
+    assert read["second"] == {"second": {"loss": [(0, 1)]}, "validation": {"loss": [(0, 0)]}}
+    assert read["val"] == {"val": {"train/loss": [(0, 0)], "val/loss": [(0, 1)]}}
+
+
+def test_a_copy_of_an_event_file_counts_once(torch_writer, tmp_path):
+    with torch_writer(tmp_path / "a") as writer:
+        writer.add_scalar("acc", 0.5, 0)
+    shutil.copytree(tmp_path / "a", tmp_path / "latest")
+    results = read_tensorboard([tmp_path])
+    assert [run.label for run in results.runs] == ["a"]
+    assert results.notes[1] == "latest is a copy of a, and is counted once."
 
 
 def test_a_torn_event_file_gives_what_is_whole(torch_writer, tmp_path):
@@ -302,6 +325,20 @@ def test_a_summary_alone_gives_one_value_a_metric(tmp_path):
     assert "only the summary" in results.notes[0]
 
 
+def test_a_copy_of_a_run_counts_once_and_its_configuration_is_read(tmp_path):
+    for name, seed in (("run-a", 1), ("run-b", 2), ("latest-run", 2)):
+        folder = tmp_path / name / "files"
+        folder.mkdir(parents=True)
+        (folder / "wandb-summary.json").write_text(json.dumps({"acc": 0.5, "_runtime": 9}))
+        config = f"wandb_version: 1\nseed:\n  desc: null\n  value: {seed}\nlr:\n    value: 0.{seed}\n"
+        (folder / "config.yaml").write_text(config)
+    runs = read_wandb([tmp_path]).runs
+    assert [(run.label, run.settings) for run in runs] == [
+        ("run-a (seed 1)", {"seed": "1", "lr": "0.1"}),
+        ("run-b (seed 2)", {"seed": "2", "lr": "0.2"}),
+    ]
+
+
 def test_what_the_wandb_package_writes(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_SILENT", "true")
@@ -367,7 +404,7 @@ def test_the_sqlite_store_of_mlflow(tmp_path):
         )
     database.close()
     (run,) = read_mlflow([path]).runs
-    assert (run.label, run.group, run.seconds) == ("owl (seed 7)", "digits", 2.0)
+    assert (run.label, run.group, run.seconds, run.settings) == ("owl (seed 7)", "digits", 2.0, {"seed": "7"})
     assert run.readings[0].value == 0.5
     assert math.isnan(run.readings[1].value)
 
@@ -376,3 +413,19 @@ def test_a_database_that_is_not_mlflows_is_refused(tmp_path):
     (tmp_path / "other.db").write_text("no database")
     with pytest.raises(NotImportable, match="no SQLite store"):
         read_mlflow([tmp_path / "other.db"])
+
+
+def test_runs_are_taken_and_grouped_by_what_was_set_in_them(tmp_path):
+    folder = tmp_path / "mlruns" / "1"
+    folder.mkdir(parents=True)
+    (folder / "meta.yaml").write_text("name: digits\n")
+    for run, rate in (("a", "0.1"), ("b", "0.1"), ("c", "0.2")):
+        mlflow_run(folder, run, [0.5])
+        (folder / run / "params" / "lr").write_text(rate)
+    paths = {"paths": [tmp_path / "mlruns"], "project": tmp_path}
+    apart = read_results(ImportRequest(**paths, table=TableOptions(experiment="lr")), "mlflow")
+    assert [(run.label, run.group) for run in apart.runs] == [("a", "0.1"), ("b", "0.1"), ("c", "0.2")]
+    one = read_results(ImportRequest(**paths, table=TableOptions(where=(("lr", "0.2"),))), "mlflow")
+    assert [run.label for run in one.runs] == ["c"]
+    with pytest.raises(BadOption, match="no run tells a setting 'width'"):
+        read_results(ImportRequest(**paths, table=TableOptions(experiment="width")), "mlflow")

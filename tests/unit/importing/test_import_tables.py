@@ -2,10 +2,14 @@
 
 import json
 import math
+import re
+import shlex
+from datetime import datetime
 
 import pytest
 
 from deviate.errors import BadOption, NotImportable, NotRuns
+from deviate.importing.build import propose
 from deviate.importing.formats import format_of, read_results
 from deviate.importing.request import ImportRequest, TableOptions
 
@@ -15,6 +19,12 @@ def read(*paths, patterns=(), kind=None, **options):
         paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns), format=kind
     )
     return read_results(request, format_of(request))
+
+
+def proposed(*paths, **options):
+    request = ImportRequest(paths=list(paths), project=paths[0].parent, table=TableOptions(**options))
+    kind = format_of(request)
+    return propose(read_results(request, kind), request, kind, datetime.now().astimezone())
 
 
 @pytest.fixture
@@ -200,8 +210,8 @@ def test_groups_are_experiments_where_each_has_several_runs(table):
 
 
 def test_a_setting_that_differs_between_runs_is_named(table):
-    results = read(table("seed,optim,acc\n0,adam,0.1\n1,adam,0.2\n2,sgd,0.3\n"))
-    assert "'optim' differs between runs" in results.notes[0]
+    notes = proposed(table("seed,optim,acc\n0,adam,0.1\n1,adam,0.2\n2,sgd,0.3\n"))[0].experiment.imported.notes
+    assert notes[0].startswith("'optim' (adam, sgd) differs between runs: if that was set, these are 2 settings in 3")
 
 
 REFUSED = {
@@ -295,7 +305,7 @@ BAD = {
     "only a head": ("seed,acc\n", {}, "no row below its head"),
     "two columns of one name": ("acc,acc\n1,2\n", {}, "two columns named 'acc'"),
     "no metric": ("seed,lr\n0,0.1\n1,0.1\n", {}, "no column holds the values"),
-    "half an epoch": ("seed,epoch,acc\n0,0.5,0.1\n", {}, "counts iterations and holds '0.5'"),
+    "half an epoch": ("seed,epoch,acc\n0,0.5,0.1\n", {"iteration": "epoch"}, "counts iterations and holds '0.5'"),
     "nothing left": ("seed,acc\n0,0.1\n", {"where": (("seed", "7"),)}, "no row has seed=7"),
 }
 
@@ -321,3 +331,253 @@ def test_a_pattern_that_cannot_match_is_refused(table):
         read(path, patterns=["loss"])
     with pytest.raises(NotImportable, match="does not show what it is"):
         read(path)
+
+
+# Which rows are of one training
+
+
+def refusal(path, **options):
+    try:
+        read(path, **options)
+    except NotRuns as refused:
+        return refused.message, refused.hint
+    return None
+
+
+def shown(results):
+    return {
+        run.label: [(reading.iteration, reading.value) for reading in run.readings if reading.metric == "loss"]
+        for run in results.runs
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "update,loss\n10,2\n20,1\n30,0.5\n10,2.1\n20,1.1\n30,0.6\n"),
+        ("a.jsonl", "".join(f'{{"update": {u}, "loss": {v}}}\n' for u, v in [(10, 2), (20, 1), (30, 0.5), (10, 2.1),
+                                                                          (20, 1.1), (30, 0.6)])),
+        ("a.log", "".join(f"update {u} | loss {v}\n" for u, v in [(10, 2), (20, 1), (30, 0.5), (10, 2.1), (20, 1.1),
+                                                                  (30, 0.6)])),
+    ],
+)  # fmt: skip
+def test_a_counter_that_begins_again_is_of_another_training(table, name, text):
+    results = read(table(text, name))
+    assert list(shown(results).values()) == [[(10, 2), (20, 1), (30, 0.5)], [(10, 2.1), (20, 1.1), (30, 0.6)]]
+    assert any("holds 2 trainings: 'update' begins again" in note for note in results.notes)
+
+
+def test_a_counter_that_goes_back_a_little_is_of_a_training_that_was_resumed(table):
+    rows = "0,2\n1,1.5\n2,1.2\n3,1\n"
+    results = read(table(f"epoch,loss\n{rows}epoch,loss\n2,1.25\n3,0.9\n4,0.8\n"))
+    assert [reading.value for reading in results.runs[0].readings] == [2, 1.5, 1.2, 1, 1.25, 0.9, 0.8]
+    assert "was resumed: 'epoch' goes back from 3 to 2" in results.notes[0]
+    assert "'epoch' is 3 again" in read(table(f"epoch,loss\n{rows}3,1.01\n4,0.8\n")).notes[0]
+
+
+def test_a_counter_and_values_that_disagree_leave_two_readings_each_of_which_can_be_typed(table):
+    path = table(
+        "epoch,loss\n" + "".join(f"{e},{v}\n" for e, v in enumerate([2, 1.5, 1.1, 0.8, 0.6])) + "0,0.61\n1,0.5\n"
+    )
+    with pytest.raises(NotRuns, match="goes back from 4 to 0, and the values go on"):
+        read(path)
+    assert len(read(path, iteration="epoch").runs) == 2
+    (run,) = read(path, rows="iterations").runs
+    assert [reading.iteration for reading in run.readings] == list(range(7))
+
+
+def test_the_splits_of_one_training_count_apart(table):
+    block = "".join(f"{split},{epoch},{epoch}\n" for split in ("train", "val") for epoch in range(3))
+    assert len(read(table(f"split,epoch,score\n{block}")).runs) == 1
+    assert len(read(table(f"split,epoch,score\n{block}{block}")).runs) == 2
+
+
+def test_a_run_is_of_its_file_where_its_column_is_the_same_in_each(table):
+    paths = [table(f"seed,epoch,loss\n7,0,2\n7,1,1.{k}\n", f"r{k}.csv") for k in range(3)]
+    results = read(*paths)
+    assert list(shown(results)) == ["r0.csv", "r1.csv", "r2.csv"]
+    assert "seed 7 stands in several files" in results.notes[0]
+    halves = [table("seed,acc\n0,1\n1,2\n", "a.csv"), table("seed,loss\n0,3\n1,4\n", "b.csv")]
+    assert shown(read(*halves)) == {"seed 0": [(-1, 3)], "seed 1": [(-1, 4)]}
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics", "last"),
+    [
+        ("epoch,step,loss,acc\n0,49,3,\n0,49,,1\n1,99,2,\n1,99,,2\n", {"loss", "acc"}, 1),
+        ("epoch,loss\n0.5,3\n1.0,2\n1.5,1\n", {"loss"}, 2),
+        ("TotalEnvSteps,loss,t\n4000,3,1.5\n8000,2,2.5\n", {"loss"}, 8000),
+        ("cycle,loss\n" + "".join(f"{c},{9 - c}.5\n" for c in range(1, 6)), {"loss"}, 5),
+    ],
+    ids=["two counters", "fractions", "a long name", "no name of a counter"],
+)
+def test_the_column_of_iterations_is_chosen_by_its_values(table, text, metrics, last):
+    (run,) = read(table(text)).runs
+    assert {reading.metric for reading in run.readings} == metrics
+    assert run.readings[-1].iteration == last
+
+
+def test_rows_of_two_kinds_count_each_by_its_own(table):
+    rows = [{"epoch": 1, "iter": 5, "loss": 3}, {"epoch": 1, "acc": 0.5}, {"epoch": 2, "iter": 10, "loss": 2},
+            {"epoch": 2, "acc": 0.6}]  # fmt: skip
+    results = read(table("\n".join(map(json.dumps, rows)), "log.jsonl"))
+    assert values(results, "acc") == {"log.jsonl": [0.5, 0.6]}
+    assert {reading.metric for reading in results.runs[0].readings} == {"loss", "acc"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.log", "epoch,loss\n0,2\n1,1\n"),
+        ("p.dat", "# epoch   loss\n0   2.0\n1   1.0\n"),
+        ("p.txt", "started\nepoch\tloss\n0\t2\n1\t1\n"),
+        ("p.md", "| epoch | loss |\n|---|---|\n| 0 | 2 |\n| 1 | 1 |\n"),
+        ("p", '{"epoch": 0, "loss": 2}\n{"epoch": 1, "loss": 1}\n'),
+        ("q.log", "lr=0.1\nINFO Epoch: [0] loss: 2.0 (2.1)\nINFO Epoch: [1] loss: 1.0 (1.5)\n"),
+        ("r.log", ':::MLLOG {"key": "loss", "value": 2, "metadata": {"epoch_num": 0}}\n'
+         ':::MLLOG {"key": "loss", "value": 1, "metadata": {"epoch_num": 1}}\n'),
+    ],
+)  # fmt: skip
+def test_what_a_file_is_shows_in_what_it_holds(table, name, text):
+    assert shown(read(table(text, name))) == {name: [(0, 2), (1, 1)]}
+
+
+def test_columns_in_capitals_are_metrics_and_settings_are_said_to_be_left_out(table):
+    results = read(table("seed,GAP,LR,acc,acc_stderr\n0,1,0.1,2,9\n1,2,0.1,3,9\n"))
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"GAP", "acc"}
+    assert results.notes == ["No metrics: LR (settings); acc_stderr (standard errors). --metric LR takes one in."]
+
+
+def test_rows_that_summarise_the_others_are_no_runs(table):
+    results = read(table("seed,acc\n0,1\n1,3\nmean,2\nstd,1.4\n"))
+    assert values(results, "acc") == {"seed 0": [1], "seed 1": [3]}
+    assert "mean, std" in results.notes[0]
+
+
+def test_lists_of_values_are_asked_about_unless_they_fall_as_a_loss_does(table):
+    path = table(json.dumps({"Orbit": [12.0, 15.5, 11.0], "River": [4.0, 4.5, 3.9]}), "scores.json")
+    with pytest.raises(NotRuns, match=r"the 3 rows of scores\.json may be runs"):
+        read(path)
+    assert len(read(path, rows="runs").runs) == 3
+    assert len(read(path, rows="iterations").runs) == 1
+
+
+def test_an_object_of_runs_and_an_object_of_series_are_read(table):
+    by_key = {f"seed_{k}": {"step": [0, 1], "loss": [2, k]} for k in range(2)}
+    assert shown(read(table(json.dumps(by_key), "a.json"))) == {"seed 0": [(0, 2), (1, 0)], "seed 1": [(0, 2), (1, 1)]}
+    sacred = {"loss": {"steps": [0, 5], "timestamps": ["a", "b"], "values": [2, 1]}}
+    assert shown(read(table(json.dumps(sacred), "b.json"))) == {"b.json": [(0, 2), (5, 1)]}
+
+
+def test_the_files_of_one_name_below_a_folder_are_its_runs_with_what_was_set_beside_them(table, tmp_path):
+    for k in (1, 2):
+        (tmp_path / "runs" / str(k)).mkdir(parents=True)
+        table(json.dumps({"seed": k, "lr": k / 10}), f"runs/{k}/config.json")
+        table("epoch,loss\n0,2\n1,1\n", f"runs/{k}/log.csv")
+    (proposal,) = proposed(tmp_path / "runs")
+    assert [run.label for run in proposal.runs] == ["seed 1", "seed 2"]
+    assert "'config/lr' (0.1, 0.2) differs" in proposal.experiment.imported.notes[0]
+
+
+def test_files_that_differ_by_a_step_are_one_training_unless_each_is_said_to_be_one(table):
+    paths = [table(json.dumps({"acc": k}), f"s{seed}_step{k}k.json") for seed in (0, 1) for k in (1, 2)]
+    results = read(*paths)
+    assert [[reading.iteration for reading in run.readings] for run in results.runs] == [[1000, 2000]] * 2
+    assert "--run-column file" in results.notes[0]
+    assert len(read(*paths, run=("file",)).runs) == 4
+
+
+def test_files_of_programs_that_began_together_are_asked_about(table):
+    head = '#{"t_start": 1700000000.%d, "env_id": "P"}\nr,l,t\n'
+    paths = [table(head % k + "".join(f"{k + row},9,{row}.5\n" for row in range(5)), f"{k}.csv") for k in range(2)]
+    with pytest.raises(NotRuns, match="began together"):
+        read(*paths)
+    (run,) = read(*paths, mean_over=("file",)).runs
+    assert [reading.value for reading in run.readings if reading.metric == "r"] == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert len(read(*paths, run=("file",)).runs) == 2
+
+
+def test_files_of_folds_and_of_workers_are_asked_about(table):
+    for word, message in (("fold", "count folds"), ("rank", "parallel parts of one")):
+        paths = [
+            table(f"epoch,loss\n0,{number}\n1,{number + seed}\n", f"s{seed}_{word}{number}.csv")
+            for seed in (0, 4)
+            for number in (1, 3)
+        ]
+        with pytest.raises(NotRuns, match=message):
+            read(*paths)
+        assert shown(read(*paths, mean_over=("file",))) == {"s0.csv": [(0, 2), (1, 2)], "s4.csv": [(0, 2), (1, 6)]}
+        assert len(read(*paths, run=("file",)).runs) == 4
+
+
+def test_files_that_count_on_are_one_training_and_single_rows_at_equal_distances_are_asked_about(table):
+    halves = [table("epoch,loss\n2,3\n3,2\n", "b.csv"), table("epoch,loss\n0,5\n1,4\n", "a.csv")]
+    results = read(*halves)
+    assert shown(results) == {"a.csv": [(0, 5), (1, 4), (2, 3), (3, 2)]}
+    assert "a.csv to b.csv were read as one training" in results.notes[0]
+    assert len(read(*halves, run=("file",)).runs) == 2
+    singles = [table(json.dumps({"step": 100 * k, "loss": k}), f"{name}.json") for k, name in enumerate("xyz")]
+    with pytest.raises(NotRuns, match="have one row each, at equal distances in 'step'"):
+        read(*singles)
+    assert len(read(*singles, mean_over=("file",)).runs) == 1
+
+
+def test_a_column_of_numbers_that_is_another_in_each_training_names_them(table):
+    rows = "".join(f"{agent},{episode},{9 - episode}.{agent}\n" for agent in (3, 4) for episode in range(4))
+    results = read(table(f"agent_no,episode,loss\n{rows}"))
+    assert [run.label for run in results.runs] == ["results.csv, agent_no 3", "results.csv, agent_no 4"]
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"loss"}
+
+
+def test_the_values_of_a_log_are_named_by_the_split_before_them(table):
+    text = "".join(f"Train Epoch: {k} loss: {k}.5\nTest set: loss: {k}.7\n" for k in (1, 2)) + "Best: acc 0.9\n"
+    results = read(table(text, "m.log"))
+    assert values(results, "train loss") == {"m.log": [1.5, 2.5]}
+    assert values(results, "test loss") == {"m.log": [1.7, 2.7]}
+    assert values(results, "acc") or values(results, "test acc")
+
+
+def test_a_wide_table_with_a_row_a_metric_and_a_column_a_run(table):
+    results = read(table("metric,seed1,seed2\nacc,0.5,0.6\nf1,0.7,0.8\n"))
+    assert values(results, "f1") == {"seed1": [0.7], "seed2": [0.8]}
+
+
+def test_settings_are_said_of_the_runs_of_each_experiment(table):
+    rows = "".join(f"{k},{'ab'[k // 2]},{64 * (1 + k // 2)},0.{k}\n" for k in range(4))
+    path = table(f"run,recipe,width,acc\n{rows}")
+    (together,) = proposed(path)
+    assert "'recipe' (a, b), 'width' (64, 128) differ between runs" in together.experiment.imported.notes[0]
+    apart = [note for each in proposed(path, experiment="recipe") for note in each.experiment.imported.notes]
+    assert apart == ["No metrics: width (settings). --metric width takes one in."] * 2
+    names = [table(f"epoch,acc\n0,0.{k}\n", f"{net}_seed{k}.csv") for net in ("deep", "wide") for k in range(2)]
+    assert "show 2 recipes (deep, wide)" in proposed(*names)[0].experiment.imported.notes[0]
+
+
+HINTS = {
+    "a row a data set": "set,acc\nx,1\ny,2\n",
+    "numbers": "k,acc\n1,1\n2,3\n3,2\n",
+    "two of a seed": "seed,acc\n0,1\n0,2\n1,3\n",
+    "recipes at one epoch": "epoch,net,acc\n0,a,1\n0,b,2\n",
+    "recipes in turn": "epoch,net,acc\n0,a,1\n1,a,2\n0,b,2\n1,b,3\n",
+    "twice": "epoch,acc\n0,1\n0,2\n1,3\n",
+    "folds": "seed,fold,acc\n0,0,1\n0,1,2\n",
+    "parts": "epoch,part,acc\n0,1,1\n0,2,2\n1,1,3\n1,2,4\n",
+    "goes on": "epoch,loss\n0,9\n1,7\n2,5\n3,3\n4,2\n0,2\n1,1\n",
+}
+
+
+@pytest.mark.parametrize("text", HINTS.values(), ids=HINTS.keys())
+def test_every_hint_when_typed_leads_on(table, text):
+    path = table(text)
+    with pytest.raises(NotRuns) as refused:
+        read(path)
+    typed = re.findall(r"(--[a-z-]+) ((?:'[^']*'|\S)+?)(?=[,;]| |$)", refused.value.hint)
+    assert typed
+    for option, word in typed:
+        if word in ("with", "if"):
+            continue
+        (value,) = shlex.split(word)
+        name = {"--rows": "rows", "--iteration-column": "iteration", "--experiment-column": "experiment"}.get(option)
+        options = {name: value} if name else {"--run-column": {"run": (value,)}, "--mean-over": {"mean_over": (value,)},
+                                              "--where": {"where": (tuple(value.split("=")),)}}[option]  # fmt: skip
+        assert refusal(path, **options) != (refused.value.message, refused.value.hint), option

@@ -95,7 +95,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
 
 def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:
     for status in dict.fromkeys(run.status for run in facts.runs if run.status != "completed"):
-        ended = [run.name for run in facts.runs if run.status == status]
+        ended = [run.called for run in facts.runs if run.status == status]
         how, enter = ended_as(status, len(ended)), "it enters" if len(ended) == 1 else "they enter"
         message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no mean"
         message += ": the numbers are of runs that ended well." if facts.completed else "."
@@ -108,7 +108,7 @@ def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:
 
 def _warned_by_runs(facts: VariantFacts) -> Iterable[Caveat]:
     for message in dict.fromkeys(message for run in facts.runs for message in run.warnings):
-        names = [run.name for run in facts.runs if message in run.warnings]
+        names = [run.called for run in facts.runs if message in run.warnings]
         yield Caveat(slug="run-warning", message=f"{message} ({listed(names)})", variant=facts.variant)
 
 
@@ -154,7 +154,7 @@ def _is_unasked(metric: Metric, recorded: set[str], facts: ExperimentFacts) -> b
 
 def _excluded(facts: VariantFacts) -> Iterable[Caveat]:
     alike: dict[tuple[str, tuple[str, ...], int], list[str]] = {}
-    run_names = {run.index: run.name for run in facts.runs}
+    run_names = {run.index: run.called for run in facts.runs}
     for metric in facts.metrics:
         lost = [left for left in metric.excluded if left.status == "completed" and not left.weak]
         for reason in dict.fromkeys(left.reason for left in lost):
@@ -169,7 +169,7 @@ def _weak(facts: VariantFacts) -> Iterable[Caveat]:
     """Say once which runs are weak, and that the statistics are without them."""
     weak = {left.run: left.reason for metric in facts.metrics for left in metric.excluded if left.weak}
     for reason in dict.fromkeys(weak.values()):
-        names = [run.name for run in facts.runs if weak.get(run.index) == reason]
+        names = [run.called for run in facts.runs if weak.get(run.index) == reason]
         message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of all statistics, as requested"
         message += "; below the table is what it is with them." if list(weak_footnotes(facts.metrics)) else "."
         yield Caveat(slug="weak-runs", message=message, variant=facts.variant)
@@ -177,7 +177,7 @@ def _weak(facts: VariantFacts) -> Iterable[Caveat]:
 
 def _far(facts: VariantFacts) -> Iterable[Caveat]:
     """Say in which metrics runs lie far from the others; of times every busy machine makes some."""
-    run_names = {run.index: run.name for run in facts.runs}
+    run_names = {run.index: run.called for run in facts.runs}
     alike: dict[tuple[int, ...], list[str]] = {}
     for metric in facts.metrics:
         if metric.far and metric.kind != "speed":

@@ -135,7 +135,7 @@ def _left_out(variants: Sequence[VariantFacts]) -> str:
     for variant in variants:
         for run in variant.runs:
             if run.status != "completed":
-                runs_by_reason.setdefault(f"the run {ENDED[run.status]}", []).append(run.name)
+                runs_by_reason.setdefault(f"the run {ENDED[run.status]}", []).append(run.called)
     for variant in variants:
         reported = {metric.name for metric in variant.metrics if metric.kind != "speed"}
         for index, reasons in _excluded(variant).items():

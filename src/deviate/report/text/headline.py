@@ -133,7 +133,7 @@ def _far(metric: MetricSpread, runs: Sequence[RunResult]) -> list[str]:
     if not metric.far:
         return []
     text, values = MetricText(metric), dict(zip(metric.runs, metric.values, strict=True))
-    names = {run.index: run.name for run in runs}
+    names = {run.index: run.called for run in runs}
     named = listed([f"{names[run]} ({text.of(values[run])})" for run in metric.far])
     lie = "lies" if len(metric.far) == 1 else "lie"
     return [
@@ -265,7 +265,7 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     losses = diverged(facts.metrics)
     if not losses:
         return []
-    names = listed([run.name for run in facts.runs if run.index in losses])
+    names = listed([run.called for run in facts.runs if run.index in losses])
     loss = next(iter(losses.values()))
     completed = count(facts.completed, "completed run")
     text = f"{len(losses)} of {completed} ended with a {loss} that is not finite ({names})"

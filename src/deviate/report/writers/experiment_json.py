@@ -131,6 +131,7 @@ def _run(run: RunResult) -> dict[str, Any]:
         # There where they were measured.
         **fields(run, *(name for name in TAKEN if getattr(run, name) is not None)),
         **({"devices": run.devices} if run.devices else {}),
+        **({"label": run.label} if run.label else {}),
         **({"not_instrumented": run.unseen.commands} if run.unseen.commands else {}),
     }
 

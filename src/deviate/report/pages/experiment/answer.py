@@ -103,7 +103,7 @@ def _key_figure(variant: VariantFacts) -> KeyFigure | None:
     if metric.spread.identical:
         runs = "both" if metric.n == 2 else f"all {metric.n}"
         return KeyFigure(label=f"{name}, exactly equal in {runs} runs", text=f"{text.mean}{text.unit}")
-    names = {run.index: run.name for run in variant.runs}
+    names = {run.index: run.called for run in variant.runs}
     # Halved before they are subtracted: the difference of two large floats may overflow.
     width = high / 2 - low / 2
     places = [(value / 2 - low / 2) / width if width else 0.5 for value in metric.values]

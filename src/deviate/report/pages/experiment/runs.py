@@ -66,7 +66,7 @@ def screen_failures(variants: Sequence[VariantFacts], facts: ExperimentFacts) ->
 
 def _ended(runs: Sequence[RunResult], reason: str) -> Remark:
     how = f": {reason.removeprefix('it ')}" if reason else ""
-    names = listed([run.name for run in runs], most=NAMES_ON_SCREEN)
+    names = listed([run.called for run in runs], most=NAMES_ON_SCREEN)
     return Remark(message=f"{names} {ended_as(runs[0].status, len(runs))}{how}", severity="warning")
 
 
@@ -79,7 +79,7 @@ def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:
     stopped = first.status in ("cancelled", "interrupted")
     tail = [] if stopped else [line for line in first.stderr_tail if line.strip()][-LINES_SHOWN:]
     return Fold(
-        title=listed([run.name for run in runs]),
+        title=listed([run.called for run in runs]),
         remark=f"{ended_as(first.status, len(runs))}{after}{reason}",
         emphasis="bad",
         blocks=[
@@ -123,7 +123,10 @@ def _card(run: RunResult, variant: VariantFacts, facts: ExperimentFacts) -> RunC
         ("Seeds", seeds),
     ]
     lines = run.stderr_tail or run.stdout_tail
-    return RunCard(name=run.name, facts=[(name, text) for name, text in pairs if text], lines=lines[-CARD_LINES:])
+    named = [] if run.called == run.name else [("Imported from", run.called)]
+    return RunCard(
+        name=run.name, facts=[(name, text) for name, text in [*named, *pairs] if text], lines=lines[-CARD_LINES:]
+    )
 
 
 def _value(metric: MetricSpread, run: int) -> float:
@@ -134,7 +137,7 @@ def _unfinished(run: RunResult, experiment: str, *, open_: bool) -> Fold:
     reason = f": {run.reason}" if run.reason else ""
     printed: list[Block] = [Code(lines=run.stderr_tail, output=True)] if run.stderr_tail else []
     return Fold(
-        title=f"{run.name} {ENDED[run.status]} after {show_seconds(run.seconds)}{reason}",
+        title=f"{run.called} {ENDED[run.status]} after {show_seconds(run.seconds)}{reason}",
         blocks=[*printed, Hint(text="", command=f"deviate logs {typed_word(experiment)} {run.name}")],
         open=open_,
     )
@@ -157,7 +160,7 @@ def _seed_table(runs: Sequence[RunResult]) -> list[Table]:
     if not names:
         return []
     rows = [
-        Row(cells=[Cell(run.name), *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in names)])
+        Row(cells=[Cell(run.called), *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in names)])
         for run in runs
     ]
     return [Table(caption="Seeds of every run, by factor", columns=columns("run", *names), rows=rows)]
@@ -165,7 +168,7 @@ def _seed_table(runs: Sequence[RunResult]) -> list[Table]:
 
 def _cells(run: RunResult, taken: Sequence[str]) -> list[Cell]:
     return [
-        Cell(run.name),
+        Cell(run.called),
         Cell(run.status),
         number(show_seconds(run.seconds), run.seconds),
         *_taken(run, taken),

@@ -1,0 +1,93 @@
+"""What was set in each run, as far as its source tells, and what is to be said where that differs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from deviate.analyse.naming.words import meaning_of, words_of
+from deviate.importing.foreign import ForeignRun
+from deviate.importing.roles import Roles, columns_of, is_run_name, is_setting
+from deviate.importing.rows import Row, number, seconds
+from deviate.shell_words import typed_word
+
+#: Words of names of what is another in each run, whatever was set.
+_OWN = frozenset({
+    "seed", "id", "uuid", "name", "names", "dir", "directory", "path", "file", "files", "output", "out", "log",
+    "logs", "date", "time", "times", "start", "started", "end", "ended", "created", "updated", "timestamp",
+    "runtime", "host", "hostname", "port", "device", "gpu", "user", "notes", "tags", "version", "commit", "url",
+    "exp", "folder",
+})  # fmt: skip
+
+#: Settings, and values of each, that a note names.
+MOST_SETTINGS, MOST_VALUES = 6, 4
+
+
+def settings_of(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> dict[str, str]:
+    """Return what may be settings: columns with one value in all rows of a run, but known metrics."""
+    used = (roles.taken - {roles.group}).union(name for name in metrics if meaning_of(name) is not None)
+    found: dict[str, str] = {}
+    for name in columns_of(rows):
+        words = {row[name] for row in rows if name in row} if name not in used else set()
+        if len(words) == 1:
+            found[name] = words.pop()
+    return found
+
+
+def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
+    """Say which settings differ between the runs of one experiment; `option` takes the name of one to split them by."""
+    differing = {name: values for name in _names(runs) if len(values := _values(name, runs)) > 1}
+    if differing:
+        settings = {tuple(run.settings.get(name) for name in differing) for run in runs}
+        parts = [f"{name!r} ({_listed(values)})" for name, values in list(differing.items())[:MOST_SETTINGS]]
+        more = f" and {len(differing) - MOST_SETTINGS} more" if len(differing) > MOST_SETTINGS else ""
+        first = next(iter(differing))
+        value = f"={next(iter(differing[first]))}" if option == "--where" else ""
+        yield (
+            f"{', '.join(parts)}{more} {'differs' if len(differing) == 1 else 'differ'} between runs: if that was set, "
+            f"these are {len(settings)} settings in {len(runs)} runs, which are no identical runs. "
+            f"{option} {typed_word(first + value)} {'takes one' if value else 'makes an experiment of each'}."
+        )
+    elif stems := _recipes(runs):
+        yield (
+            f"The names of the runs show {len(stems)} recipes ({_listed(stems)}): if they are, these are no identical "
+            "runs. Import one after the other."
+        )
+
+
+def _names(runs: Sequence[ForeignRun]) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in run.settings))
+
+
+def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
+    """Return the values that make a setting; none where they are another in each run for another reason."""
+    words = [run.settings[name] for run in runs if name in run.settings]
+    times = Counter(words)
+    if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(_is_moment(word) for word in words):
+        return []
+    if is_setting(name):
+        return list(times)
+    values = [number(word) for word in words]
+    if all(value is not None and value > 1 and math.log2(value).is_integer() for value in values):
+        return list(times)
+    is_of_words = all(value is None for value in values)
+    shared = len(times) < len(words) if is_of_words else min(times.values(), default=0) > 1
+    return list(times) if shared else []
+
+
+def _is_moment(word: str) -> bool:
+    return (":" in word and seconds(word) is not None) or re.match(r"\d{4}-\d\d-\d\d", word) is not None
+
+
+def _recipes(runs: Sequence[ForeignRun]) -> list[str]:
+    """Return the parts of names without numbers that several runs have in common, if all runs have one of several."""
+    names = (re.sub(r"[\d_,. -]+", " ", re.sub(r"\.[a-z]{2,5}\b", "", run.label)) for run in runs)
+    stems = Counter(" ".join(re.sub(r"\b(seed|run|row|trial|training)\b", " ", name).split()) for name in names)
+    return list(stems) if len(stems) > 1 and min(stems.values()) > 1 else []
+
+
+def _listed(values: Sequence[str]) -> str:
+    more = f" and {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
+    return ", ".join(values[:MOST_VALUES]) + more

@@ -1,0 +1,164 @@
+"""Where a training begins among rows whose counter goes back, and where one was resumed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from deviate.errors import NotRuns
+from deviate.importing.foreign import Reading
+from deviate.shell_words import typed_word
+
+#: Fewest values before a counter goes back that show whether the values go on.
+FEWEST_BEFORE = 4
+
+#: Fewest iterations with one value each beside which a second value is that of a training that was resumed.
+FEWEST_ONCE = 3
+
+#: How many times nearer the values are to one end of what was before than to the other.
+NEARER = 3.0
+
+#: Values at either end whose mean is compared.
+AT_ENDS = 3
+
+
+class Split(NamedTuple):
+    """The trainings in the readings of one part, and what was found."""
+
+    trainings: list[list[Reading]]
+    #: The row with which each begins.
+    starts: list[int]
+    #: Iteration from which, and to which, the counter went back in a training that was resumed.
+    resumed: list[tuple[int, int]]
+
+
+def split_trainings(
+    readings: Sequence[Sequence[Reading]], label: str, counter: str, *, begins_anew: bool = False
+) -> Split:
+    """Divide the readings of rows, in their order, into trainings.
+
+    A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
+    that say the opposite leave two readings, unless `begins_anew` says that a training begins there.
+
+    Raises
+    ------
+    NotRuns
+        With both readings.
+    """
+    every = [reading for row in readings for reading in row]
+    if len({(reading.metric, reading.iteration) for reading in every}) == len(every):
+        return Split([sorted(every, key=lambda reading: reading.iteration)], [0], [])
+    training = _Training()
+    split = Split([training.readings], [0], [])
+    for index, row in enumerate(readings):
+        if row and (training.falls(row) or training.stands(row, readings[index + 1 :])):
+            if _is_new(training, row, readings[index:], label, counter, begins_anew=begins_anew):
+                training = _Training()
+                split.trainings.append(training.readings)
+                split.starts.append(index)
+            else:
+                split.resumed.append((training.at, row[0].iteration))
+                training.go_back()
+        training.add(row)
+    return split
+
+
+class _Training:
+    """The readings of one training so far."""
+
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+        #: Of each metric, its last iteration since the counter last went back.
+        self._last: dict[str, int] = {}
+
+    @property
+    def at(self) -> int:
+        """The last iteration."""
+        return self.readings[-1].iteration
+
+    def start(self, row: Sequence[Reading]) -> int:
+        """Return the first iteration of the metrics in a row."""
+        names = {reading.metric for reading in row}
+        return min((each.iteration for each in self.readings if each.metric in names), default=row[0].iteration)
+
+    def falls(self, row: Sequence[Reading]) -> bool:
+        """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
+        return any(reading.iteration < self._last.get(reading.metric, reading.iteration) for reading in row)
+
+    def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]]) -> bool:
+        """Tell whether an iteration comes twice, and no other did, before the counter goes on: it was made again."""
+        names = [reading.metric for reading in row if reading.iteration == self._last.get(reading.metric)]
+        counted = [each.iteration for each in self.readings if each.metric in names[:1]]
+        later = next((each.iteration for after in rest[:2] for each in after if each.metric in names[:1]), None)
+        is_once = len(counted) >= FEWEST_ONCE and len(set(counted)) == len(counted)
+        return is_once and later is not None and later > row[0].iteration
+
+    def go_back(self) -> None:
+        """Count anew."""
+        self._last.clear()
+
+    def add(self, row: Sequence[Reading]) -> None:
+        """Add the readings of a row."""
+        self.readings.extend(row)
+        self._last.update({reading.metric: reading.iteration for reading in row})
+
+
+def _is_new(
+    training: _Training, row: Sequence[Reading], rest: Sequence[Sequence[Reading]], label: str, counter: str, *,
+    begins_anew: bool,
+) -> bool:  # fmt: skip
+    back = row[0].iteration
+    at_start = back <= training.start(row)
+    against = _goes_on if at_start else _starts_again
+    if not _says(against, training, rest):
+        return at_start
+    if begins_anew:
+        return True
+    values = "go on" if at_start else "begin anew"
+    raise NotRuns(
+        f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
+        "the same one",
+        hint=f"type --iteration-column {typed_word(counter)} if a training begins there, --rows iterations if the rows "
+        "are one training",
+    )
+
+
+class _Ends(NamedTuple):
+    """Means of a metric: where it began, where it was when the counter went back, and behind that."""
+
+    first: float
+    last: float
+    behind: float
+
+
+def _says(claim: Callable[[_Ends], bool], training: _Training, rest: Sequence[Sequence[Reading]]) -> bool:
+    """Tell whether most of the metrics that can tell make a claim."""
+    names = dict.fromkeys(reading.metric for row in rest[:1] for reading in row)
+    told = [claim(ends) for name in names if (ends := _ends(name, training, rest)) is not None]
+    return bool(told) and 2 * sum(told) > len(told)
+
+
+def _goes_on(ends: _Ends) -> bool:
+    return NEARER * abs(ends.behind - ends.last) < abs(ends.behind - ends.first)
+
+
+def _starts_again(ends: _Ends) -> bool:
+    return NEARER * abs(ends.behind - ends.first) < abs(ends.behind - ends.last)
+
+
+def _ends(metric: str, training: _Training, rest: Sequence[Sequence[Reading]]) -> _Ends | None:
+    """Return the means of a metric; None where it had not moved beyond its noise."""
+    before = [each.value for each in training.readings if each.metric == metric and math.isfinite(each.value)]
+    if len(before) < FEWEST_BEFORE:
+        return None
+    size = min(AT_ENDS, len(before) // 2)
+    behind: list[float] = []
+    for row in rest[: 4 * size]:
+        behind += [each.value for each in row if each.metric == metric and math.isfinite(each.value)]
+    first, last = statistics.fmean(before[:size]), statistics.fmean(before[-size:])
+    noise = statistics.median(abs(later - earlier) for earlier, later in pairwise(before))
+    moved = abs(last - first) > 2 * noise
+    return _Ends(first, last, statistics.fmean(behind[:size])) if moved and behind else None
