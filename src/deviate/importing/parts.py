@@ -167,7 +167,7 @@ def joined_in_turn(parts: list[Part], roles: Roles, options: TableOptions) -> tu
     )
     names = f"{ordered[0].label} to {ordered[-1].label}"
     if in_turn and all(len(part.rows) > 1 for part in parts):
-        note = f"{names} were read as one training: {roles.iteration!r} goes on from file to file."
+        note = f"{names} were read as one training: {roles.iteration!r} continues over the files."
         return [_joined(ordered)], [f"{note} If each is a training, type --run-column file."]
     distances = {two[0] - one[0] for (one, _), (two, _) in pairwise(spans)}
     if in_turn and len(parts) > 2 and len(distances) == 1 and all(len(part.rows) == 1 for part in parts):
