@@ -38,7 +38,7 @@ def test_compared_cells_keep_their_names_whole_and_can_be_typed(reader):
     assert text.startswith("Experiments of digits, all with width=32:\n")
     assert "…" not in text
     # What is typed has the whole names.
-    assert text.count("digits@") == (2 if reader in ("screen", "brief") else 0)
+    assert text.count("digits@") == 2
     assert "lr=0.02 is better than lr=0.1" in text
 
 
