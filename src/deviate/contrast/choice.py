@@ -20,6 +20,9 @@ from deviate.contrast.arrangements import are_unequal, is_permuted
 #: Of the runs of the larger side, the share that must have a partner for pairs to be compared.
 LEAST_PAIRED = 0.8
 
+#: Below two pairs nothing is known of how they differ.
+FEWEST_PAIRS = 2
+
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """The test that decides, and why this one."""
@@ -80,7 +83,7 @@ def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
     >>> choose_location(8, 8, 0).test, choose_location(8, 8, 8).test, choose_location(30, 8, 8).test
     ('welch_t', 'paired_t', 'welch_permutation')
     """
-    if pairs >= 2 and pairs >= LEAST_PAIRED * max(n_a, n_b):
+    if pairs >= FEWEST_PAIRS and pairs >= LEAST_PAIRED * max(n_a, n_b):
         return PAIRED
     return WELCH_AND_PERMUTATION if are_unequal(n_a, n_b) else WELCH
 

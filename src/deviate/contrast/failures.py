@@ -49,7 +49,7 @@ def failure_contrast(failed_a: int, runs_a: int, failed_b: int, runs_b: int) -> 
 def stays_better(
     better: Sequence[float], other: Sequence[float], lost: tuple[int, int], direction: Direction, alpha: float
 ) -> bool:
-    """Tell whether ranks still show a side to be better, with the lost runs as the worst of all.
+    """Tell whether one side is still better by ranks when lost runs rank last.
 
     How bad a lost run would have been does not matter to ranks. `lost` are the lost runs of both sides.
 

@@ -19,6 +19,7 @@ from deviate.importing.iterations import LARGEST
 from deviate.importing.request import ImportRequest
 from deviate.importing.settings import setting_notes
 from deviate.importing.tables import check_runs
+from deviate.importing.unit import some_of
 from deviate.shell_words import typed_word
 
 #: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.
@@ -169,7 +170,7 @@ def _copies(runs: list[ForeignRun]) -> Iterator[str]:
             same.setdefault(_digest([run]), []).append(run.label)
     for labels in same.values():
         if len(labels) > 1:
-            named = ", ".join(labels[:3]) + (f" and {len(labels) - 3} more" if len(labels) > 3 else "")
+            named = some_of(labels, 3)
             yield f"{named} have exactly the same values throughout: copies of one run, or runs that did not vary."
 
 

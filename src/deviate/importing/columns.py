@@ -9,7 +9,7 @@ from deviate.analyse.naming.words import is_in_settings
 from deviate.errors import NotImportable
 from deviate.importing.roles import CLOCKS, NOTED, Roles, columns_of, is_setting
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import plain
+from deviate.importing.unit import plain, some_of
 from deviate.shell_words import typed_word
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
@@ -82,11 +82,6 @@ def left_out_notes(rows: list[Row], roles: Roles, metrics: Sequence[str]) -> Ite
         if reason and not is_said and any(number(row.get(name, "")) is not None for row in rows):
             by_reason.setdefault(reason, []).append(name)
     if by_reason:
-        parts = "; ".join(f"{_named(names)} ({reason})" for reason, names in by_reason.items())
+        parts = "; ".join(f"{some_of(names, MOST_NAMED)} ({reason})" for reason, names in by_reason.items())
         first = next(iter(by_reason.values()))[0]
         yield f"No metrics: {parts}. --metric {typed_word(first)} takes one in."
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more

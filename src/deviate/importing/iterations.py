@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-import scipy
-
 from deviate.analyse.naming.words import meaning_of
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import CLOCKS, Roles, columns_of, is_run_name, is_setting
 from deviate.importing.rows import Row, number, seconds
-from deviate.importing.unit import FEWEST_FOR_TREND, TREND, plain
+from deviate.importing.unit import FEWEST_FOR_TREND, TREND, plain, rank_correlation
 
 #: What 32 bits hold, as records do.
 LARGEST = 2**31 - 1
@@ -134,7 +132,7 @@ def _is_followed(name: str, rows: Sequence[Row], columns: Sequence[str]) -> bool
         values = [number(row.get(other, "")) for row in rows] if other != name else []
         known = [value for value in values if value is not None and math.isfinite(value)]
         if len(known) == len(rows) and len(set(known)) > 1 and not _counts_evenly(other, rows):
-            slope = float(scipy.stats.spearmanr(order, known).statistic)
+            slope = rank_correlation(order, known)
             meaning = meaning_of(other)
             falls = meaning is not None and meaning.direction == "lower" and slope < -TREND
             if falls or (len(rows) >= FEWEST_FOR_TREND and abs(slope) > TREND):

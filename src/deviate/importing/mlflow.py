@@ -24,8 +24,9 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     """Read the runs of MLflow stores; each MLflow experiment is a group."""
     metas = [path for root in roots if os.path.isdir(root) for path in files_below(root, META)]
     # A copy of a store has the same moments in it, so that each run counts once.
-    once = {digest_of([path, *files_below(path.parent / METRICS, "*")]): path for path in reversed(metas)}
-    folders = [run for path in metas if path in once.values() for run in _from_folder(path)]
+    by_digest = {digest_of([path, *files_below(path.parent / METRICS, "*")]): path for path in reversed(metas)}
+    once = set(by_digest.values())
+    folders = [run for path in metas if path in once for run in _from_folder(path)]
     databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
     return ForeignResults(runs=in_order([*folders, *databases]))
 

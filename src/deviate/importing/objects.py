@@ -11,13 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import scipy
-
 from deviate.analyse.naming.words import meaning_of
 from deviate.errors import NotImportable
 from deviate.importing.roles import is_run_name, is_setting
 from deviate.importing.rows import MOST_COLUMNS, Row, check_cells, flat, present, text_of
-from deviate.importing.unit import is_counter
+from deviate.importing.unit import is_counter, rank_correlation
 
 #: Before each object of a log of MLPerf.
 _MLPERF = ":::MLLOG "
@@ -141,8 +139,7 @@ def _is_history(lists: dict[str, list[Any]]) -> bool:
         meaning = meaning_of(key)
         numbers = [value for value in values if isinstance(value, int | float)]
         if meaning is not None and meaning.kind == "loss" and len(numbers) > 1 and numbers[-1] < numbers[0]:
-            order = scipy.stats.spearmanr(range(len(numbers)), numbers).statistic
-            return bool(order < _FALLS)
+            return rank_correlation(range(len(numbers)), numbers) < _FALLS
     return False
 
 

@@ -1,4 +1,4 @@
-"""Which rows of which files may be of one training, as columns and files tell."""
+"""Rows grouped into candidate trainings, by column and by file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from deviate.importing.iterations import whole
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import FILE, Roles
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import refuse
+from deviate.importing.unit import refuse, some_of
 
 #: Files whose programs began within these seconds of one another may be of one program.
 TOGETHER = 60.0
+
+#: Runs that a note names.
+MOST_NAMED = 3
 
 #: The moment at which a program began, in the facts above a table.
 BEGAN = ("config/t_start", "config/start_time", "config/started")
@@ -26,7 +29,7 @@ class Table(msgspec.Struct, frozen=True):
 
     source: str
     rows: list[Row]
-    #: The name of its training, of which it is one part of several; empty where it is a whole one.
+    #: Name of the training where the file is one of its parts; empty where the file is a whole training.
     training: str = ""
 
 
@@ -97,7 +100,7 @@ def _by_files(parts: list[Part], twice: dict[str, int], tables: Sequence[Table])
 def _twice_notes(twice: dict[str, int]) -> list[str]:
     if not twice:
         return []
-    named = ", ".join(list(twice)[:3]) + (f" and {len(twice) - 3} more" if len(twice) > 3 else "")
+    named = some_of(list(twice), MOST_NAMED)
     stand = "stands" if len(twice) == 1 else "stand"
     return [
         f"{named} {stand} in several files, with values of their own, so each file has a run of it. If the files are "
@@ -150,7 +153,7 @@ def _named(column: str, word: str) -> str:
 
 
 def joined_in_turn(parts: list[Part], roles: Roles, options: TableOptions) -> tuple[list[Part], list[str]]:
-    """Join files each of which counts on where another one ends.
+    """Join files whose counter continues from one file to the next.
 
     Raises
     ------

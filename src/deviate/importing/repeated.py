@@ -58,7 +58,7 @@ def _readings(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
 
 
 def _telling(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
-    """Yield the columns that may tell rows apart: of words, and whole numbers none of which comes twice."""
+    """Yield the columns that may identify rows: columns of words, and of whole numbers that differ from row to row."""
     for name in columns_of(rows):
         words = [row[name] for row in rows if name in row]
         free = name not in roles.taken - {roles.group} and not is_setting(name) and meaning_of(name) is None
@@ -158,7 +158,7 @@ def _tells_apart(name: str, rows: Sequence[Row], roles: Roles) -> bool:
 
 def _both_readings(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> str:
     """Say what to type if the rows of an iteration are trainings, and if they are parts of one."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken.union(metrics))
+    names = [name for name in columns_of(rows) if name not in roles.taken.union(metrics)]
     telling = next((name for name in names if _tells_apart(name, rows, roles)), None)
     if telling is None:
         return (
@@ -172,8 +172,9 @@ def _both_readings(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) ->
 
 def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
     """Yield the columns of words that differ within one iteration, each with its first word."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken - {roles.group})
-    for name in names:
+    for name in columns_of(rows):
+        if name in roles.taken - {roles.group}:
+            continue
         words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
         if len(words) > len({iteration for iteration, _ in words}) and all(number(word) is None for _, word in words):
             yield name, next(row[name] for row in rows if name in row)

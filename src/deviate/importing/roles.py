@@ -11,7 +11,7 @@ from deviate.analyse.naming.words import is_in_settings, is_schedule, is_setting
 from deviate.errors import BadOption
 from deviate.importing.request import TableOptions
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import EXAMPLES, FOLDS, check_run_column, is_counter, plain
+from deviate.importing.unit import EXAMPLES, FOLDS, check_run_column, is_counter, own_name, plain
 
 #: Columns that tell the runs apart, without case and punctuation.
 _RUN = re.compile(
@@ -160,7 +160,7 @@ def is_run_name(name: str) -> bool:
     >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
     [True, True, True, True, False]
     """
-    return _RUN.fullmatch(plain(re.split(r"[/.:]", name)[-1])) is not None
+    return _RUN.fullmatch(plain(own_name(name))) is not None
 
 
 def is_setting(name: str) -> bool:

@@ -11,6 +11,7 @@ from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.importing.foreign import ForeignRun
 from deviate.importing.roles import Roles, columns_of, is_run_name, is_setting
 from deviate.importing.rows import Row, number, seconds
+from deviate.importing.unit import some_of
 from deviate.shell_words import typed_word
 
 #: Words of names of what is another in each run, whatever was set.
@@ -41,19 +42,18 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
     differing = {name: values for name in _names(runs) if len(values := _values(name, runs)) > 1}
     if differing:
         settings = {tuple(run.settings.get(name) for name in differing) for run in runs}
-        parts = [f"{name!r} ({_listed(values)})" for name, values in list(differing.items())[:MOST_SETTINGS]]
-        more = f" and {len(differing) - MOST_SETTINGS} more" if len(differing) > MOST_SETTINGS else ""
+        parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
         first = next(iter(differing))
         value = f"={next(iter(differing[first]))}" if option == "--where" else ""
         yield (
-            f"{', '.join(parts)}{more} {'differs' if len(differing) == 1 else 'differ'} between runs: if that was set, "
-            f"these are {len(settings)} settings in {len(runs)} runs, which are no identical runs. "
+            f"{some_of(parts, MOST_SETTINGS)} {'differs' if len(differing) == 1 else 'differ'} between runs: if that "
+            f"was set, these are {len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{option} {typed_word(first + value)} {'takes one' if value else 'makes an experiment of each'}."
         )
     elif stems := _recipes(runs):
         yield (
-            f"The names of the runs show {len(stems)} recipes ({_listed(stems)}): if they are, these are no identical "
-            "runs. Import one after the other."
+            f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
+            "no identical runs. Import one after the other."
         )
 
 
@@ -86,8 +86,3 @@ def _recipes(runs: Sequence[ForeignRun]) -> list[str]:
     names = (re.sub(r"[\d_,. -]+", " ", re.sub(r"\.[a-z]{2,5}\b", "", run.label)) for run in runs)
     stems = Counter(" ".join(re.sub(r"\b(seed|run|row|trial|training)\b", " ", name).split()) for name in names)
     return list(stems) if len(stems) > 1 and min(stems.values()) > 1 else []
-
-
-def _listed(values: Sequence[str]) -> str:
-    more = f" and {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
-    return ", ".join(values[:MOST_VALUES]) + more

@@ -33,7 +33,7 @@ UNIX_SECONDS = 1e9
 #: More runs are refused: each has its folder, its record files and its line in reports.
 MOST_RUNS = 2_000
 
-#: Runs of which a note says how their counter goes back.
+#: Resumed or divided runs that notes describe; the others are counted.
 MOST_SAID = 5
 
 #: Rows of these names summarise the others.

@@ -7,6 +7,7 @@ that is far too narrow, of another quantity.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import scipy
 
@@ -54,6 +55,23 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def own_name(name: str) -> str:
+    """Return a name without the groups that it is in: ``seed`` of ``args/seed``."""
+    return re.split(r"[/.:]", name)[-1]
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Join names, counting those beyond the first `most`.
+
+    Examples
+    --------
+    >>> some_of(["a", "b"], 3), some_of(list("abcde"), 3)
+    ('a, b', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def is_counter(name: str) -> bool:
     """Tell by its name whether a column counts what a training has done.
 
@@ -64,7 +82,7 @@ def is_counter(name: str) -> bool:
     >>> [is_counter(name) for name in ("step_time", "loss_step", "batch_size", "it/s", "time")]
     [False, False, False, False, False]
     """
-    last = re.split(r"[/.:]", name.removeprefix("_"))[-1]
+    last = own_name(name.removeprefix("_"))
     words = {word.lower() for word in _PART.findall(last)}
     return plain(last) == "timestep" or (not words.isdisjoint(_COUNTED) and words <= _COUNTED | _BESIDE)
 
@@ -110,6 +128,11 @@ def refuse(counted: str, evidence: str, hint: str = "") -> NotRuns:
     return NotRuns(f"{evidence}; {_WHY[counted]}", hint=remedy)
 
 
+def rank_correlation(order: Sequence[float], values: Sequence[float]) -> float:
+    """Return Spearman's rank correlation; there are two different values or more."""
+    return float(scipy.stats.spearmanr(order, values).statistic)
+
+
 def trend(values: list[float]) -> float | None:
     """Return Spearman's rank correlation of values with their order; None where it is too little to look like a curve.
 
@@ -122,5 +145,5 @@ def trend(values: list[float]) -> float | None:
     """
     if len(values) < FEWEST_FOR_TREND or len(set(values)) < 2:
         return None
-    correlation = round(float(scipy.stats.spearmanr(range(len(values)), values).statistic), 9)
+    correlation = round(rank_correlation(range(len(values)), values), 9)
     return correlation if abs(correlation) > TREND else None

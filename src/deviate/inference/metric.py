@@ -125,19 +125,18 @@ def with_common_collapses(
     return both[0], both[1]
 
 
-def typical_runs(checked: MetricSpread, other: MetricSpread, level: float) -> tuple[MetricSpread, MetricSpread]:
+def typical_runs(checked: MetricSpread, other: MetricSpread) -> tuple[Sample, Sample]:
     """Return both without their collapsed runs; as they are where that leaves the other side with less than two."""
     places = [[at for at, run in enumerate(side.runs) if run not in side.collapsed] for side in (checked, other)]
     if not (checked.collapsed or other.collapsed) or len(places[1]) < 2:
         return checked, other
-    return narrowed_sample(checked, places[0], level), narrowed_sample(other, places[1], level)
+    return narrowed_sample(checked, places[0]), narrowed_sample(other, places[1])
 
 
-def narrowed_sample(sample: MetricSpread, places: Sequence[int], level: float) -> MetricSpread:
-    """Measure some of the runs of a sample, by their places among its values."""
+def narrowed_sample(sample: Sample, places: Sequence[int]) -> Sample:
+    """Return some of the runs of a sample, by their places among its values; not measured."""
     fields = {name: getattr(sample, name) for name in Sample.__struct_fields__}
-    fields |= {name: [fields[name][place] for place in places] for name in ("values", "runs")}
-    return measured_sample(Sample(**fields), level)
+    return Sample(**{**fields, **{name: [fields[name][place] for place in places] for name in ("values", "runs")}})
 
 
 def _resolution(measured: Spread, examples: int | None) -> Resolution | None:

@@ -104,13 +104,11 @@ def _bootstrap(
     resampled = _resampled(table, statistic, rng, resamples)
     # Where an end is no number, its interval says why, see `_interval`.
     with np.errstate(divide="ignore", invalid="ignore"):
-        lows, highs = (_end(table, statistic, resampled, share) for share in ((1 - level) / 2, (1 + level) / 2))
-    exponents = [exponent for _, exponent in scaled]
-    ends = [
-        (float(np.ldexp(low, by)), float(np.ldexp(high, by)))
-        for low, high, by in zip(lows, highs, exponents, strict=True)
+        ends = _ends(table, statistic, resampled, level)
+    return [
+        _interval(float(np.ldexp(low, exponent)), float(np.ldexp(high, exponent)), level)
+        for (low, high), (_, exponent) in zip(ends, scaled, strict=True)
     ]
-    return [_interval(low, high, level) for low, high in ends]
 
 
 def _resampled(table: Floats, statistic: Callable[..., Any], rng: np.random.Generator, resamples: int) -> Floats:
@@ -124,19 +122,24 @@ def _resampled(table: Floats, statistic: Callable[..., Any], rng: np.random.Gene
     return np.concatenate(parts, axis=-1).reshape(rows, resamples)
 
 
-def _end(table: Floats, statistic: Callable[..., Any], resampled: Floats, share: float) -> Floats:
-    """Return an end of the BCa interval of each row (Efron, 1987, equations 4.4 and 6.6, by the jackknife)."""
+def _ends(table: Floats, statistic: Callable[..., Any], resampled: Floats, level: float) -> Floats:
+    """Return the ends of the BCa interval of each row, shape (rows, 2).
+
+    Efron, 1987, equations 4.4 and 6.6, by the jackknife. NaN where an end is not known.
+    """
     measured = statistic(table, axis=-1)[:, None]
     bias = special.ndtri(((resampled < measured).mean(axis=-1) + (resampled <= measured).mean(axis=-1)) / 2)
     n = table.shape[-1]
     left_out = np.stack([statistic(np.delete(table, place, axis=-1), axis=-1) for place in range(n)], axis=-1)
     influence = left_out.mean(axis=-1, keepdims=True) - left_out
     acceleration = (influence**3).sum(axis=-1) / (6 * (influence**2).sum(axis=-1) ** 1.5)
-    shifted = bias + special.ndtri(share)
-    shares = special.ndtr(bias + shifted / (1 - acceleration * shifted))
-    return np.array(
-        [np.quantile(row, at) if np.isfinite(at) else np.nan for row, at in zip(resampled, shares, strict=True)]
-    )
+    shifted = bias[:, None] + special.ndtri([(1 - level) / 2, (1 + level) / 2])
+    shares = special.ndtr(bias[:, None] + shifted / (1 - acceleration[:, None] * shifted))
+    return np.array([[_quantile(row, at) for at in pair] for row, pair in zip(resampled, shares, strict=True)])
+
+
+def _quantile(values: Floats, share: float) -> float:
+    return float(np.quantile(values, share)) if np.isfinite(share) else np.nan
 
 
 def _interval(low: float, high: float, level: float) -> Interval:

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from deviate.contrast.choice import PAIRED, choose_location
+from deviate.contrast.choice import FEWEST_PAIRS, PAIRED, choose_location
 from deviate.contrast.contrast import Contrast, contrast
 from deviate.contrast.failures import FailureContrast, failure_contrast, stays_better
 from deviate.contrast.guards import fewest_runs, smallest_p
@@ -24,8 +24,8 @@ from deviate.contrast.verdict import Judged, NoisierVerdict, Verdict, judge, jud
 from deviate.experiment import Direction, Kind
 from deviate.inference.comparison.families import Adjusted
 from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.pairing import FEWEST_PAIRS, Pairing
-from deviate.inference.metric import MetricSpread, narrowed_sample
+from deviate.inference.comparison.pairing import Pairing
+from deviate.inference.metric import MetricSpread, measured_sample, narrowed_sample
 from deviate.measure.spread import Spread
 
 #: From this ratio of SDs on, skewed values do: 6 to 13 % false alarms at a ratio of 3 and equal numbers of runs, 9 to
@@ -144,7 +144,7 @@ def paired_samples(
     if len(places) == a.n == b.n or not (asked or choose_location(a.n, b.n, len(places)) == PAIRED):
         return a, b
     at_a, at_b = ([pair[side] for pair in places] for side in (0, 1))
-    return narrowed_sample(a, at_a, level), narrowed_sample(b, at_b, level)
+    return measured_sample(narrowed_sample(a, at_a), level), measured_sample(narrowed_sample(b, at_b), level)
 
 
 def contrast_metric(a: MetricSpread, b: MetricSpread, pairing: Pairing, options: ComparisonOptions) -> Contrast:

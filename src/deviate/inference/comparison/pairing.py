@@ -10,15 +10,12 @@ from typing import Literal
 import msgspec
 
 from deviate.collect.fingerprints import Fingerprint, agree
-from deviate.contrast.choice import LEAST_PAIRED
+from deviate.contrast.choice import FEWEST_PAIRS, LEAST_PAIRED
 from deviate.factors import SEEDED
 from deviate.inference.comparison.draws import repeated_draws
 from deviate.inference.comparison.options import PairingMode
 from deviate.inference.comparison.side import Side
 from deviate.results.sample import Sample
-
-#: Below two pairs nothing is known of how they differ.
-FEWEST_PAIRS = 2
 
 #: Why runs are paired or not. ``off`` and ``on``: as the user says; ``few``: too few runs have a partner; ``proven``
 #: and ``unproven``: fingerprints show that partners drew the same, or do not; ``alike``: those of all

@@ -108,7 +108,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
     """
     runs = results.runs_of(variant)
     completed = [run for run in runs if run.status == "completed"]
-    name, imported = results.experiment.name, results.experiment.imported
+    name = results.experiment.name
     if not completed:
         raise BadOption(
             f"no run of {variant} in experiment {name!r} completed",
@@ -125,10 +125,10 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
             part: text for part, text in _flat(results.environments.get(variant, {})) if not part.startswith(_EXPECTED)
         },
         prints={run.index: run.prints for run in completed},
-        labels={int(index): label for index, label in imported.labels.items()} if imported else {},
+        labels={run.index: run.label for run in completed if run.label},
         evaluations=results.evaluations.get(variant, []),
         assumed=assumed,
-        created="" if imported else results.experiment.created,
+        created="" if results.experiment.imported else results.experiment.created,
         until=results.experiment.until,
     )
 

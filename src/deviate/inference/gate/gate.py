@@ -105,7 +105,7 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
     # Collapsed runs count as lost ones: they are the worst there are, and would make any limit look kept.
     questions = [
         question._replace(
-            match=list(typical_runs(*match, 1 - options.alpha)),
+            match=list(typical_runs(*match)),
             collapsed=(len(match[0].collapsed), len(match[1].collapsed)),
         )
         for question, match in zip(asked, every, strict=True)

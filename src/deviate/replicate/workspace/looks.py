@@ -99,8 +99,7 @@ def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide, asked: As
 
 def last_claim(workspace: Workspace, sides: Collection[ComparedSide]) -> int:
     """Return the highest number of a claim about any of the sides; 0 where nothing was claimed."""
-    every = [read_json(path, RecordedLooks) for path in sorted(workspace.looks_file("").parent.glob("*.json"))]
-    about = [looks for looks in every if looks.a in sides or looks.b in sides]
+    about = [looks for looks in _stored(workspace) if looks.a in sides or looks.b in sides]
     return max((claim.number for looks in about for claim in looks.claims), default=0)
 
 
@@ -132,8 +131,7 @@ def rename_looks(workspace: Workspace, name: str, new: str, created: str) -> Non
 
     Those under the old name stay: they are of an experiment made at that moment, and no other one has it.
     """
-    for path in sorted(workspace.looks_file("").parent.glob("*.json")):
-        looks: RecordedLooks = read_json(path, RecordedLooks)
+    for looks in _stored(workspace):
         a, b = (
             msgspec.structs.replace(side, experiment=new)
             if (side.experiment, side.created) == (name, created)
@@ -144,6 +142,10 @@ def rename_looks(workspace: Workspace, name: str, new: str, created: str) -> Non
             renamed = msgspec.structs.replace(looks, a=a, b=b)
             stored = renamed if a <= b else renamed.swapped()
             write_json(_file(workspace, stored), stored, durable=True)
+
+
+def _stored(workspace: Workspace) -> list[RecordedLooks]:
+    return [read_json(path, RecordedLooks) for path in sorted(workspace.looks_file("").parent.glob("*.json"))]
 
 
 def _file(workspace: Workspace, looks: RecordedLooks) -> Path:

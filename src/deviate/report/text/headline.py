@@ -191,17 +191,16 @@ def scale_text(metric: MetricSpread) -> str:
 
 def _rankings(facts: VariantFacts) -> list[str]:
     """Say of each difference that the user gave how often single runs would hide it."""
-    return [
-        _ranking(metric, metric.misranking)
-        if metric.misranking
-        else f"How often single runs would hide a difference of {metric.difference:g}{_unit(metric)} in {metric.name} "
-        "is not said: some runs are far from the others."
-        for metric in facts.metrics
-        if metric.misranking or (metric.difference and metric.far)
-    ]
+    asked = (metric for metric in facts.metrics if metric.misranking or (metric.difference and metric.far))
+    return [_ranking(metric, metric.misranking) for metric in asked]
 
 
-def _ranking(metric: MetricSpread, beside: Misranking) -> str:
+def _ranking(metric: MetricSpread, beside: Misranking | None) -> str:
+    if beside is None:
+        return (
+            f"How often single runs would hide a difference of {metric.difference:g}{_unit(metric)} in {metric.name} "
+            "is not said: some runs are far from the others."
+        )
     ends = ""
     if beside.low is not None and beside.high is not None:
         level = show_level(metric.ci_sd.level)
