@@ -26,7 +26,7 @@ def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
             yield started
 
 
-@pytest.mark.parametrize("style", ["linen", "nnx"])
+@pytest.mark.parametrize("style", [pytest.param("linen", marks=pytest.mark.nightly), "nnx"])
 def test_no_factor_leaks_into_another(jax: Zygote, style: str) -> None:
     runs = jax.run("jax_training.py", [style, 16], matrix(), draws=DRAWS)
     check_matrix(runs, EVERY)

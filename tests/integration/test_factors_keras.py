@@ -52,9 +52,10 @@ CELLS = [
 
 
 @pytest.mark.parametrize(("keras", "seeding"), CELLS, indirect=["keras"])
-def test_no_factor_of_keras_leaks_into_another(keras: Zygote, seeding: str) -> None:
-    runs = keras.run("keras_training.py", [seeding, 16], matrix(), draws=DRAWS)
-    check_matrix(runs, EVERY, shaping=None)
+def test_no_factor_of_keras_leaks_into_another(request: pytest.FixtureRequest, keras: Zygote, seeding: str) -> None:
+    factors = FACTORS if FULL or request.node.callspec.params["keras"] == "tensorflow" else ("shuffle", "layers")
+    runs = keras.run("keras_training.py", [seeding, 16], matrix(factors), draws=DRAWS)
+    check_matrix(runs, EVERY, factors, shaping=None)
     for run in runs:
         assert not run.of("note"), run.of("note")
         assert run.prints["weights"] == runs[0].prints["weights"] or run.sha != runs[0].sha
@@ -74,7 +75,8 @@ def test_tensorflow_may_come_with_the_seed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seeding", ["nothing", "own"] if FULL else ["nothing"])
 def test_no_factor_of_a_loop_of_tensorflow_leaks_into_another(tensorflow: Zygote, seeding: str) -> None:
-    runs = tensorflow.run("tensorflow_training.py", [seeding, 16], matrix(), draws=DRAWS)
-    check_matrix(runs, EVERY)
+    factors = FACTORS if FULL else ("shuffle", "augment")
+    runs = tensorflow.run("tensorflow_training.py", [seeding, 16], matrix(factors), draws=DRAWS)
+    check_matrix(runs, EVERY, factors)
     # A program that seeds nothing augments anew in each pass over the data.
     assert {run.output.split()[1] for run in runs} == {"repeat" if seeding == "own" else "differ"}

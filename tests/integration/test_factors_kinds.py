@@ -37,6 +37,7 @@ def test_pipelines_of_scikit_learn(tmp_path: Path, seeding: str) -> None:
         check_matrix(started.run("sklearn_training.py", [seeding], matrix()), {"other", "data"})
 
 
+@pytest.mark.nightly
 def test_maps_of_tf_data_that_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("tensorflow")
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")

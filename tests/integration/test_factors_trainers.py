@@ -49,7 +49,7 @@ def test_hugging_face(tmp_path: Path) -> None:
 def test_two_ranks(tmp_path: Path) -> None:
     words = ["--standalone", "--nproc-per-node=2", PROGRAMS / "torch_ddp.py"]
     present = set(FACTORS) - {"data"}
-    chosen = FACTORS if FULL else ("shuffle", "augment", "init")
+    chosen = FACTORS if FULL else ("shuffle", "init")
     with zygote(tmp_path, "torch.distributed.run") as started:
         runs = started.run("torchrun.py", words, matrix(chosen))
     check_matrix(runs, present, chosen)

@@ -78,6 +78,7 @@ def test_the_least_certain_texts_are_kept_of_calls_and_of_batches(
     assert highest[numbers].max() <= np.sort(highest)[99] + 1e-6
 
 
+@pytest.mark.nightly
 def test_the_least_certain_texts_of_keras_are_kept(tensorflow: Zygote, tmp_path: Path) -> None:
     scores, none = run_predicted(tensorflow, tmp_path, "keras_texts.py", (), ("scores", "none"))
     assert scores.output == none.output
@@ -97,7 +98,7 @@ def test_the_least_certain_texts_of_keras_are_kept(tensorflow: Zygote, tmp_path:
         ("tensorflow", "evaluate"),
         pytest.param("tensorflow", "loop", marks=pytest.mark.nightly),
         pytest.param("tensorflow", "predict", marks=pytest.mark.nightly),
-        ("jax", "evaluate"),
+        pytest.param("jax", "evaluate", marks=pytest.mark.nightly),
     ],
 )
 def test_features_of_keras_are_those_that_enter_the_last_dense_layer(
@@ -142,7 +143,7 @@ def unbiased_cka(x: np.ndarray, y: np.ndarray) -> float:
     return hsic(k, m) / np.sqrt(hsic(k, k) * hsic(m, m))
 
 
-@pytest.mark.parametrize("program", ["flax_loop.py", "nnx_loop.py"])
+@pytest.mark.parametrize("program", ["flax_loop.py", pytest.param("nnx_loop.py", marks=pytest.mark.nightly)])
 def test_what_jax_compiles_is_evaluated_again_at_the_end(jax: Zygote, tmp_path: Path, program: str) -> None:
     """Labels and features are those that the program computes itself of its final weights; others are said to lack."""
     scores, labels, none = run_predicted(jax, tmp_path, program, (), ("scores", "labels", "none"))

@@ -89,19 +89,19 @@ def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
 
 def test_what_was_not_handed_over_goes_where_the_first_run_went(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "2")
-    first = tool(*RUN, "-n", "3", "--cpus", "2")
+    first = tool(*RUN, "-n", "2", "--cpus", "2")
     wait_for(lambda: started(project))
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=30)
-    done = deviate("run", "--name", "e", "-n", "3", "--vary", "algo", *COMMAND)
+    done = deviate("run", "--name", "e", "-n", "2", "--vary", "algo", *COMMAND)
     assert "runs are made by slurm (--cpus 2), as in the last command; --executor local" in done.err
     infos = [run.read_info() for run in runs(project)]
-    assert [(info.executor, info.threads) for info in infos] == [("slurm", 2)] * 3
-    again = deviate("run", "--name", "e", "-n", "3", "--vary", "algo", *COMMAND)
+    assert [(info.executor, info.threads) for info in infos] == [("slurm", 2)] * 2
+    again = deviate("run", "--name", "e", "-n", "2", "--vary", "algo", *COMMAND)
     assert (again.status, "are made by" in again.err) == (0, False)
-    deviate("run", "--name", "e", "-n", "4", "--vary", "algo", "--executor", "local", *COMMAND)
-    deviate("run", "--name", "e", "-n", "5", "--vary", "algo", *COMMAND)
-    assert [run.read_info().executor for run in runs(project)[3:]] == ["local"] * 2
+    deviate("run", "--name", "e", "-n", "3", "--vary", "algo", "--executor", "local", *COMMAND)
+    deviate("run", "--name", "e", "-n", "4", "--vary", "algo", *COMMAND)
+    assert [run.read_info().executor for run in runs(project)[2:]] == ["local"] * 2
 
 
 def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
@@ -182,7 +182,7 @@ def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch)
     assert "Nothing was trained" in again.out
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGKILL, marks=pytest.mark.nightly), signal.SIGINT])
 def test_a_tool_that_is_ended_leaves_cells_of_a_grid_to_the_next_one(project, monkeypatch, number):
     monkeypatch.setenv("PAUSE", "2")
     (project / "deviate.toml").write_text(GRID)
