@@ -39,6 +39,7 @@ WARM = {
     "torch": ("numpy", "torch", "torch._dynamo"),
     "jax": ("numpy", "jax", "flax", "flax.training.train_state", "optax"),
     "keras": ("tensorflow", "keras"),
+    "sklearn": ("numpy", "sklearn.datasets", "sklearn.ensemble", "sklearn.linear_model", "sklearn.model_selection"),
 }
 
 

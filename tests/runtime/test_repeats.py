@@ -16,8 +16,8 @@ MODES = {"observed": {"control": "observe"}, "controlled": {}}
 def again(run: Run):
     """Run a program; return the lines that repeat, each with what it repeats."""
 
-    def run_program(source: str, mode: str = "controlled"):
-        outcome = run(textwrap.dedent(source), seed=5, **MODES[mode])
+    def run_program(source: str, mode: str = "controlled", warm: str = ""):
+        outcome = run(textwrap.dedent(source), seed=5, warm=warm, **MODES[mode])
         assert (outcome.status, outcome.stderr, outcome.of("note")) == (0, "", [])
         return {event["line"]: event.get("iterations") or event["passes"] for event in outcome.of("again")}
 
@@ -91,4 +91,4 @@ PLAIN = {"order": "shuffle=True", "evaluate": "pass", "epoch": "pass"}
 )
 def test_updates_tell_a_training_from_an_evaluation(again, changes, expected):
     require("torch")
-    assert again(TORCH.format(**{**PLAIN, **changes})) == expected
+    assert again(TORCH.format(**{**PLAIN, **changes}), warm="torch") == expected
