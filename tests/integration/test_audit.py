@@ -23,8 +23,8 @@ HEAVY = {"torch", "keras", "jax", "lightning", "transformers"}
 
 #: Programs with causes that other heavy ones show.
 NIGHTLY = {
-    "keras_dropout", "keras_initialiser", "keras_seed", "lightning_default", "torch_manual_seed", "trainer_default",
-    "workers_differ", "workers_repeat",
+    "keras_dropout", "keras_initialiser", "keras_seed", "lightning_default", "sampler_default",
+    "torch_manual_seed", "trainer_default", "workers_differ", "workers_repeat",
 }  # fmt: skip
 
 

@@ -20,8 +20,8 @@ AUDITED = Path(__file__).parent / "audited"
 ELSEWHERE = {"files", "memory", "leftovers"}
 NOT_HELD = {"clock", "entropy", "threads", "unknown"}
 
-#: A program of PyTorch of which another one shows as much.
-NIGHTLY = {"read_weights"}
+#: Programs of which another one shows as much.
+NIGHTLY = {"file_order_path", "hash_of_text", "read_weights", "threads_pool"}
 
 #: One that is only looked at as it is: nothing is drawn in it that could be held, and each probe imports PyTorch.
 QUICK = {"constant_init"}

@@ -61,6 +61,7 @@ def test_no_factor_of_keras_leaks_into_another(request: pytest.FixtureRequest, k
         assert run.prints["weights"] == runs[0].prints["weights"] or run.sha != runs[0].sha
 
 
+@pytest.mark.nightly
 def test_tensorflow_may_come_with_the_seed(tmp_path: Path) -> None:
     """Where it is imported in the midst of the program, as in a process of its own."""
     require("tensorflow")

@@ -105,6 +105,7 @@ def test_lightning_modules_that_log(train):
     assert set(trained.records["metric"]) == {"train_loss", "val_loss", "val_mae", "val_worst", "train_loss_step"}
 
 
+@pytest.mark.nightly
 def test_the_hugging_face_trainer(train):
     trained = train("hf_trainer.py", "transformers", "accelerate")
     for run in RUNS:
@@ -117,7 +118,6 @@ def test_the_hugging_face_trainer(train):
     assert "fit:learning_rate" not in set(trained.records["metric"])
 
 
-@pytest.mark.nightly
 def test_an_algorithm_of_stable_baselines3(train):
     trained = train("sb3_learn.py", "stable_baselines3", "gymnasium")
     for run in RUNS:

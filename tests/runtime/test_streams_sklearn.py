@@ -31,7 +31,8 @@ SOURCE = textwrap.dedent("""
 def trained(run: Run, *words: str, vary: str = "", control: str = "streams") -> Outcome:
     """Train in a process of its own, or, where a factor varies, in one that has the libraries."""
     seeds = {factor: 7 + 100 * (factor == vary) for factor in FACTORS} if control == "streams" else None
-    return run(SOURCE, "program.py", *words, control=control, seeds=seeds, varying=[vary] if vary else [], warm=WARM if vary else "")
+    varying, warm = ([vary], WARM) if vary else ([], "")
+    return run(SOURCE, "program.py", *words, control=control, seeds=seeds, varying=varying, warm=warm)
 
 
 def test_the_authors_split_stays_and_his_estimators_vary(run: Run) -> None:
