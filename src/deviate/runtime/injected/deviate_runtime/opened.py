@@ -195,13 +195,18 @@ def open_now():
 
 
 def mapped_now():
-    """Return the files that this process has in its memory, each with how."""
+    """Return the files that this process has in its memory, each with how; code is left out."""
+    found = []
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
-            parts = [line.rstrip("\n").split(None, 5) for line in file if "/" in line]
+            for line in file:
+                # Most lines are of libraries, a library on several.
+                head, _, path = line.rstrip("\n").partition("/")
+                if path and not path.endswith(CODE):
+                    found.append(("/" + path, os.O_RDWR if head.split(None, 2)[1].endswith("ws") else 0))
     except OSError:
         return []
-    return [(part[5], os.O_RDWR if part[1].endswith("ws") else 0) for part in parts if len(part) == 6]
+    return found
 
 
 def watch(process):

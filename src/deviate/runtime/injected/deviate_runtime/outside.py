@@ -37,13 +37,16 @@ class Outside:
         """Note, once, a module outside the project that was not read and draws."""
         origin = spec.origin
         try:
-            for folder in map(os.path.realpath, spec.submodule_search_locations or ()):
-                if not redirect.is_own(folder) and not is_library_file(os.path.join(folder, "")):
+            for folder in map(self.real, spec.submodule_search_locations or ()):
+                if not is_library_file(os.path.join(folder, "")) and not redirect.is_own(folder):
                     self.folders.add(folder)
             if not spec.has_location or not isinstance(origin, str) or not origin.endswith(".py"):
                 return
-            path = os.path.realpath(origin)
-            if path in self.read or redirect.is_own(path) or is_library_file(path):
+            folder, name = os.path.split(origin)
+            path = os.path.join(self.real(folder), name)
+            if os.path.islink(path):
+                path = os.path.realpath(path)
+            if is_library_file(path) or path in self.read or redirect.is_own(path):
                 return
             with open(path, "rb") as file:
                 draws = DRAWS.search(file.read()) is not None
