@@ -209,6 +209,7 @@ for epoch in range(40):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_another_platform_gives_other_bits_and_the_same_one_gives_the_same(project):
     require("torch")
     (project / "train.py").write_text(PLAIN)

@@ -56,6 +56,7 @@ def test_workers_that_stay(torchs: Zygote) -> None:
     check_matrix(torchs.run(TRAINING, ["nothing", "persistent", 16], matrix()), EVERY)
 
 
+@pytest.mark.nightly
 def test_workers_that_are_spawned(torchs: Zygote) -> None:
     seeds = [SEEDS, SEEDS, *(map(other, FACTORS) if FULL else [other("shuffle", "augment")])]
     control, again, *changed = torchs.run(TRAINING, ["nothing", "spawned", 16], seeds)

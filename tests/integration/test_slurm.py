@@ -165,6 +165,7 @@ def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hi
     assert deviate(*here, *COMMAND).status == 0
 
 
+@pytest.mark.nightly
 def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch):
     monkeypatch.setenv("PAUSE", "1")
     (project / "deviate.toml").write_text(GRID)
