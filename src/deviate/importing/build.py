@@ -11,13 +11,14 @@ from datetime import datetime
 
 import msgspec
 
-from deviate.analyse.naming.words import Meaning, aggregate_of, is_in_settings, meaning_of
+from deviate.analyse.naming.words import Meaning, aggregate_of, meaning_of
 from deviate.errors import BadOption, NotImportable
 from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
-from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable
+from deviate.importing.columns import no_metrics_note, why_none
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable, seed_of
 from deviate.importing.iterations import LARGEST
 from deviate.importing.request import ImportRequest
-from deviate.importing.settings import setting_notes
+from deviate.importing.settings import differing_settings, setting_notes
 from deviate.importing.tables import check_runs
 from deviate.importing.unit import some_of
 from deviate.shell_words import typed_word
@@ -49,7 +50,7 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     """
     recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
-    results_alone = [name for name in recorded if not is_in_settings(name)]
+    results_alone = [name for name in recorded if not why_none(name, recorded)]
     kept = [name for name in recorded if name in request.metrics] if request.metrics else results_alone or recorded
     if len(kept) > MOST_METRICS:
         raise NotImportable(
@@ -57,6 +58,8 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
             hint=f"name those that matter: --metric {typed_word(kept[0])}",
         )
     check_runs(len(results.runs))
+    left_out = [name for name in recorded if name not in kept and not request.metrics]
+    results = msgspec.structs.replace(results, notes=[*results.notes, *no_metrics_note(left_out, recorded)])
     groups: dict[str, list[ForeignRun]] = {}
     for run in results.runs:
         groups.setdefault(run.group, []).append(_narrowed(run, kept))
@@ -116,7 +119,7 @@ def _proposal(
         format=kind,
         sources=[encodable(str(path)) for path in request.paths],
         labels=dict(zip(map(str, range(len(runs))), _labels(runs), strict=True)),
-        notes=[*setting_notes(runs, option=option), *dict.fromkeys(notes), *_copies(runs)],
+        notes=[*setting_notes(runs, option=option), *dict.fromkeys(notes), *_copies(runs), *_seeds(runs)],
     )
     experiment = Experiment(
         name=name,
@@ -172,6 +175,29 @@ def _copies(runs: list[ForeignRun]) -> Iterator[str]:
         if len(labels) > 1:
             named = some_of(labels, 3)
             yield f"{named} have exactly the same values throughout: copies of one run, or runs that did not vary."
+
+
+def _seeds(runs: list[ForeignRun]) -> Iterator[str]:
+    """Say once which runs carry one seed though all that was set in them is the same."""
+    same: dict[tuple[str | None, ...], list[str]] = {}
+    names = differing_settings(runs)
+    for run, label in zip(runs, _labels(runs), strict=True):
+        named = _SEED.search(run.label)
+        seed = seed_of(run.settings) or (named[1] if named else None)
+        if seed is not None:
+            same.setdefault((seed, *(run.settings.get(name) for name in names)), []).append(label)
+    several = {key: labels for key, labels in same.items() if len(labels) > 1}
+    if several:
+        (seed, *_), labels = next(iter(several.items()))
+        more = f", and {len(several) - 1} more seeds are those of several" if len(several) > 1 else ""
+        yield (
+            f"Seed {seed} is that of {len(labels)} runs ({some_of(labels, 3)}){more}: if nothing else was "
+            "set otherwise in them, they are copies, or differ by the implementation alone."
+        )
+
+
+#: The seed in what a run is called.
+_SEED = re.compile(r"\bseed[ _=-]?(\d+)", re.IGNORECASE)
 
 
 def _readings(runs: list[ForeignRun]) -> Iterator[Reading]:

@@ -9,7 +9,7 @@ from deviate.analyse.naming.words import is_in_settings
 from deviate.errors import NotImportable
 from deviate.importing.roles import CLOCKS, NOTED, Roles, columns_of, is_setting
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import plain, some_of
+from deviate.importing.unit import is_counter, plain, some_of
 from deviate.shell_words import typed_word
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
@@ -34,7 +34,7 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
         return [roles.value]
     columns = columns_of(rows)
     others = [name for name in columns if name not in roles.taken]
-    metrics = [name for name in columns if name in wanted or (name in others and not _why_none(name, columns))]
+    metrics = [name for name in columns if name in wanted or (name in others and not why_none(name, columns))]
     numeric = [name for name in metrics if any(number(row.get(name, "")) is not None for row in rows)]
     # Of a column that has both, the values with a comma would be lost without a word.
     comma = next(_decimal_commas(numeric or others, rows), None)
@@ -59,8 +59,10 @@ def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
             yield name
 
 
-def _why_none(name: str, columns: Sequence[str]) -> str:
+def why_none(name: str, columns: Sequence[str]) -> str:
     """Return as what a column holds no metric; empty where its name does not tell."""
+    if is_counter(name):
+        return "counters"
     if is_setting(name):
         return "clocks" if plain(name) in CLOCKS else "settings"
     without = _ERROR.sub("", name)
@@ -74,12 +76,16 @@ def left_out_notes(rows: list[Row], roles: Roles, metrics: Sequence[str]) -> Ite
     commas = list(_decimal_commas(others, rows))
     for name in commas:
         yield f"Column {name!r} is left out: it holds values with a decimal comma. Write them with a point: 0.91."
+    numeric = [name for name in others if any(number(row.get(name, "")) is not None for row in rows)]
+    yield from no_metrics_note([name for name in numeric if name not in commas], columns)
+
+
+def no_metrics_note(names: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
+    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word."""
     by_reason: dict[str, list[str]] = {}
-    for name in others:
-        reason = _why_none(name, columns)
-        # What a tool notes of its own, and what it calls a setting itself, needs no word.
-        is_said = name in commas or plain(name) in NOTED or name.startswith("_") or is_in_settings(name)
-        if reason and not is_said and any(number(row.get(name, "")) is not None for row in rows):
+    for name in names:
+        is_said = plain(name) in NOTED or name.startswith("_") or is_in_settings(name)
+        if not is_said and (reason := why_none(name, columns)):
             by_reason.setdefault(reason, []).append(name)
     if by_reason:
         parts = "; ".join(f"{some_of(names, MOST_NAMED)} ({reason})" for reason, names in by_reason.items())

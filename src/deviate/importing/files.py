@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from deviate.analyse.naming.words import is_in_settings
+from deviate.analyse.naming.words import is_in_settings, meaning_of
 from deviate.errors import NotImportable, NotRuns
 from deviate.importing.objects import json_rows
 from deviate.importing.parts import Table
@@ -66,21 +66,23 @@ def recurring(folder: Path) -> list[Path]:
     """
     by_name: dict[str, list[Path]] = {}
     for path in files_below(folder, "*"):
-        by_name.setdefault(path.name, []).append(path)
+        if path.name not in CONFIGS:
+            by_name.setdefault(path.name, []).append(path)
     worth = {name: _worth(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
     best = max(worth, key=lambda name: worth[name], default="")
-    return sorted(by_name[best]) if best and worth[best][1] else []
+    return sorted(by_name[best]) if best and worth[best][2] else []
 
 
-def _worth(path: Path) -> tuple[bool, int, bool]:
-    """Return whether a file counts iterations, its rows, and whether it is JSON, which may hold what was set."""
+def _worth(path: Path) -> tuple[bool, bool, int, bool]:
+    """Return whether a file counts iterations, names known metrics, its rows, and whether it is JSON."""
     kind = text_kind(path)
     try:
         rows = json_rows(path) if kind == "json" else csv_rows(path) if kind else []
     except NotImportable:
         rows = []
-    counts = any(is_counter(name) and not is_in_settings(name) for row in rows for name in row)
-    return counts, len(rows), kind == "json"
+    names = {name for row in rows for name in row if not is_in_settings(name)}
+    knows = any(meaning_of(name) is not None for name in names)
+    return any(map(is_counter, names)), knows, len(rows), kind == "json"
 
 
 def beside(path: Path) -> Row:

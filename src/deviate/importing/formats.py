@@ -28,6 +28,9 @@ from deviate.trackers.mlflow import META
 
 _PATTERN = "for a log type --pattern 'Epoch {epoch} ... acc: {val acc}'"
 
+#: How a file begins that Git LFS left in the place of another one.
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -57,8 +60,23 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
     results = _by_settings(read(request.paths), request.table) if read else _read_files(kind, request)
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
-        raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
+        raise NotImportable(f"no value of a metric was found in {named}", hint=_without_values(results, kind, request))
     return storable(named_broken(results))
+
+
+def _without_values(results: ForeignResults, kind: Format, request: ImportRequest) -> str:
+    files = [file for path in request.paths for file in ([path] if os.path.isfile(path) else files_below(path, "*"))]
+    if any(_begins_with(file, LFS_POINTER) for file in files):
+        return (
+            "some files are pointers of Git LFS in the place of what they stand for: type git lfs pull, and this again"
+        )
+    runs = "its runs logged none, so name another; " if results.runs else ""
+    return f"{runs}it was read as {kind}: --format names another format"
+
+
+def _begins_with(path: Path, head: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(head)) == head
 
 
 def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResults:

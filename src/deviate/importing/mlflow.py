@@ -24,18 +24,24 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     """Read the runs of MLflow stores; each MLflow experiment is a group."""
     metas = [path for root in roots if os.path.isdir(root) for path in files_below(root, META)]
     # A copy of a store has the same moments in it, so that each run counts once.
-    by_digest = {digest_of([path, *files_below(path.parent / METRICS, "*")]): path for path in reversed(metas)}
+    by_digest = {digest_of([path, *_metric_files(path.parent)]): path for path in reversed(metas)}
     once = set(by_digest.values())
     folders = [run for path in metas if path in once for run in _from_folder(path)]
     databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
     return ForeignResults(runs=in_order([*folders, *databases]))
 
 
+def _metric_files(folder: Path) -> list[Path]:
+    return list(files_below(folder / METRICS, "*")) if os.path.isdir(folder / METRICS) else []
+
+
 def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
     folder, meta = meta_file.parent, _flat_yaml(meta_file)
-    if os.path.isdir(folder / METRICS) and meta.get("lifecycle_stage") != DELETED:
+    # A run that logged nothing lacks the folder of metrics in a copy made by Git.
+    is_run = os.path.isdir(folder / METRICS) or not {"run_id", "run_uuid"}.isdisjoint(meta)
+    if is_run and meta.get("lifecycle_stage") != DELETED:
         start, settings = _milliseconds(meta.get("start_time")), _params(folder / "params")
-        files = files_below(folder / METRICS, "*")
+        files = _metric_files(folder)
         scalars = [
             scalar for path in files for scalar in read_metric(path, path.relative_to(folder / METRICS).as_posix())
         ]
@@ -99,5 +105,6 @@ def _from_database(path: Path) -> Iterator[ForeignRun]:
     except (DamagedFileError, TypeError) as error:
         raise NotImportable(
             f"{path} is no SQLite store of MLflow: {error}",
-            hint="name the folder mlruns, or a file that mlflow.set_tracking_uri('sqlite:///FILE') named",
+            hint="export the table of it that holds the results to CSV, and import that; of MLflow name the folder "
+            "mlruns, or a file that mlflow.set_tracking_uri('sqlite:///FILE') named",
         ) from error

@@ -66,6 +66,8 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
         return [item if isinstance(item, dict) else {name: item} for item in whole if not isinstance(item, list)]
     if not isinstance(whole, dict):
         return []
+    if _is_split(whole):
+        return [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]
     several = [value for value in whole.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     if several:
         return max(several, key=len)
@@ -83,6 +85,13 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
     counted = any(is_counter(key) for key in lists) or _is_history(lists)
     results = [key for key, value in constant.items() if isinstance(value, float) and not is_setting(key)]
     return _series_rows(lists, constant) if lists and (counted or not results) else [whole]
+
+
+def _is_split(whole: dict[str, Any]) -> bool:
+    """Tell whether an object has the names of columns apart from its rows: tables of wandb and pandas."""
+    columns, rows = whole.get("columns"), whole.get("data")
+    is_head = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+    return is_head and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
 
 
 def _numbered_column(whole: dict[str, Any]) -> str:
@@ -175,11 +184,13 @@ def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _lines(text: str, path: Path) -> Iterator[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
-    if any(_MLPERF in line for line in lines):
+    of_mlperf = any(_MLPERF in line for line in lines)
+    if of_mlperf:
         lines = [line.partition(_MLPERF)[2] for line in lines if _MLPERF in line]
     for line_number, line in enumerate(lines, 1):
         try:
-            yield _parsed(line, path)
+            parsed = _parsed(line, path)
+            yield _reported(parsed) if of_mlperf and isinstance(parsed, dict) else parsed
         except ValueError as error:
             if line_number == len(lines) and line_number > 1:
                 # The torn end of a file that was being written.
@@ -187,6 +198,16 @@ def _lines(text: str, path: Path) -> Iterator[Any]:
             raise NotImportable(
                 f"{path}:{line_number} is no JSON: {error}", hint="expected a JSON file, or an object a line"
             ) from error
+
+
+def _reported(event: dict[str, Any]) -> dict[str, Any]:
+    """Return what an event of MLPERF reports, without the line of the source that wrote it."""
+    metadata = event.get("metadata")
+    counted = metadata.items() if isinstance(metadata, dict) else ()
+    return {
+        **{name: event[name] for name in ("key", "value") if name in event},
+        **{name: value for name, value in counted if name not in ("file", "lineno")},
+    }
 
 
 def _word(value: object) -> str:

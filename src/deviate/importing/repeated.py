@@ -18,6 +18,9 @@ from deviate.shell_words import typed_word
 #: Columns that a hint names.
 MOST_COLUMNS = 2
 
+#: A longer word is no name of a recipe, but content.
+LONGEST_NAME = 100
+
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Make sure that a column or an option says what the rows are.
@@ -63,7 +66,7 @@ def _telling(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
         words = [row[name] for row in rows if name in row]
         free = name not in roles.taken - {roles.group} and not is_setting(name) and meaning_of(name) is None
         numbers = [number(word) for word in words]
-        if not free or len(set(words)) < 2:
+        if not free or len(set(words)) < 2 or max(map(len, words)) > LONGEST_NAME:
             continue
         if all(value is None for value in numbers) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
             yield name
@@ -124,7 +127,9 @@ def check_repeated(
     NotRuns
         With the readings that are possible.
     """
-    times = Counter((reading.metric, reading.iteration) for reading in readings)
+    # One value that stands twice is no second one.
+    known = {(reading.metric, reading.iteration, reading.value) for reading in readings}
+    times = Counter((metric, iteration) for metric, iteration, _ in known)
     (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
     if most < 2 or resumed or options.in_time or options.rows == "iterations":
         return

@@ -32,7 +32,7 @@ SETTINGS = frozenset({
 CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
 NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "unnamed0"})
 #: Prefixes of MLflow's exported tables: what is a metric, and what is not.
-METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.")
+METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.", "params_")
 LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))
 #: Seconds since the start, by names that say so. A column called ``time`` may be anything.
 TIMES = ("elapseds", "elapsed", "elapsedtime", "elapsedseconds", "runtime", "relativetime", "walltime")

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.importing.foreign import ForeignRun
@@ -39,9 +40,9 @@ def settings_of(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> di
 
 def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
     """Say which settings differ between the runs of one experiment; `option` takes the name of one to split them by."""
-    differing = {name: values for name in _names(runs) if len(values := _values(name, runs)) > 1}
+    differing = differing_settings(runs)
     if differing:
-        settings = {tuple(run.settings.get(name) for name in differing) for run in runs}
+        settings = {tuple(_alike(run.settings.get(name, "")) for name in differing) for run in runs}
         parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
         first = next(iter(differing))
         value = f"={next(iter(differing[first]))}" if option == "--where" else ""
@@ -57,24 +58,45 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
         )
 
 
+def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
+    """Return the settings that differ between runs, each with its values."""
+    return {name: values for name in _names(runs) if len(values := _values(name, runs)) > 1}
+
+
+def _alike(word: str) -> str | float:
+    """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``."""
+    value = number(word)
+    return word.lower() if value is None else value
+
+
 def _names(runs: Sequence[ForeignRun]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.settings))
 
 
 def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
     """Return the values that make a setting; none where they are another in each run for another reason."""
-    words = [run.settings[name] for run in runs if name in run.settings]
+    written = [run.settings[name] for run in runs if name in run.settings]
+    first = {_alike(word): word for word in reversed(written)}
+    words = [first[_alike(word)] for word in written]
     times = Counter(words)
     if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(_is_moment(word) for word in words):
         return []
     if is_setting(name):
         return list(times)
     values = [number(word) for word in words]
-    if all(value is not None and value > 1 and math.log2(value).is_integer() for value in values):
+    if _are_chosen([value for value in values if value is not None]) and None not in values:
         return list(times)
     is_of_words = all(value is None for value in values)
     shared = len(times) < len(words) if is_of_words else min(times.values(), default=0) > 1
     return list(times) if shared else []
+
+
+def _are_chosen(values: Sequence[float]) -> bool:
+    """Tell whether numbers look chosen by hand: powers of two, or three and more at equal distances."""
+    if all(value > 1 and math.log2(value).is_integer() for value in values):
+        return True
+    steps = {round(later - earlier, 9) for earlier, later in pairwise(sorted(set(values)))}
+    return len(set(values)) > 2 and len(steps) == 1
 
 
 def _is_moment(word: str) -> bool:
@@ -82,7 +104,26 @@ def _is_moment(word: str) -> bool:
 
 
 def _recipes(runs: Sequence[ForeignRun]) -> list[str]:
-    """Return the parts of names without numbers that several runs have in common, if all runs have one of several."""
-    names = (re.sub(r"[\d_,. -]+", " ", re.sub(r"\.[a-z]{2,5}\b", "", run.label)) for run in runs)
-    stems = Counter(" ".join(re.sub(r"\b(seed|run|row|trial|training)\b", " ", name).split()) for name in names)
-    return list(stems) if len(stems) > 1 and min(stems.values()) > 1 else []
+    """Return the recipes that the names of runs tell: their words without numbers and seeds.
+
+    They tell some if at least half of the runs have a word that some of the others have, and not all. Two words that a
+    tracker drew (``silent-river-12``) are none.
+    """
+    if all(_DRAWN.fullmatch(run.label) for run in runs):
+        return []
+    names = [_words_in(run.label) for run in runs]
+    times = Counter(word for name in names for word in set(name))
+    telling = {word for word, count in times.items() if 1 < count < len(names)}
+    recipes = dict.fromkeys(" ".join(name) for name in names)
+    return list(recipes) if len(recipes) > 1 and 2 * sum(not telling.isdisjoint(n) for n in names) >= len(names) else []
+
+
+#: Names that wandb and MLflow give runs.
+_DRAWN = re.compile(r"[a-z]+-[a-z]+-\d+")
+
+_OF_A_RUN = re.compile(r"(?:seed|run|row|trial|training|version|s|r)?\d*", re.IGNORECASE)
+
+
+def _words_in(label: str) -> list[str]:
+    parts = re.split(r"[\W_]+", re.sub(r"\.[a-z]{2,5}\b", "", label))
+    return [part for part in parts if not _OF_A_RUN.fullmatch(part)]

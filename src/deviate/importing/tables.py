@@ -20,7 +20,7 @@ from deviate.importing.iterations import counted_by_values, whole
 from deviate.importing.parts import Part, Table, check_began_apart, joined_in_turn, parts_of
 from deviate.importing.repeated import check_one_recipe, check_repeated, refuse_rows, telling_column
 from deviate.importing.request import TableOptions
-from deviate.importing.roles import FILE, METRIC_PREFIX, Roles, find_roles, is_setting
+from deviate.importing.roles import FILE, METRIC_PREFIX, Roles, find_roles
 from deviate.importing.rows import Row, number, seconds
 from deviate.importing.settings import settings_of
 from deviate.importing.trainings import Split, split_trainings
@@ -268,9 +268,7 @@ def _readings(row: Row, iteration: int, metrics: list[str], roles: Roles, start:
     for column in metrics:
         value = number(row[column]) if column in row else None
         if value is not None:
-            name = _metric_name(column, row, roles)
-            if not (roles.value and is_setting(name)):
-                yield Reading(name, iteration, value, elapsed)
+            yield Reading(_metric_name(column, row, roles), iteration, value, elapsed)
 
 
 def _metric_name(column: str, row: Row, roles: Roles) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order
 from deviate.paths import files_below
 from deviate.trackers.scalar import Scalar
-from deviate.trackers.tensorboard import read_events, records
+from deviate.trackers.tensorboard import read_events, read_hparams, records
 from deviate.trackers.wire import DamagedFileError
 
 #: Part of the name of every event file.
@@ -46,6 +46,8 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
             events = runs.setdefault(_label(run, root, folders), _RunEvents(folder=run))
             events.files.extend(files)
             events.damage = events.damage or damage
+            for path in files:
+                events.settings.update(read_hparams(path))
             events.scalars.extend((prefix(scalar.tag), scalar) for scalar in scalars)
     around = {label: near for label, events in runs.items() if (near := _run_around(events, runs))}
     return ForeignResults(
@@ -67,6 +69,8 @@ class _RunEvents(msgspec.Struct):
     scalars: list[tuple[str, Scalar]] = []
     #: What is damaged; empty where nothing is.
     damage: str = ""
+    #: What the plugin of hyperparameters says was set.
+    settings: dict[str, str] = {}
 
 
 def _read_all(files: list[Path]) -> tuple[list[Scalar], str]:
@@ -138,4 +142,4 @@ def _run(label: str, events: _RunEvents) -> ForeignRun:
     ordered = sorted(events.scalars, key=lambda pair: pair[1].wall_time)
     start = ordered[0][1].wall_time
     readings = [Reading(name, scalar.step, scalar.value, scalar.wall_time - start) for name, scalar in ordered]
-    return ForeignRun(label=label, readings=readings)
+    return ForeignRun(label=label, readings=readings, settings=events.settings)

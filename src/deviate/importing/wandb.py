@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ LATEST = "latest-run"
 
 SUMMARY, CONFIG = "wandb-summary.json", "config.yaml"
 
+#: Beside the summary, in folders of versions before 0.9.
+HISTORY_FILE = "wandb-history.jsonl"
+
 
 def read_wandb(roots: list[Path]) -> ForeignResults:
     """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
@@ -32,7 +35,8 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     # Without values in either, a run failed before its first.
     kept = {_folder(path) for path in loose}
     runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
-    notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if loose else []
+    alone = [path for path in loose if not os.path.isfile(path.with_name(HISTORY_FILE))]
+    notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if alone else []
     return ForeignResults(runs=in_order([*runs, *(_from_summary(path) for path in loose)]), notes=notes)
 
 
@@ -107,6 +111,12 @@ def read_run(path: Path) -> ForeignRun:
                     facts.update(_exit_facts(inner(value)))
         except TornMessageError:
             break
+    summary = path.parent / "files" / SUMMARY
+    if "exit_code" not in facts and os.path.isfile(summary):
+        # The file was cut, or its program killed: what the summary has of later steps is not in it.
+        later, seconds = _later(summary, readings)
+        readings += later
+        facts.update({} if seconds is None else {"runtime": seconds, "exit_code": None})
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
     return ForeignRun(
         label=seeded_label(str(name), seed_of(facts.get("settings", {}))),
@@ -115,8 +125,33 @@ def read_run(path: Path) -> ForeignRun:
         group=str(facts.get("group", "")),
         seconds=facts.get("runtime"),
         # A run without an exit record was killed, or goes on.
-        status="finished" if facts.get("exit_code") == 0 else "crashed" if "exit_code" in facts else "not ended",
+        status=_status(facts),
     )
+
+
+def _status(facts: dict[str, Any]) -> str:
+    """Return how a run ended; empty where it did, and nothing says how."""
+    if facts.get("exit_code", -1) is None:
+        return ""
+    return "finished" if facts.get("exit_code") == 0 else "crashed" if "exit_code" in facts else "not ended"
+
+
+def _later(path: Path, readings: Sequence[Reading]) -> tuple[list[Reading], float | None]:
+    """Return what a summary has of steps behind the last reading, and the time that the run took, if it tells it."""
+    summary = _summary(path)
+    step = step_of(summary, -1)
+    last = {reading.metric: reading for reading in readings}
+    is_later = step > max((reading.iteration for reading in readings), default=step)
+    found = [
+        Reading(name, step, value)
+        for name, value in summary.items()
+        if is_later and not is_own(name) and (name not in last or last[name].value != value)
+    ]
+    return found, summary.get("_wandb/runtime")
+
+
+def _summary(path: Path) -> dict[str, float]:
+    return numbers_in(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def _readings(message: bytes) -> Iterator[Reading]:
@@ -155,9 +190,16 @@ def _exit_fact(number: int, value: Value) -> dict[str, Any]:
 
 
 def _from_summary(path: Path) -> ForeignRun:
-    summary = numbers_in(path.read_text(encoding="utf-8", errors="replace"))
-    step = step_of(summary, -1)
-    readings = [Reading(name, step, value) for name, value in summary.items() if not is_own(name)]
+    summary = _summary(path)
+    history = path.with_name(HISTORY_FILE)
+    lines = history.read_text(encoding="utf-8", errors="replace").splitlines() if os.path.isfile(history) else []
+    rows = [numbers_in(line) for line in lines] or [summary]
+    readings = [
+        Reading(name, step_of(row, place if lines else -1), value, row.get("_runtime", math.nan))
+        for place, row in enumerate(rows)
+        for name, value in row.items()
+        if not is_own(name)
+    ]
     settings = _config_of(_folder(path))
     return ForeignRun(
         label=seeded_label(_folder(path).name, seed_of(settings)), readings=readings, settings=settings,

@@ -100,6 +100,48 @@ def _scalars(event: bytes) -> Iterator[Scalar]:
                 yield Scalar(tag_and_value[0], step, wall_time, tag_and_value[1])
 
 
+#: Tag of the event in which the plugin of hyperparameters keeps what was set.
+_SESSION = b"_hparams_/session_start_info"
+
+
+def read_hparams(path: Path) -> dict[str, str]:
+    """Return the hyperparameters that one event file holds, by name; none where it is torn or damaged before them.
+
+    ``Summary.Value.metadata`` = 9, ``plugin_data`` = 1, ``content`` = 2: an ``HParamsPluginData`` whose
+    ``session_start_info`` = 3 has ``hparams`` = 1, a map of names and ``google.protobuf.Value``.
+    """
+    data = path.read_bytes()
+    try:
+        event = next((each for each in records(data) if _SESSION in each), b"") if _SESSION in data else b""
+        values = [value for summary in _inside(event, 5) for value in _inside(summary, 1)]
+        contents = [_inside(plugin, 2) for value in values for plugin in _inside(_only(_inside(value, 9)), 1)]
+        entries = [entry for each in contents for start in _inside(_only(each), 3) for entry in _inside(start, 1)]
+        return {text(_only(_inside(entry, 1))): _setting(_only(_inside(entry, 2))) for entry in entries}
+    except (DamagedFileError, TornMessageError):
+        return {}
+
+
+def _inside(message: bytes, number: int) -> list[bytes]:
+    return [inner(value) for field, value in fields(message) if field == number]
+
+
+def _only(messages: list[bytes]) -> bytes:
+    return messages[-1] if messages else b""
+
+
+def _setting(message: bytes) -> str:
+    """Return what a ``google.protobuf.Value`` holds: number_value = 2, string_value = 3, bool_value = 4."""
+    for field, value in fields(message):
+        if field == 2:
+            number = double(value)
+            return str(int(number)) if number.is_integer() else repr(number)
+        if field == 3:
+            return text(value)
+        if field == 4:
+            return str(bool(value))
+    return ""
+
+
 def _scalar(message: bytes) -> tuple[str, float] | None:
     """Return tag and number of one ``Summary.Value``: tag = 1, simple_value = 2, tensor = 8."""
     tag, number = "", None

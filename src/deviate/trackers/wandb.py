@@ -151,6 +151,8 @@ def numbers_in(text: str, name: str = "") -> dict[str, float]:
 
 def numbers(name: str, value: object) -> dict[str, float]:
     """Return the numbers in a value by name; those of a mapping are named ``outer/inner``."""
+    if isinstance(value, dict) and "_type" in value:
+        return {}  # a picture, a table, a histogram
     if isinstance(value, dict):
         parts = (numbers(f"{name}/{key}" if name else str(key), inside) for key, inside in value.items())
         return {key: number for part in parts for key, number in part.items()}

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import struct
 import zlib
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deviate.errors import BadOption, NotImportable
+from deviate.importing.build import propose
 from deviate.importing.formats import read_results
 from deviate.importing.mlflow import read_mlflow
 from deviate.importing.request import ImportRequest, TableOptions
@@ -79,6 +81,15 @@ def test_tensorflow_2_writes_tensors(tmp_path):
     assert curves(read_tensorboard([tmp_path])) == {
         "run1": {"train/epoch_acc": expected, "validation/epoch_acc": expected}
     }
+
+
+def test_the_hyperparameters_of_tensorboard_are_settings(torch_writer, tmp_path):
+    for run, rate in enumerate([0.1, 0.01]):
+        with torch_writer(str(tmp_path / f"r{run}")) as writer:
+            writer.add_hparams({"lr": rate, "depth": 3, "norm": True, "act": "relu"}, {"acc": 0.5}, run_name=".")
+    settings = [run.settings for run in read_tensorboard([tmp_path]).runs]
+    assert settings[0] == {"lr": "0.1", "depth": "3", "norm": "1", "act": "relu"}
+    assert settings[1]["lr"] == "0.01"
 
 
 def test_folders_of_add_scalars_belong_to_their_run(torch_writer, tmp_path):
@@ -297,6 +308,37 @@ def test_a_flipped_bit_in_a_wandb_file_leaves_the_run_out(tmp_path):
         assert (first.is_finished, second.is_finished) == (True, False), at
 
 
+def test_the_summary_of_a_file_of_wandb_that_was_cut_gives_its_last_values(tmp_path):
+    path = write_wandb(tmp_path, 1, wandb_run(1, exit_code=None))
+    (path.parent / "files").mkdir()
+    summary = {"acc": 0.9, "_step": 7, "chart": {"_type": "image-file", "size": 12}, "_wandb": {"runtime": 60}}
+    (path.parent / "files" / "wandb-summary.json").write_text(json.dumps(summary))
+    results = read_wandb([tmp_path])
+    assert curves(results) == {"happy-1": {"acc": [(0, 0.0), (1, 0.25), (2, 0.5), (7, 0.9)]}}
+    assert [(run.seconds, run.is_finished) for run in results.runs] == [(60, True)]
+
+
+def test_a_seed_that_several_runs_carry_is_said_once(tmp_path):
+    for run, seed in enumerate([3, 3, 4, 4]):
+        mlflow_run(tmp_path / "mlruns" / "0", f"r{run}", [0.5 + run / 10], seed=seed)
+    request = ImportRequest(paths=[tmp_path / "mlruns"], project=tmp_path)
+    (proposal,) = propose(read_results(request, "mlflow"), request, "mlflow", datetime.now().astimezone())
+    said = [note for note in proposal.experiment.imported.notes if "Seed" in note]
+    assert said == [
+        "Seed 3 is that of 2 runs (r0 (seed 3), r1 (seed 3)), and 1 more seeds are those of several: if nothing else "
+        "was set otherwise in them, they are copies, or differ by the implementation alone."
+    ]
+
+
+def test_a_history_beside_the_summary_is_the_curve(tmp_path):
+    (tmp_path / "wandb-summary.json").write_text(json.dumps({"loss": 0.5, "_step": 1}))
+    lines = [{"loss": 0.7, "_step": 0, "_runtime": 2.0}, {"loss": 0.5, "_step": 1, "_runtime": 4.0}]
+    (tmp_path / "wandb-history.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    results = read_wandb([tmp_path])
+    assert [*curves(results).values()] == [{"loss": [(0, 0.7), (1, 0.5)]}]
+    assert results.notes == []
+
+
 def test_a_wandb_file_without_values_is_a_run_that_failed(tmp_path):
     write_wandb(tmp_path, 1, wandb_run(1))
     write_wandb(tmp_path, 2, b"")
@@ -383,6 +425,19 @@ def test_the_folder_store_of_mlflow(tmp_path):
     first, second = results.runs[0].readings
     assert (first.metric, first.iteration, first.value, first.elapsed_s) == ("val/acc", 0, 0.5, 1.0)
     assert math.isnan(second.value)
+
+
+def test_a_run_of_mlflow_that_logged_nothing_counts_though_git_keeps_no_empty_folder(tmp_path):
+    folder = tmp_path / "mlruns" / "0"
+    mlflow_run(folder, "fast-owl", [0.5])
+    silent = folder / "abc"
+    silent.mkdir()
+    (silent / "meta.yaml").write_text("run_id: abc\nrun_name: mute-cat\nstatus: 4\n")
+    runs = read_mlflow([tmp_path / "mlruns"]).runs
+    assert [(run.label, run.status, len(run.readings)) for run in runs] == [
+        ("fast-owl", "finished", 1),
+        ("mute-cat", "failed", 0),
+    ]
 
 
 def test_the_sqlite_store_of_mlflow(tmp_path):

@@ -581,3 +581,76 @@ def test_every_hint_when_typed_leads_on(table, text):
         options = {name: value} if name else {"--run-column": {"run": (value,)}, "--mean-over": {"mean_over": (value,)},
                                               "--where": {"where": (tuple(value.split("=")),)}}[option]  # fmt: skip
         assert refusal(path, **options) != (refused.value.message, refused.value.hint), option
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,swap_prob,acc\na_02,0.2,0.71\na_04,0.4,0.74\na_06,0.6,0.72\n", "'swap_prob' (0.2, 0.4, 0.6)"),
+        ("name,acc\nnet_adam_x,0.71\nnet_adam_y,0.74\nnet_sgd_x,0.72\nnet_wide,0.73\n", "show 4 recipes"),
+    ],
+    ids=["numbers at equal distances", "words of names that some runs share"],
+)
+def test_settings_that_no_name_calls_so_are_said(table, text, said):
+    (proposal,) = proposed(table(text))
+    assert any(said in note for note in proposal.experiment.imported.notes)
+
+
+def test_two_ways_to_write_a_setting_are_one_and_a_seed_that_comes_twice_is_said_once(table, tmp_path):
+    for run, (seed, word) in enumerate([(3, "true"), (3, "True"), (4, "true")]):
+        (tmp_path / f"r{run}").mkdir()
+        table(f"epoch,loss\n0,{run + 2}\n1,{run + 1}\n", f"r{run}/log.csv")
+        table(json.dumps({"seed": seed, "nesterov": word}), f"r{run}/args.json")
+    (proposal,) = proposed(*sorted(tmp_path.glob("r*/log.csv")))
+    notes = proposal.experiment.imported.notes
+    assert not any("nesterov" in note for note in notes)
+    assert sum("seed 3" in note.lower() for note in notes) == 1
+
+
+def test_what_counts_or_was_set_is_no_metric_in_a_long_table_either(table):
+    text = "run,step,metric,value\n" + "".join(
+        f"{run},{step},{name},{step + 1}\n" for run in "ab" for step in (0, 1) for name in ("loss", "lr", "epoch")
+    )
+    (proposal,) = proposed(table(text))
+    assert [metric.name for metric in proposal.experiment.metrics] == ["loss"]
+    assert "No metrics: lr (settings); epoch (counters)." in " ".join(proposal.experiment.imported.notes)
+
+
+def test_files_of_settings_are_no_results_of_the_folders_they_are_in(table, tmp_path):
+    for run in (1, 2):
+        (tmp_path / "runs" / str(run)).mkdir(parents=True)
+        table(json.dumps({"epsilon_start": 0.5, "buffer": 256}), f"runs/{run}/config.json")
+        table(json.dumps({"accuracy": 0.9 + run / 100}), f"runs/{run}/info.json")
+    assert values(read(tmp_path / "runs"), "accuracy") == {
+        f"{tmp_path}/runs/{run}/info.json": [0.9 + run / 100] for run in (1, 2)
+    }
+
+
+def test_a_pointer_of_git_lfs_is_said_to_be_one(tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "events.out.tfevents.1").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(NotImportable) as refused:
+        read(folder)
+    assert "git lfs pull" in refused.value.hint
+
+
+def test_names_of_columns_apart_from_rows_are_a_table(table):
+    text = json.dumps({"columns": ["seed", "acc"], "data": [[1, 0.5], [2, 0.75]]})
+    assert values(read(table(text, "r.table.json")), "acc") == {"seed 1": [0.5], "seed 2": [0.75]}
+
+
+def test_the_line_of_the_source_that_wrote_an_event_of_mlperf_tells_no_trainings_apart(table):
+    events = [
+        ("global_batch_size", 64, {"file": "setup.py", "lineno": 1}),
+        ("global_batch_size", 64, {"file": "fit.py", "lineno": 2}),
+        *(("eval_accuracy", 0.1 * epoch, {"file": "fit.py", "lineno": 3, "epoch_num": epoch}) for epoch in (1, 2, 3)),
+        ("run_stop", None, {"file": "fit.py", "lineno": 4, "status": "aborted"}),
+    ]
+    lines = [
+        ":::MLLOG " + json.dumps({"key": key, "value": value, "event_type": "POINT_IN_TIME", "metadata": metadata})
+        for key, value, metadata in events
+    ]
+    (run,) = read(table("\n".join(lines), "result_0.txt")).runs
+    last = max((each for each in run.readings if each.metric == "eval_accuracy"), key=lambda each: each.iteration)
+    assert (run.status, last.iteration, round(last.value, 6)) == ("aborted", 3, 0.3)

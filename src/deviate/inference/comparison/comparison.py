@@ -278,6 +278,7 @@ def _pairs(
             tried=with_common_collapses(a, b, directions[key[2]]),
             direction=directions[key[2]],
             confounded=key[:2] in apart and _is_timed(a, options),
+            undecided=bool(repeated[key[:2]].unknown),
             other_unit=units_differ((a, b)) is not None,
             means=means[key],
             spreads=spreads[key],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from deviate.collect.fingerprints import EXAMPLES, Fingerprint, agree, common_digests, is_constant, is_replaced
+from deviate.experiment import IMPORTED
 from deviate.factors import DATA, DEFAULT_VARIANT, SEEDED
 from deviate.inference.comparison.side import Side
 
@@ -21,11 +22,14 @@ class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
     shared: list[str] = []
     #: Label of a side -> factors whose one draw the other side does not repeat: no verdict about recipes is possible.
     unshared: dict[str, list[str]] = {}
+    #: Label of a side that was imported -> factors whose one draw all runs of the other side repeat: what varied in the
+    #: imported runs is not known, so a difference may be one of recipes or of this draw.
+    unknown: dict[str, list[str]] = {}
 
     @property
     def remedy(self) -> str:
         """What to type for runs that a verdict can be drawn from."""
-        data = any(DATA in factors for factors in self.unshared.values())
+        data = any(DATA in factors for factors in (*self.unshared.values(), *self.unknown.values()))
         return f"deviate run --vary {'algo,impl,data' if data else DEFAULT_VARIANT}"
 
 
@@ -39,9 +43,11 @@ def repeated_draws(a: Side, b: Side) -> RepeatedDraws:
     names = {side.label: [name for name in SEEDED if _is_repeated(_prints(side, name))] for side in (a, b)}
     shared = [name for name in names[a.label] if name in names[b.label] and _is_shared(name, a, b)]
     unshared = {label: [name for name in repeated if name not in shared] for label, repeated in names.items()}
-    return RepeatedDraws(
-        a=a.label, b=b.label, shared=shared, unshared={label: left for label, left in unshared.items() if left}
-    )
+    left = {label: factors for label, factors in unshared.items() if factors}
+    imported = [side.label for side in (a, b) if side.variant == IMPORTED]
+    if left and imported:
+        return RepeatedDraws(a=a.label, b=b.label, shared=shared, unknown={imported[0]: next(iter(left.values()))})
+    return RepeatedDraws(a=a.label, b=b.label, shared=shared, unshared=left)
 
 
 def _prints(side: Side, name: str) -> list[Fingerprint]:

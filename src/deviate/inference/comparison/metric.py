@@ -168,13 +168,15 @@ def compare_metric(
     one_draw: bool,
     options: ComparisonOptions,
     confounded: bool = False,
+    undecided: bool = False,
     other_unit: bool = False,
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
     `tried`: all runs of each side, with those that are in no pair; `means`, `spreads` and `margins`: the p-values of
     the tests of the means, of the spread and of equivalence; `one_draw`: runs of a side repeat a draw that the other
-    does not, so that they are one run of its recipe; `confounded`: see `MetricComparison`; `other_unit`: one side is a
+    does not, so that they are one run of its recipe; `confounded`: see `MetricComparison`; `undecided`: they may be,
+    since the other side was imported, so that a difference is claimed and nothing better; `other_unit`: one side is a
     fraction and the other percent.
     """
     n, m = contrast.runs_compared
@@ -185,7 +187,7 @@ def compare_metric(
         alpha=alpha,
         p_adjusted=means.p,
         difference=contrast.difference.value,
-        direction=None if confounded else direction,
+        direction=None if confounded or undecided else direction,
         equivalence_p=margins.p,
     )
     if other_unit:

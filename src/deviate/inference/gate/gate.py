@@ -196,6 +196,13 @@ def _check_draws(draws: RepeatedDraws) -> None:
             "they count as one run of the recipe",
             hint=f"make the runs of both experiments with: {draws.remedy}",
         )
+    for label, factors in draws.unknown.items():
+        other = draws.b if label == draws.a else draws.a
+        raise BadOption(
+            f"all runs of {other} used the same random numbers for {', '.join(factors)}, and what varied in {label}, "
+            "which was imported, is not known",
+            hint=f"make the runs of {other} with: {draws.remedy}",
+        )
 
 
 def _check_units(sides: Sequence[Side], match: Match) -> None:

@@ -6,6 +6,7 @@ from msgspec import structs
 
 from deviate.collect.fingerprints import Fingerprint
 from deviate.errors import BadOption
+from deviate.experiment import IMPORTED
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.draws import repeated_draws
 from deviate.inference.comparison.options import ComparisonOptions
@@ -45,6 +46,19 @@ def compare(compared):
 def test_what_runs_repeat_is_read_off_their_fingerprints(digests, shared, unshared):
     found = repeated_draws(*drawn(*digests))
     assert (found.shared, found.unshared) == (shared, unshared)
+
+
+def test_beside_an_imported_side_a_repeated_draw_leaves_a_difference_and_nothing_better():
+    imported, ran = drawn([], SAME)
+    imported = structs.replace(imported, variant=IMPORTED, prints={index: {} for index in range(8)})
+    comparison = compare([imported, ran])
+    pair = comparison.pairs[0]
+    assert (pair.draws.unshared, pair.draws.unknown) == ({}, {"baseline": ["shuffle"]})
+    assert {metric.verdict for metric in pair.metrics[:2]} == {"differs"}
+    assert "differ; what varied in baseline is not known" in comparison_headline(comparison)[0]
+    assert any("make proposed with:" in each for each in reasons(pair.metrics[0], pair, comparison))
+    with pytest.raises(BadOption, match="what varied in baseline, which was imported, is not known"):
+        check_side(imported, ran, GateOptions(drops={"test acc": Drop(1.0)}))
 
 
 @pytest.mark.parametrize("digests", [(SAME, ANEW), (ANEW, SAME), (SAME, OTHER)])

@@ -59,6 +59,8 @@ def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
     """Write a verdict with the names of the sides."""
     if pair.draws.unshared:
         return "no verdict"
+    if metric.verdict == "differs" and pair.draws.unknown:
+        return f"differs; what varied in {next(iter(pair.draws.unknown))} is not known"
     if metric.verdict == "differs":
         return "differs" if metric.confounded or metric.survivors else "differs, direction unknown"
     if metric.verdict in ("a better", "b better"):

@@ -29,7 +29,7 @@ from deviate.report.numbers import (
 from deviate.report.text.comparison.caveats import unalternated_text
 from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
 from deviate.report.text.comparison.looks import look_sentences
-from deviate.report.text.words import count
+from deviate.report.text.words import count, listed
 from deviate.shell_words import typed_word
 
 
@@ -51,7 +51,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         *_later_claim(metric),
         _difference(metric, pair),
         *_equivalence(metric, pair),
-        *_undirected(metric),
+        *_undirected(metric, pair),
         *_near_limit(metric),
         *_not_shown(metric, pair),
         *_doubts(metric, pair),
@@ -73,7 +73,7 @@ def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Co
         *_later_claim(metric),
         *_equivalence(metric, pair),
         *unalternated(metric),
-        *_undirected(metric),
+        *_undirected(metric, pair),
         *_survivors(metric, pair),
         *_not_shown(metric, pair, assumed=False),
     ]
@@ -188,8 +188,17 @@ def unalternated(metric: MetricComparison) -> list[str]:
     return [unalternated_text(times)] if metric.confounded and metric.differs else []
 
 
-def _undirected(metric: MetricComparison) -> Iterator[str]:
-    if metric.verdict == "differs" and not metric.confounded and not metric.survivors:
+def _undirected(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
+    if metric.verdict != "differs" or metric.confounded or metric.survivors:
+        return
+    for label, factors in pair.draws.unknown.items():
+        other = pair.b if label == pair.a else pair.a
+        yield (
+            f"All runs of {other} used the same random numbers for {listed(factors)}, and what varied in {label} is "
+            "not known: the difference may be one of the recipes or of these numbers, so neither is called better. "
+            f"For a verdict on recipes make {other} with: {pair.draws.remedy}"
+        )
+    if not pair.draws.unknown:
         yield (
             f"A difference is shown, but the direction of {metric.name} is unknown, so neither is called better: "
             f"add --direction {typed_word(f'{metric.name}=higher')} or {typed_word(f'{metric.name}=lower')}."
