@@ -173,6 +173,21 @@ def test_a_project_that_misses_a_module_stops_after_its_first_run(project):
     assert deviate("run", "-n", "2", *COMMAND).status == 0
 
 
+def test_a_name_that_a_module_lacks_asks_for_no_package(project):
+    (project / "train.py").write_text("from json import not_there\n" + TRAIN)
+    done = deviate("run", "-n", "5", *COMMAND)
+    assert "cannot import name 'not_there'" in done.err
+    assert "install" not in done.err
+
+
+def test_a_first_run_that_no_instrument_reached_is_the_only_one(project):
+    done = deviate("run", "-n", "3", "--", "env", "PYTHONPATH=.", *COMMAND[1:])
+    assert done.status == 1
+    assert "nothing of 2 more would be" in done.err
+    assert "PYTHONPATH=src deviate run" in done.err
+    assert started(project) == ["algo+impl-0"]
+
+
 #: Fails in its second iteration.
 FAIL = TRAIN + "    if epoch == 1:\n        raise RuntimeError('no room')\n"
 

@@ -281,9 +281,19 @@ def _failure(status: int | None, lines: Sequence[str]) -> str:
     return f"{how}: {lines[-1]}" if lines else how
 
 
+#: PYTHONPATH is set, and not to what it was and more.
+_REPLACES_PATH = re.compile(r"\bPYTHONPATH=(?!\S*\$\{?PYTHONPATH)")
+
+
 def _uninstrumented_hint(words: Sequence[str]) -> str:
     if looks_isolated(words):
         return "python was started with -I, -E or -S, which keeps every instrument out; leave the option out"
+    if any(_REPLACES_PATH.search(word) for word in words):
+        return (
+            "PYTHONPATH that the command sets takes the place of the one by which Deviate reaches Python: set it "
+            "before deviate, as in `PYTHONPATH=src deviate run -- python ...`, or add to it, "
+            "`PYTHONPATH=src:$PYTHONPATH`"
+        )
     return (
         "make sure that the command starts Python itself, with the environment it is given; for containers: --container"
     )

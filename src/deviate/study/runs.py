@@ -26,7 +26,7 @@ from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import has_values, read_progress
-from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.replicate.workspace.run_files import Completed, Failed, NotInstrumented
 from deviate.shell_words import typed_word
 from deviate.study.checks import container_wish
 from deviate.study.cluster import Engines, make_printer
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 _MISSING = re.compile(
     r"ModuleNotFoundError|ImportError|FileNotFoundError|NotADirectoryError|SyntaxError|IndentationError"
 )
+
+_NO_MODULE = "ModuleNotFoundError: No module named"
 
 
 def make_runs(
@@ -73,12 +75,15 @@ def make_runs(
     FailedAlike
         After the second run of a variant and later, where all of them failed with the same error in the same iteration.
     FirstRunFailed
-        After the first run, where something that the training needs is missing: it would be in the others, too.
+        After the first run, where something that the training needs is missing, or where no instrument reached the
+        training: it would be so in the others, too.
     """
     seen = False
     with closing(_rounds(request, command, folder, rule, changed, referee, engines)) as events:
         for event in events:
             yield event
+            if isinstance(event, RunEnded) and isinstance(event.outcome, NotInstrumented):
+                _require_instruments(folder, event.run, event.outcome)
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
                 _require_beginning(folder, event.run, event.outcome)
                 if not request.even_so:
@@ -250,12 +255,27 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
     is_missing = any(_MISSING.match(line) for line in outcome.stderr[-1:])
     if len(done) > 1 or not waiting or not is_missing or any(run.record_files() for run in done):
         return
-    name, run = folder.name, failed.folder
+    name, run, error = folder.name, failed.folder, outcome.stderr[-1]
+    # A name that a module lacks, and a text that is no Python, are mended by no package.
+    remedy = "install the package, then " if error.startswith(_NO_MODULE) else "then "
     raise FirstRunFailed(
-        f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {outcome.stderr[-1]}",
+        f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {error}",
         hint=outcome.hint
-        or f"`deviate logs {typed_word(name)} {run}` shows all that it printed; install the package, then type the "
-        "same command with --retry-failed",
+        or f"`deviate logs {typed_word(name)} {run}` shows all that it printed; {remedy}type the same command with "
+        "--retry-failed",
+    )
+
+
+def _require_instruments(folder: ExperimentFolder, ended: Run, outcome: NotInstrumented) -> None:
+    """Refuse to go on where the first run trained with no instrument in it: each further one would."""
+    done = [run for run in folder.runs() if run.is_done]
+    waiting = sum(folder.read_experiment().planned.values()) - len(done)
+    if len(done) > 1 or not waiting:
+        return
+    raise FirstRunFailed(
+        f"nothing of {ended.folder} of {folder.name!r} was recorded, and nothing of {waiting} more would be: "
+        f"{outcome.reason}",
+        hint=outcome.hint,
     )
 
 

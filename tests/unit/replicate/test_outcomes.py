@@ -124,6 +124,16 @@ def test_an_isolated_python_gets_a_hint(tmp_path):
     assert "-I" in outcome.hint
 
 
+@pytest.mark.parametrize(
+    ("word", "replaces"),
+    [("PYTHONPATH=src", True), ("PYTHONPATH=. python t.py", True), ("PYTHONPATH=src:$PYTHONPATH python t.py", False)],
+)
+def test_a_command_that_sets_another_pythonpath_is_told_where_to_set_it(tmp_path, word, replaces):
+    outcome = verdict(tmp_path, 0, words=["env", word, "python", "t.py"], started=False)
+    assert isinstance(outcome, NotInstrumented)
+    assert ("PYTHONPATH=src deviate run" in outcome.hint) == replaces
+
+
 def test_only_the_last_lines_are_kept_and_progress_bars_do_not_fill_them(tmp_path):
     path = tmp_path / "log"
     path.write_text("\n".join(f"line {number}" for number in range(100)) + "\n 1%\r 2%\r done\n" + "x" * 9999 + "\n\n")

@@ -4,6 +4,7 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
+from deviate.collect.events import RuntimeNote
 from deviate.collect.reported import ReportedNumber
 
 ACC, BATCH = cases.metric("acc", line=20), cases.metric("batch loss", line=12)
@@ -57,3 +58,9 @@ def test_a_metric_that_may_have_been_lost_is_warned_of(lost):
     said = silent(**lost)
     assert [severity for severity, _ in said] == ["warning"]
     assert said[0][1].startswith("Never recorded: ")
+
+
+def test_what_was_reported_and_is_no_number_is_not_said_to_be_unreported():
+    refused = RuntimeNote(slug="value-unreadable", message="batch loss: it is of type list", runs=["algo+impl-0"])
+    assert silent(notes=[refused]) == []
+    assert silent(notes=[structs.replace(refused, message="train batch loss: it is of type list")]) != []

@@ -16,8 +16,10 @@ NAMED = "the name is in a list of settings that the program prints"
 _HEADS = word_lists(__file__)["heads of lists"]
 _BRACKET = re.compile(r"[\[({]|[\])}]")
 _FIELD = re.compile(f"{NUMBER}|{LIST}")
-#: A line of a printed model: ``(norm): LayerNorm(``.
-_LAYER = re.compile(rf"\((?:\w[\w.]*|{NUMBER})\): [A-Z]\w*\(")
+#: A line of a printed model, ``(norm): LayerNorm(``, or of the table of its layers, ``1 | acc | BinaryAccuracy | 0``.
+_LAYER = re.compile(
+    rf"\((?:\w[\w.]*|{NUMBER})\): [A-Z]\w*\(|[│|]? ?{NUMBER} ?[│|] ?\w[\w.]* ?[│|] ?[A-Z]\w*[a-z][A-Z]\w* ?[│|]"
+)
 #: The first numbers in the text of an object, and settings behind them: ``LayerNorm((96,), eps=1e-05)``.
 _CLASS = re.compile(rf"\b[A-Z](?=\w*[a-z])\w*[A-Z]\w*\(\(?(?:{NUMBER}, ?)*$")
 _SETTINGS_BEHIND = re.compile(rf"{NUMBER}(?:,? ?{NUMBER})*,?\)?, ?\w+=")

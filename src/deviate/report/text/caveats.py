@@ -118,14 +118,14 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         return
     known = {metric.name: metric for metric in facts.definition.all_metrics}
     sites = {name: f"{name} ({metric.file}:{metric.line})" for name, metric in known.items()}
-    all_read = variant.silent and _is_all_read(facts)
+    # What was reported and holds no single number has a warning of its own.
+    silent = [name for name in variant.silent if not _was_refused(name, facts)]
+    all_read = silent and _is_all_read(facts)
     recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
     unasked = [
-        name
-        for name in variant.silent
-        if all_read and recorded and name in known and _is_unasked(known[name], recorded, facts)
+        name for name in silent if all_read and recorded and name in known and _is_unasked(known[name], recorded, facts)
     ]
-    if lost := [sites.get(name, name) for name in variant.silent if name not in unasked]:
+    if lost := [sites.get(name, name) for name in silent if name not in unasked]:
         message = f"Never recorded: {listed(lost)}. No completed run reached the line, or it reported no number."
         yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
     if unasked:
@@ -134,6 +134,11 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
             "and that differed is measured."
         )
         yield Caveat(slug="metric-silent", message=message, severity="note", variant=variant.variant)
+
+
+def _was_refused(name: str, facts: ExperimentFacts) -> bool:
+    refused = (note.message for note in facts.notes if note.slug == "value-unreadable")
+    return any(message.startswith(f"{name}: ") for message in refused)
 
 
 def _is_all_read(facts: ExperimentFacts) -> bool:

@@ -9,7 +9,7 @@ from deviate.inference.proof import VariantProof
 #: Signs of a table for what a fingerprint shows.
 MARKS: dict[Shown, str] = {"varied": "≠", "identical": "=", "partly": "≈", "absent": "–", "unknown": "?"}
 
-LEGEND = "= same in all runs, ≠ differs, ≈ in some, – none drawn, ? unknown, ! broken"
+LEGEND = "= same in all runs, ≠ differs, ≈ in some, – none seen, ? unknown, ! broken"
 
 
 def mark(evidence: Evidence) -> str:

@@ -56,7 +56,8 @@ def _others_equal(facts: VariantFacts) -> list[str]:
     others = len(_reported(facts)) - 1
     if others < 1 or not all_equal(facts):
         return []
-    return [f"The {count(others, 'other metric')} {'was' if others == 1 else 'were'} equal in all runs too."]
+    which = "other metric" if others == 1 else f"{others} other metrics"
+    return [f"The {which} {'was' if others == 1 else 'were'} equal in all runs too."]
 
 
 def all_equal(facts: VariantFacts) -> bool:

@@ -37,6 +37,8 @@ def kinds(*runs: str) -> dict[str, str]:
         ("ETA 12.5 s", "ETA 11.5 s", {"ETA": "progress"}),
         ("took 12.5 s", "took 11.5 s", {"time": "metric"}),
         ("best epoch: 7", "best epoch: 9", {"best epoch": "metric"}),
+        ("| acc | 1 |", "| acc | 1 |", {"acc": "metric"}),
+        ("gradient_accumulation_steps=1", "gradient_accumulation_steps=1", {"gradient_accumulation_steps": "constant"}),
         ("a Block at @140549674325840", "a Block at @140549321272208", {"Block": "identifier"}),
         ("key 7301923847561029384", "key 1103847561029384756", {"key": "identifier"}),
         ("loss 312352812500", "loss 412352812500", {"loss": "metric"}),
@@ -58,6 +60,18 @@ def kinds(*runs: str) -> dict[str, str]:
 )  # fmt: skip
 def test_kinds(first, second, expected):
     assert kinds(first, second) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "kind"),
+    [
+        ("│ 1 │ acc │ MulticlassAccuracy │ 0 │ train │", "MulticlassAccuracy", "setting"),
+        ("1 | net.acc   | BinaryAccuracy | 0      | train", "BinaryAccuracy", "setting"),
+        ("3 | val | Loss | 0.5 |", "val Loss", "metric"),
+    ],
+)
+def test_a_row_of_the_table_of_layers_is_no_metric(line, name, kind):
+    assert kinds(line, line)[name] == kind
 
 
 SEARCH = """[I] Trial 0 finished with value: {} and parameters: {{'depth': {}, 'ratio': {}}}. Best: trial 0, value: {}
