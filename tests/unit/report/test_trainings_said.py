@@ -47,7 +47,7 @@ def test_iterations_without_a_note_of_the_loop_are_of_one_training():
 
 @pytest.mark.parametrize(
     ("reports", "sentence"),
-    [([3], "The last value of test acc is of the last of them"), ([1], "Reported once in a run, by one of them or")],
+    [([3], "of what each of them reports is of the last one"), ([1], "Reported once in a run, by one of them or")],
 )
 def test_what_is_said_of_several_trainings_names_the_numbers(reports, sentence):
     (caveat,) = training_caveats(document(Trainings(count=3), reports).variants[0].facts, [loop("pre"), loop("fine")])

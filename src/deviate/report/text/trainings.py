@@ -51,7 +51,7 @@ def training_caveats(facts: VariantFacts, loops: Sequence[MainLoop]) -> Iterator
 
 def _several(facts: VariantFacts, loops: Sequence[MainLoop]) -> str:
     """Say how many trainings a run holds, and of which one its numbers are."""
-    times, often = _range(facts.trainings.counts), _reported_often(facts)
+    times = _range(facts.trainings.counts)
     places = f" ({listed([f'{loop.file}:{loop.line}' for loop in loops])})" if loops else ""
     where = f"main loop{places}" if len(loops) < 2 else f"main loops{places}"
     if facts.trainings.together:
@@ -60,11 +60,10 @@ def _several(facts: VariantFacts, loops: Sequence[MainLoop]) -> str:
             "trainings of their own, or workers of one. A last value is of whichever reported last."
         )
     once = [each.name for each in facts.metrics if each.name in facts.trainings.once]
-    of_all = f" The last value of {listed(often)} is of the last of them; a best value or a mean is over all."
-    of_one = f" Reported once in a run, by one of them or after all: {listed(once)}."
+    of_one = f" Reported once in a run, by one of them or after all: {listed(once)}." if once else ""
     return (
-        f"Each run goes through its {where} {times} times: it holds {times} trainings, or stages of one."
-        f"{of_all if often else ''}{of_one if once else ''}"
+        f"Each run goes through its {where} {times} times: it holds {times} trainings, or stages of one. The last "
+        f"value of what each of them reports is of the last one; a best value or a mean is over all.{of_one}"
     )
 
 
