@@ -52,10 +52,9 @@ class Binding:
 
 
 def keep(bindings: list[Binding], binding: Binding) -> None:
-    """Add a binding to those of its name; of more than `MOST_BINDINGS`, the first and the last half are kept."""
-    if len(bindings) >= MOST_BINDINGS:
-        del bindings[MOST_BINDINGS // 2]
-    bindings.append(binding)
+    """Add a binding to those of its name, unless they are `MOST_BINDINGS`."""
+    if len(bindings) < MOST_BINDINGS:
+        bindings.append(binding)
 
 
 @dataclass(eq=False, slots=True, repr=False)
