@@ -21,6 +21,7 @@ def document(trainings, reports, **extra):
         (Trainings(count=3), [3], "test acc (best of 3 trainings)", "several-trainings"),
         (Trainings(count=3), [12], "test acc (best of 3 trainings)", "several-trainings"),
         (Trainings(count=3), [2], "test acc (best of 2 values)", "several-trainings"),
+        (Trainings(count=2, together=True), [3], "test acc (best of 3 values)", "several-trainings"),
         # Reported once, after all of them.
         (Trainings(count=3), [1], "test acc (best)", "several-trainings"),
         (Trainings(count=1), [9], "test acc (best)", ""),

@@ -20,7 +20,8 @@ def taken_from(metric: MetricSpread, facts: TrainingsFacts) -> str:
     reports = facts.reports.get(metric.name, [])
     if metric.aggregate not in _PICKED or not reports or not (facts.several or facts.unplaced):
         return metric.aggregate
-    if facts.several and reports[0] >= facts.counts[-1]:
+    # Of processes side by side, each may report metrics of its own.
+    if facts.several and not facts.together and reports[0] >= facts.counts[-1]:
         return f"{metric.aggregate} of {_range(facts.counts)} trainings"
     return f"{metric.aggregate} of {_range(reports)} values"
 
