@@ -365,6 +365,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         return further_loops(self.main_loop, self.scripts)
 
     @property
+    def loops(self) -> list[MainLoop]:
+        """The main loops of all of its scripts, its own first."""
+        return [*([self.main_loop] if self.main_loop is not None else []), *self.further_loops]
+
+    @property
     def evaluations(self) -> list[Step]:
         """The steps whose metrics are metrics of the experiment."""
         return [step for step in self.steps if step.is_evaluation]

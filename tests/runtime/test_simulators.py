@@ -78,3 +78,59 @@ def test_generators_that_nothing_seeds_are_seen_with_the_line_that_makes_them(ru
     assert unseeded == [6, 7]
     calls = {source["call"]: source["given"] for source in ends[0]["sources"] if "call" in source}
     assert (calls["random.Random"], calls["numpy.random.seed"]) == ("None", "0")
+
+
+#: How Stable-Baselines3 picks what a step learns from, and what its policies do.
+BUFFERS = """
+import numpy as np
+class BaseBuffer:
+    def sample(self, size):
+        return np.random.randint(0, 1000, size)
+class ReplayBuffer(BaseBuffer):
+    def sample(self, size):
+        return super().sample(size)
+class RolloutBuffer:
+    def get(self, size):
+        order = np.random.permutation(16)
+        for start in range(0, 16, size):
+            yield order[start : start + size]
+"""
+DISTRIBUTIONS = """
+import torch
+class Distribution:
+    def get_actions(self):
+        return torch.randn(2)
+"""
+LEARNING = """
+import torch
+from stable_baselines3.common.buffers import ReplayBuffer, RolloutBuffer
+from stable_baselines3.common.distributions import Distribution
+class Policy(torch.nn.Module):
+    def forward(self):
+        return Distribution().get_actions(), torch.randn(2)
+actions, noise = Policy()()
+print(ReplayBuffer().sample(3).tolist(), [part.tolist() for part in RolloutBuffer().get(4)], sep="|", end="|")
+print(actions.tolist(), noise.tolist(), sep="|")
+"""
+
+
+def test_what_an_agent_learns_from_is_shuffle_and_what_it_does_is_no_layer(run: Run, tmp_path: Path) -> None:
+    require("torch")
+    libraries = tmp_path / "site-packages"
+    package = libraries / "stable_baselines3" / "common"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").write_text("")
+    (package / "buffers.py").write_text(BUFFERS)
+    (package / "distributions.py").write_text(DISTRIBUTIONS)
+    seeds = dict.fromkeys(FACTORS, 5)
+    drawn = {}
+    for name in (None, "shuffle", "other", "layers"):
+        changed = {name: 6} if name else {}
+        outcome = run(LEARNING, seed=5, path=(libraries,), seeds={**seeds, **changed}, warm="torch")
+        drawn[name] = outcome.stdout.strip().split("|")
+    changes = {name: [a != b for a, b in zip(drawn[None], each, strict=True)] for name, each in drawn.items() if name}
+    # A sample of the replay memory, parts of a rollout, actions, and another draw in the forward pass.
+    assert changes["shuffle"] == [True, True, False, False]
+    assert changes["other"] == [False, False, True, False]
+    assert changes["layers"] == [False, False, False, True]

@@ -44,3 +44,13 @@ def test_weights_have_their_names_also_where_a_function_lets_the_model_go_first(
     assert outcome.stdout == plain.stdout
     (file,) = (tmp_path / "records").glob("weights-torch-1-*.safetensors")
     assert names_in(file) == NAMES
+
+
+def test_weights_that_several_processes_update_are_not_taken_for_the_first_ones(run: Run) -> None:
+    require("torch")
+    shared = IN_THE_MODULE.replace("optimizer =", "model.share_memory()\noptimizer =", 1)
+    of = {
+        source: {event["name"] for event in run(source, seed=5, warm="torch").of("fingerprint") if "drawn" in event}
+        for source in (IN_THE_MODULE, shared)
+    }
+    assert of[IN_THE_MODULE] - of[shared] == {"init"}

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from deviate.analyse.source.files import UnreadableSourceError, read_source
+from deviate.analyse.source.stack import deeply
 from deviate.analyse.source.syntax import dotted_text, text_of
 
 #: ``hash``: the order of sets of strings, `hash` of a string. ``clock``: the time as a value. ``entropy``: what the
@@ -75,6 +76,7 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True, order=True):
     text: str
 
 
+@deeply
 def find_suspects(root: Path, files: Sequence[str]) -> list[Suspect]:
     """Return the suspects in files of a project, in the order of files and lines."""
     suspects: set[Suspect] = set()

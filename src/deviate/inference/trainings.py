@@ -19,6 +19,8 @@ class TrainingsFacts(msgspec.Struct, frozen=True, kw_only=True):
     together: bool = False
     #: How often runs reported each metric that one of them reported more than once, ascending.
     reports: dict[str, list[int]] = {}
+    #: Metrics that each run reported once.
+    once: list[str] = []
 
     @property
     def several(self) -> bool:
@@ -41,5 +43,6 @@ def trainings_facts(results: Results, variant: str, runs: Sequence[RunResult]) -
     return TrainingsFacts(
         counts=counts,
         together=any(each.together for each in seen),
+        once=[metric for metric, numbers in reports.items() if numbers == [1]],
         reports={metric: numbers for metric, numbers in reports.items() if numbers and numbers[-1] > 1},
     )

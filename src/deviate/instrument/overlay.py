@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from deviate.analyse.source.stack import deeply
 from deviate.instrument.edits import Columns, Edit, Instrumented, Skipped, skip
 from deviate.instrument.meaning import means_the_same, parse
 from deviate.instrument.sites import Site, Tree, index_tree, locate
@@ -12,6 +13,7 @@ from deviate.instrument.source import Source, read_source
 from deviate.instrument.wrap import Change, apply_changes, changed_columns, wrap
 
 
+@deeply
 def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumented:
     """Return `source` with `edits` made: no line moves, and all else stays byte by byte as it was.
 
@@ -33,7 +35,7 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
         return unchanged(source, edits, "unreadable", str(error))
     try:
         tree = index_tree(parse(decoded.text))
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return unchanged(source, edits, "unparsable", str(error))
     sites, not_located = locate_all(edits, decoded, tree)
     written = write(sites, decoded, tree)

@@ -227,7 +227,7 @@ def _convert(value: Any, struct: type[T], path: Path, text: str, table: str) -> 
 def bad_entry(table: str, project: Path, problem: str, hint: str) -> BadConfig:
     """Return the error for an entry such as ``metric[0]``, naming its line in the file."""
     path = project / FILE_NAME
-    line = _line_of(path.read_text(encoding="utf-8"), table, "")
+    line = _line_of(settings_text(path), table, "")
     return BadConfig(f"{path}:{line}: {problem}", hint=hint)
 
 
@@ -263,7 +263,7 @@ def _replaced(own: ObservedWish, said: ObservedWish) -> ObservedWish:
 
 def _write(project: Path, values: Mapping[str, Any]) -> Path:
     path = project / FILE_NAME
-    document = tomlkit.parse(path.read_text(encoding="utf-8")) if os.path.exists(path) else tomlkit.document()
+    document = tomlkit.parse(settings_text(path)) if os.path.exists(path) else tomlkit.document()
     document.update(values)
     aside = path.with_suffix(".toml.new")
     aside.write_text(tomlkit.dumps(document), encoding="utf-8")

@@ -15,6 +15,7 @@ from deviate.analyse.joined import join_findings
 from deviate.analyse.project import analyse_project
 from deviate.analyse.settings.arguments import words_after
 from deviate.analyse.source.console import console_scripts
+from deviate.analyse.source.stack import deeply
 from deviate.errors import BadConfig
 from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
@@ -31,6 +32,7 @@ def extract(
     return extract_starts(project, [Started(entry=entry, command=list(command))], factors, cwd)
 
 
+@deeply
 def extract_starts(
     project: Path, starts: Sequence[Started], factors: Sequence[str] = (), cwd: Path | None = None
 ) -> Findings:
@@ -176,7 +178,7 @@ def _normal(expression: str) -> str:
     """Write `expression` as `ast` writes it, without white space, so that it matches however it is spelled."""
     try:
         return squash(ast.unparse(ast.parse(expression.strip(), mode="eval")))
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return squash(expression)
 
 

@@ -6,9 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from deviate.analyse.settings.files import read_settings
+from deviate.analyse.unseen import find_suspects
 from deviate.cli.command_line import group
 from deviate.errors import BadConfig
 from deviate.project.config import read_config
+from deviate.project.selection import extract
+from deviate.replicate.snapshot.computed_paths import computed_paths
 
 TRAINING = """
 import random
@@ -54,6 +57,15 @@ DEEP = 5_000
         )),
         ("deep.py", "x = " + "(" * DEEP + "1" + ")" * DEEP),
         ("deep.py", "x = " + "not " * DEEP + "1"),
+        ("deep.py", "x = {}\nx" + "[0]" * 900 + " = 1"),
+        ("deep.py", "import importlib\nimportlib.import_module('a'" + " + b" * 1_500 + ")"),
+        ("deep.py", "def made(f):\n    return f\n@made" + ".made" * 1_500 + "\ndef loss():\n    print('acc', 1 / 3)"),
+        ("deep.py", "acc = 1 / 3\nprint('acc', acc" + " + acc" * 1_500 + ")"),
+        ("deep.py", "for x in {1}" + " | {1}" * 1_500 + ": pass"),
+        ("deep.py", "import os\nif 0: pass\n" + "elif os.path.dirname(__file__): pass\n" * 1_500),
+        ("deep.py", "class A0: pass\n" + "".join(f"class A{n + 1}(A{n}): pass\n" for n in range(400))),
+        ("pyproject.toml", "x = " + "9" * 1_000_000),
+        ("run.sh", "export PYTHONPATH=src" + "\n" * 400_000),
     ],
 )  # fmt: skip
 def test_settings_and_source_that_nest_deeply_are_passed_over(tmp_path, monkeypatch, name, text):
@@ -61,10 +73,12 @@ def test_settings_and_source_that_nest_deeply_are_passed_over(tmp_path, monkeypa
     (tmp_path / "train.py").write_text(TRAINING.replace("import deep\n", 'CONFIG = "conf.json"\nOTHER = "conf.yaml"\n'))
     monkeypatch.chdir(tmp_path)
     began = time.process_time()
-    result = CliRunner().invoke(group, ["extract", "train.py"])
+    result = CliRunner().invoke(group, ["extract", "train.py", "--diff"])
     assert result.exit_code == 0, result.exception
-    assert "loss, lower is better" in result.output
+    assert "__dv__" in result.output
     read_settings(tmp_path / name)
+    find_suspects(tmp_path, [name])
+    computed_paths((tmp_path / name).read_text(), tmp_path / name, tmp_path)
     assert time.process_time() - began < 5
 
 
@@ -72,3 +86,12 @@ def test_an_own_configuration_that_nests_deeply_is_refused(tmp_path):
     (tmp_path / "deviate.toml").write_text("x = " + "[" * DEEP + "]" * DEEP)
     with pytest.raises(BadConfig, match=r"deviate\.toml"):
         read_config(tmp_path)
+
+
+@pytest.mark.parametrize("expression", ["not " * DEEP + "loss", "loss" + " + loss" * 2_000, "(" * DEEP, "loss\\u0000"])
+def test_an_expression_that_is_nowhere_is_refused_however_it_nests(tmp_path, expression):
+    (tmp_path / "train.py").write_text(TRAINING.replace("import deep\n", ""))
+    entry = f'[[metric]]\nname = "m"\nfile = "train.py"\nline = 6\nexpression = "{expression}"\n'
+    (tmp_path / "deviate.toml").write_text(entry, encoding="utf-8-sig")
+    with pytest.raises(BadConfig, match="metric 'm': no expression"):
+        extract(tmp_path, "train.py")

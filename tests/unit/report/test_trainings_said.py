@@ -5,6 +5,8 @@ import report_cases as cases
 from msgspec import structs
 
 from deviate.collect.trainings import Trainings
+from deviate.experiment import MainLoop
+from deviate.report.text.trainings import training_caveats
 
 
 def document(trainings, reports, **extra):
@@ -19,6 +21,7 @@ def document(trainings, reports, **extra):
         (Trainings(count=3), [3], "test acc (best of 3 trainings)", "several-trainings"),
         (Trainings(count=3), [12], "test acc (best of 3 trainings)", "several-trainings"),
         (Trainings(count=3), [2], "test acc (best of 2 values)", "several-trainings"),
+        (Trainings(count=2, together=True), [3], "test acc (best of 3 values)", "several-trainings"),
         # Reported once, after all of them.
         (Trainings(count=3), [1], "test acc (best)", "several-trainings"),
         (Trainings(count=1), [9], "test acc (best)", ""),
@@ -41,3 +44,17 @@ def test_trainings_side_by_side_are_told_from_others():
 def test_iterations_without_a_note_of_the_loop_are_of_one_training():
     said = document(Trainings(), [9], looped=frozenset({"control"}))
     assert said.variants[0].headline[0].startswith("test acc (best) ")
+
+
+@pytest.mark.parametrize(
+    ("reports", "sentence"),
+    [([3], "of what each of them reports is of the last one"), ([1], "Reported once in a run, by one of them or")],
+)
+def test_what_is_said_of_several_trainings_names_the_numbers(reports, sentence):
+    (caveat,) = training_caveats(document(Trainings(count=3), reports).variants[0].facts, [loop("pre"), loop("fine")])
+    assert sentence in caveat.message
+    assert "its main loops (pre.py:4 and fine.py:4) 3 times" in caveat.message
+
+
+def loop(name):
+    return MainLoop(file=f"{name}.py", line=4, variable="epoch", kind="for", why="")

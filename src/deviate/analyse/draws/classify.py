@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from deviate.analyse.draws.acting import ActionFinder
 from deviate.analyse.draws.assigned import SHOWN, is_action, is_latent, targets
 from deviate.analyse.draws.compiled import Compiled
 from deviate.analyse.draws.destinations import DestinationFinder
@@ -106,7 +107,8 @@ class Classifier:
         self.use_finder = UseFinder(flow, moments, parents)
         self.destinations = DestinationFinder(flow, moments, parents)
         self.steps = StepFinder(self.destinations)
-        self.minibatches = MinibatchFinder(self.destinations)
+        self.minibatches = MinibatchFinder(self.destinations, self.use_finder)
+        self.actions = ActionFinder(graph, self.callers)
         self._callers: dict[Unit, list[Unit]] | None = None
 
     def role(self, drawn: Drawn) -> Role:
@@ -136,6 +138,11 @@ class Classifier:
             return Role("init", f"it fills a parameter: {dotted_text(drawn.into)}")
         learned = self.use_finder.uses(drawn).learned
         return Role("init", f"a parameter: {learned}") if learned else None
+
+    def by_acting(self, drawn: Drawn) -> Role | None:
+        """Tell an action by the environment that is given it."""
+        acts = drawn.gives in {"order", "integers", "values"} and self.actions.acts(drawn)
+        return Role("other", "an environment is given it: an action") if acts else None
 
     def by_function(self, drawn: Drawn) -> Role | None:
         """Tell by class and name of the nearest function with a role, from the draw's own through its callers."""
@@ -325,6 +332,7 @@ RULES = (
     Rule("call", Classifier.by_call),
     Rule("seed", Classifier.by_seed),
     Rule("learning", Classifier.by_learning),
+    Rule("acting", Classifier.by_acting),
     Rule("function", Classifier.by_function),
     Rule("moment", Classifier.by_moment),
     Rule("picking", Classifier.by_picking),

@@ -14,8 +14,8 @@ from deviate.analyse.draws.assigned import targets
 from deviate.analyse.draws.destinations import DestinationFinder
 from deviate.analyse.draws.find import Drawn, gives_array
 from deviate.analyse.draws.tables import PERMUTATIONS
-from deviate.analyse.draws.uses import measured
-from deviate.analyse.source.index import Scope, Unit
+from deviate.analyse.draws.uses import UseFinder, is_descent, measured
+from deviate.analyse.source.index import Scope, Unit, enclosing_loops
 from deviate.analyse.source.syntax import called_name, last_part
 
 #: Methods that take something into a collection.
@@ -31,16 +31,18 @@ _SEVERAL = frozenset(("sample", "choices"))
 class MinibatchFinder:
     """Finds draws that choose what a step learns from out of what the training collected."""
 
-    def __init__(self, finder: DestinationFinder) -> None:
+    def __init__(self, finder: DestinationFinder, uses: UseFinder) -> None:
+        self.uses = uses
         self.flow = finder.flow
         self.moments = finder.moments
         self.parents = finder.parents
 
     def collection(self, drawn: Drawn, callers: Iterable[Unit]) -> str:
         """Return the name of the collection that a draw picks several elements of, or their positions."""
-        if not drawn.site.node.args or not self._learns([drawn.unit, *callers]) or not _picks_several(drawn):
+        if not drawn.site.node.args or not self._learns([drawn.unit, *callers]) or not self._picks_several(drawn):
             return ""
-        names = (last_part(measured(part)) for argument in drawn.site.node.args[:2] for part in _within_range(argument))
+        names = [last_part(measured(part)) for argument in drawn.site.node.args[:2] for part in _within_range(argument)]
+        names += self.uses.uses(drawn).indexed
         return next((name for name in names if name and self._is_collected(name)), "")
 
     def parts(self, drawn: Drawn, callers: Iterable[Unit]) -> bool:
@@ -52,16 +54,38 @@ class MinibatchFinder:
         return any(self._is_cut(node, drawn.site.scope) for node in (drawn.site.node, *loads))
 
     def _learns(self, units: Iterable[Unit]) -> bool:
-        return any(called_name(site.node) in _LEARNING for unit in units for site in unit.calls)
+        return any(
+            any(called_name(site.node) in _LEARNING for site in unit.calls)
+            or any(is_descent(each) and self.moments.updates(each) for own in unit.bindings.values() for each in own)
+            for unit in units
+        )
+
+    def _picks_several(self, drawn: Drawn) -> bool:
+        """Tell whether a draw gives several, or one for each round of a comprehension or of a loop in an iteration."""
+        if called_name(drawn.site.node) in _SEVERAL and drawn.gives == "order":
+            return True
+        if drawn.gives not in {"order", "integers"} or drawn.into is not None:
+            return False
+        around = enclosing_loops(drawn.site.nesting)
+        own = bool(around) and not self.moments.is_main_loop(around[0])
+        return gives_array(drawn) or own or drawn.site.scope.kind == "comprehension"
 
     def _is_collected(self, name: str) -> bool:
-        """Tell whether the training takes something into a collection of this name."""
+        """Tell whether the training takes something into a collection of this name, or writes over its elements."""
+        units = self.flow.program.reached
         return any(
+            isinstance(store.target, ast.Subscript)
+            and isinstance(store.statement, ast.Assign)
+            and last_part(store.target.value) == name
+            and self.moments.trains(unit, store.nesting, store.target.lineno)
+            for unit in units
+            for store in unit.stores
+        ) or any(
             called_name(site.node) in _COLLECTING
             and isinstance(site.node.func, ast.Attribute)
             and last_part(site.node.func.value) == name
             and self.moments.moment(site) == "during"
-            for unit in self.flow.program.reached
+            for unit in units
             for site in unit.calls
         )
 
@@ -76,12 +100,6 @@ class MinibatchFinder:
                 call = self.parents.of(parent, scope.module)
                 return parent.attr in _CUTTING or (isinstance(call, ast.Call) and self._is_cut(call, scope))
         return False
-
-
-def _picks_several(drawn: Drawn) -> bool:
-    if called_name(drawn.site.node) in _SEVERAL and drawn.gives == "order":
-        return True
-    return drawn.gives in {"order", "integers"} and drawn.into is None and gives_array(drawn)
 
 
 def _within_range(argument: ast.expr) -> Iterator[ast.expr]:

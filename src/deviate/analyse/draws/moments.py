@@ -135,6 +135,10 @@ class Moments:
         called = (edge for edge in self.graph.edges(self.phases.unit) if edge.target is site.scope.unit)
         return any(enclosing_loops(edge.nesting)[:1] == [loop] for edge in called)
 
+    def is_main_loop(self, node: ast.AST) -> bool:
+        """Whether a loop is the main loop."""
+        return self.phases is not None and node is self.phases.loop.node
+
     def moment(self, site: CallSite) -> Moment:
         """Say when a call runs."""
         unit, line = site.scope.unit, site.node.lineno

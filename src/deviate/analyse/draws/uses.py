@@ -55,6 +55,8 @@ class Uses:
     learned: str = ""
     #: Examples that the training does not make anew, of which it picks some.
     picks: str = ""
+    #: All that it picks from, by name.
+    indexed: list[str] = field(default_factory=list)
     #: Calls of functions of the project that are given it.
     given_to: list[ast.Call] = field(default_factory=list)
 
@@ -162,6 +164,9 @@ class _Walk:
                 self._assigned(parent.target, scope)
             case ast.For() | ast.AsyncFor() if parent.iter is node:
                 self._assigned(parent.target, scope)
+            case ast.comprehension() if parent.iter is node:
+                around = self.parents.of(parent, scope.module)
+                self._assigned(parent.target, scope.module.inner.get(around, scope) if around else scope)
             case ast.Lambda() | ast.Compare() | ast.BinOp(op=ast.MatMult()):
                 pass
             case ast.Subscript() if parent.slice is node:
@@ -171,6 +176,7 @@ class _Walk:
 
     def _picked(self, array: ast.expr, scope: Scope) -> None:
         """Note an array of examples that the value picks from, unless the training makes the array anew."""
+        self.uses.indexed.append(last_part(array))
         if self.finder.are_examples(array, self.drawn, scope):
             self.uses.picks = self.uses.picks or last_part(array)
 

@@ -213,10 +213,11 @@ class Program:
 
     def ancestors(self, flow: Valuation, cls: ClassScope) -> list[ClassScope]:
         """Return the class and its bases within the project, nearest first."""
-        classes = [cls]
+        classes, known = [cls], {cls}
         for ancestor in classes:
             for ref in self.bases(flow, ancestor):
-                if isinstance(ref, ClassScope) and ref not in classes:
+                if isinstance(ref, ClassScope) and ref not in known:
+                    known.add(ref)
                     classes.append(ref)
         return classes
 

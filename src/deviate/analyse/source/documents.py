@@ -13,7 +13,7 @@ from deviate.paths import folders_below
 MAX_BYTES = 500_000
 MAX_SCRIPTS = 60
 
-_ASSIGNED = re.compile(r"^\s*(?:export\s+)?([A-Z_a-z]\w*)=(\S+)", re.MULTILINE)
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Z_a-z]\w*)=(\S+)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{?([A-Z_a-z]\w*)\}?")
 
 

@@ -17,6 +17,8 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from deviate.analyse.source.stack import has_deep_stack
+
 _ASYNC_ARGUMENT = re.compile(r"(?<=[(,\s])async(?=\s*=[^=])")
 _ASYNC_ATTRIBUTE = re.compile(r"(?<=\.)async(?=\s*[(.\[,)=\s])")
 _MAGIC = re.compile(r"^([ \t]*)([%!][^\n\r]*)", re.MULTILINE)
@@ -24,6 +26,9 @@ _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
 #: Larger files are data that happens to end in .py.
 MAX_BYTES = 30_000_000
+
+#: Nodes within nodes. On a large stack, Python parses what it would compile nowhere.
+MAX_NESTING = 3_000
 
 
 class UnreadableSourceError(Exception):
@@ -105,12 +110,24 @@ def _parse(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            tree = ast.parse(text)
+        if has_deep_stack() and _is_nested_too_deeply(tree):
+            raise RecursionError
+        return tree
     except SyntaxError as problem:
         raise UnreadableSourceError(problem.lineno or 1, _explain(text, problem)) from problem
     except (ValueError, RecursionError, MemoryError) as problem:
         reason = "nested too deeply" if isinstance(problem, (RecursionError, MemoryError)) else str(problem)
         raise UnreadableSourceError(1, reason) from problem
+
+
+def _is_nested_too_deeply(tree: ast.Module) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_NESTING):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
 
 
 def _explain(text: str, problem: SyntaxError) -> str:

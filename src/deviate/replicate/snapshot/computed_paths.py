@@ -11,6 +11,7 @@ from deviate.analyse.source.files import UnreadableSourceError, parse_text
 from deviate.analyse.source.index import Scope
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
+from deviate.analyse.source.stack import deeply
 
 #: Text without any of these computes no such path.
 _MARKS = ("__file__", "cwd(", "pardir", '".."', "'..'", ".parent", "dirname(")
@@ -19,21 +20,21 @@ _MARKS = ("__file__", "cwd(", "pardir", '".."', "'..'", ".parent", "dirname(")
 _ELSEWHERE = Path("/elsewhere") / "/".join("abcdefgh") / "file.py"
 
 
-def computed_paths(text: str, file: Path, start: Path) -> Iterator[Path]:
-    """Yield the paths that expressions of a Python file give, absolute and relative ones, as far as they are told.
+@deeply
+def computed_paths(text: str, file: Path, start: Path) -> list[Path]:
+    """Return the paths that expressions of a Python file give, absolute and relative ones, as far as they are told.
 
     `start` is the folder in which the program is started. An absolute path that is written out is none of them: it
     means the same in every copy.
     """
     if not any(mark in text for mark in _MARKS):
-        return
+        return []
     try:
         source = parse_text(text)
     except UnreadableSourceError:
-        return
+        return []
     module = index_module(file.name, "", source.tree, source.lines)
-    for unit in module.units:
-        yield from _of(unit.node, unit, file, start)
+    return [path for unit in module.units for path in _of(unit.node, unit, file, start)]
 
 
 def _of(node: ast.AST, scope: Scope, file: Path, start: Path) -> Iterator[Path]:

@@ -82,7 +82,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
     yield from _not_recorded(variant, facts)
-    yield from training_caveats(variant, facts.definition.main_loop)
+    yield from training_caveats(variant, facts.definition.loops)
     yield from _weak(variant)
     yield from _excluded(variant)
     yield from _far(variant)

@@ -20,7 +20,8 @@ def taken_from(metric: MetricSpread, facts: TrainingsFacts) -> str:
     reports = facts.reports.get(metric.name, [])
     if metric.aggregate not in _PICKED or not reports or not (facts.several or facts.unplaced):
         return metric.aggregate
-    if facts.several and reports[0] >= facts.counts[-1]:
+    # Of processes side by side, each may report metrics of its own.
+    if facts.several and not facts.together and reports[0] >= facts.counts[-1]:
         return f"{metric.aggregate} of {_range(facts.counts)} trainings"
     return f"{metric.aggregate} of {_range(reports)} values"
 
@@ -36,30 +37,35 @@ def _range(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
 
 
-def training_caveats(facts: VariantFacts, loop: MainLoop | None) -> Iterator[Caveat]:
-    """Say that runs hold several trainings, or that nothing shows whether they do."""
+def training_caveats(facts: VariantFacts, loops: Sequence[MainLoop]) -> Iterator[Caveat]:
+    """Say that runs hold several trainings and which one each number is of, or that nothing shows whether they do."""
     known = facts.trainings
-    place = f" ({loop.file}:{loop.line})" if loop is not None else ""
-    if known.several and known.together:
-        message = (
-            f"In each run several processes go through the main loop{place} at the same time, {_range(known.counts)} "
-            "times in all: these are trainings of their own, or workers of one. A last value is of whichever reported "
-            "last."
-        )
-        yield Caveat(slug="several-trainings", message=message, variant=facts.variant)
-    elif known.several:
-        times = _range(known.counts)
-        message = (
-            f"Each run goes through its main loop{place} {times} times: it holds {times} trainings, or stages of one. "
-            "A last value is of the last of them; a best value or a mean is over all."
-        )
-        yield Caveat(slug="several-trainings", message=message, variant=facts.variant)
+    if known.several:
+        yield Caveat(slug="several-trainings", message=_several(facts, loops), variant=facts.variant)
     elif known.unplaced and (unplaced := _reported_often(facts)):
         message = (
             f"No main loop was seen, so nothing shows whether the values of {listed(unplaced)} in a run are of one "
             "training or of several (folds, trials): a last value is the last of all."
         )
         yield Caveat(slug="loop-unseen", message=message, severity="note", variant=facts.variant)
+
+
+def _several(facts: VariantFacts, loops: Sequence[MainLoop]) -> str:
+    """Say how many trainings a run holds, and of which one its numbers are."""
+    times = _range(facts.trainings.counts)
+    places = f" ({listed([f'{loop.file}:{loop.line}' for loop in loops])})" if loops else ""
+    where = f"main loop{places}" if len(loops) < 2 else f"main loops{places}"
+    if facts.trainings.together:
+        return (
+            f"In each run several processes go through the {where} at the same time, {times} times in all: these are "
+            "trainings of their own, or workers of one. A last value is of whichever reported last."
+        )
+    once = [each.name for each in facts.metrics if each.name in facts.trainings.once]
+    of_one = f" Reported once in a run, by one of them or after all: {listed(once)}." if once else ""
+    return (
+        f"Each run goes through its {where} {times} times: it holds {times} trainings, or stages of one. The last "
+        f"value of what each of them reports is of the last one; a best value or a mean is over all.{of_one}"
+    )
 
 
 def _reported_often(facts: VariantFacts) -> list[str]:

@@ -110,6 +110,67 @@ _ACTOR = """
 """
 
 
+_RING = """
+        ring = [None] * 50
+        met = 0
+        def learn():
+            idx = np.random.randint(0, min(met, 50), 8)  # !shuffle
+            loss = net(torch.stack([ring[i] for i in idx])).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            return loss.item()
+        for step in range(60):
+            ring[met % 50] = torch.zeros(2)
+            met += 1
+            print('loss', learn())
+"""
+
+_BY_HAND = """
+        w = np.zeros(2)
+        lr = 0.01
+        for update in range(10):
+            kept = []
+            for t in range(32):
+                kept.append((np.random.rand(), 1.0))  # !other
+            order = np.random.permutation(32)  # !shuffle
+            for start in range(0, 32, 8):
+                for i in order[start : start + 8]:
+                    w += lr * kept[i][1] * kept[i][0]
+            print('reward', w.mean())
+"""
+
+_GIVEN = """
+        from world import World
+        class Policy(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = net
+            def forward(self, seen):
+                dist = torch.distributions.Normal(self.net(seen), 1)
+                u = torch.tanh(dist.sample())  # !other
+                return 2 * u, dist.log_prob(u)
+            def imagine(self, seen):
+                return self.forward_pass(seen)
+            def forward_pass(self, seen):
+                return self.net(seen) + torch.randn(1)  # !layers
+        def pick(seen):
+            return random.randrange(3)  # !other
+        world, policy = World(), Policy()
+        for step in range(10):
+            move, logs = policy(torch.zeros(2))
+            guess = policy.imagine(torch.zeros(2))
+            seen, reward, done = world.step(move.item())
+            seen, reward, done = world.step([pick(seen)])
+            seen, reward, done = world.step(int(torch.multinomial(torch.ones(2), 1)))  # !other
+            loss = -logs.sum() * reward + guess.sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print('loss', loss.item())
+"""
+
+
 def _made(maker: str) -> dict[str, str]:
     body = f"""        {maker}
         xs = []
@@ -126,6 +187,12 @@ PROJECTS: dict[str, dict[str, str]] = {
     "positions in a replay memory": _collecting(
         "batch = [memory[i] for i in np.random.choice(len(memory), 8)]  # !shuffle", "[]"
     ),
+    "elements of a replay memory, one by one": _collecting(
+        "batch = [random.choice(memory) for _ in range(8)]  # !shuffle", "[]"
+    ),
+    "positions in a memory that is written over": {"train": _HEAD + _RING},
+    "minibatches of a rollout, without a framework": {"train": _HEAD + _BY_HAND},
+    "what an environment is given": {"train": _HEAD + _GIVEN},
     "one element of what is collected": _collecting("batch = [random.choice(memory)]  # !other", "[]"),
     "a replay memory of a class": {"train": _HEAD + _AGENT},
     "minibatches of a rollout": {"train": _HEAD + _ROLLOUT},

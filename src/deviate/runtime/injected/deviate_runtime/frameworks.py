@@ -309,6 +309,22 @@ FRAMEWORKS = (
     Framework(
         "stable-baselines3",
         hooks=(("stable_baselines3.common.logger", "trainers.baselines:observe_logger"),),
+        boundaries=(
+            # What a step learns from, of all that the agent met.
+            (
+                "stable_baselines3.common.buffers",
+                "BaseBuffer.sample ReplayBuffer.sample DictReplayBuffer.sample RolloutBuffer.get DictRolloutBuffer.get",
+                SHUFFLE,
+                OUTSIDE,
+            ),
+            ("stable_baselines3.her.her_replay_buffer", "HerReplayBuffer.sample", SHUFFLE, OUTSIDE),
+            ("sb3_contrib.common.maskable.buffers", "MaskableRolloutBuffer.get", SHUFFLE, OUTSIDE),
+            ("sb3_contrib.common.maskable.buffers", "MaskableDictRolloutBuffer.get", SHUFFLE, OUTSIDE),
+            ("sb3_contrib.common.recurrent.buffers", "RecurrentRolloutBuffer.get", SHUFFLE, OUTSIDE),
+            ("sb3_contrib.common.recurrent.buffers", "RecurrentDictRolloutBuffer.get", SHUFFLE, OUTSIDE),
+            # Actions, which a policy draws in its forward pass.
+            ("stable_baselines3.common.distributions", "Distribution.get_actions", OTHER, (LAYERS,)),
+        ),
         # An iteration is a rollout: the steps between two updates.
         epochs=(
             ("stable_baselines3.common.on_policy_algorithm", "OnPolicyAlgorithm.collect_rollouts", EPOCH),

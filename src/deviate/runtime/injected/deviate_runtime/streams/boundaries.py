@@ -6,6 +6,9 @@ from ..factors import OTHER, OUTSIDE
 from ..frameworks import every
 from ..patching import standing
 
+#: Of code: it is a generator's, which draws when it is asked for its next value.
+GENERATOR = 0x20
+
 
 def patch_rows(module, streams):
     """Have the functions of `module` that the table of boundaries has draw for their factors."""
@@ -33,6 +36,13 @@ def bind(streams, owner, name, factor, within=OUTSIDE):
 def drawing(streams, factor, function, within=OUTSIDE):
     """Return `function` with its draws made for `factor` where one of `within` draws as it is called, or always."""
     inside = streams.within(factor, function)
+    if getattr(getattr(function, "__code__", None), "co_flags", 0) & GENERATOR:
+
+        def inside(*args, **kwargs):
+            return iterate(streams, factor, function(*args, **kwargs))
+
+        functools.update_wrapper(inside, function)
+        inside._deviate = True
     if within is None:
         return inside
 

@@ -61,6 +61,8 @@ class Weights:
     ----------
     known : set
         Optimizers that were seen, by identity.
+    is_shared : bool
+        Whether other processes may have begun to update the weights: the draws of ``init`` stand for those at first.
     ends : dict
         Digest of the weights that each optimizer left, by its number.
     names : dict
@@ -82,6 +84,7 @@ class Weights:
         self.steps = 0
         self.number = 0
         self.digest = 0
+        self.is_shared = False
         self.ends = {}
         self.names = {}
         for gone in getattr(self, "alive", {}).values():
@@ -116,12 +119,15 @@ class Weights:
             return
         number = self.number = self.number + 1
         groups = optimizer.param_groups
-        self.digest = joined(self.digest, digest_of(self.torch, groups))
+        self.is_shared = self.is_shared or is_shared(groups)
+        if not self.is_shared:
+            self.digest = joined(self.digest, digest_of(self.torch, groups))
         fingerprints = self.streams.fingerprints
         if number == 1:
             fingerprints.at_end.append(self.finish)
             self.streams.process.weights.at_iteration.append(self.keep_iteration)
-        fingerprints.write_content("init", self.digest, number, "first")
+        if not self.is_shared:
+            fingerprints.write_content("init", self.digest, number, "first")
         if number == 1 and self.streams.process.config.get("bit") is not None:
             flip(self.torch, groups, self.streams.process)
         # What an optimizer holds lives as long as it does, here as without this.
@@ -187,7 +193,8 @@ class Weights:
         for end in self.ends.values():
             digest = joined(digest, end)
         fingerprints = self.streams.fingerprints
-        fingerprints.write_content("init", self.digest, self.number, "end")
+        if not self.is_shared:
+            fingerprints.write_content("init", self.digest, self.number, "end")
         if self.ends:
             fingerprints.write_content("weights", digest, self.number, "end")
 
@@ -195,6 +202,12 @@ class Weights:
 def joined(digest, more):
     """Take the digest of one optimizer into that of all, whatever their order: each may hold one member of a set."""
     return (digest + zlib.crc32(b"%d" % more)) & 0xFFFFFFFF
+
+
+def is_shared(groups):
+    """Tell whether parameters are in memory that several processes update, each at its own time."""
+    parameters = (parameter for group in groups for parameter in group["params"])
+    return any(parameter.device.type == "cpu" and parameter.is_shared() for parameter in parameters)
 
 
 def digest_of(torch, groups):
