@@ -10,6 +10,7 @@ import pytest
 
 from deviate.errors import BadOption, NotImportable, NotRuns
 from deviate.importing.build import propose
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.formats import format_of, read_results
 from deviate.importing.request import ImportRequest, TableOptions
 
@@ -581,3 +582,15 @@ def test_every_hint_when_typed_leads_on(table, text):
         options = {name: value} if name else {"--run-column": {"run": (value,)}, "--mean-over": {"mean_over": (value,)},
                                               "--where": {"where": (tuple(value.split("=")),)}}[option]  # fmt: skip
         assert refusal(path, **options) != (refused.value.message, refused.value.hint), option
+
+
+def test_settings_alone_are_no_results(tmp_path):
+    named = [Reading("config/seed", 0, 3.0), Reading("config/lr", 0, 0.1)]
+    results = ForeignResults(runs=[ForeignRun(label=str(k), readings=named) for k in range(3)])
+    asked = ImportRequest(paths=[tmp_path / "runs.json"], project=tmp_path)
+    with pytest.raises(NotImportable, match="are settings") as refused:
+        propose(results, asked, "json", datetime.now().astimezone())
+    wanted = shlex.split(refused.value.hint.rpartition("--metric ")[2])[0]
+    named_one = ImportRequest(paths=asked.paths, project=tmp_path, metrics=(wanted,))
+    (made,) = propose(results, named_one, "json", datetime.now().astimezone())
+    assert [metric.name for metric in made.experiment.metrics] == [wanted]
