@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from populations import NORMAL, SHAPES, Population
+from populations import COLLAPSING, NORMAL, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
@@ -67,7 +67,7 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
 
 def powers(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, Any]]:
     """Yield the power that each plan reaches."""
-    for population in SHAPES:
+    for population in (*SHAPES, COLLAPSING[1]):
         for case, (tests, lost, correlation) in CASES.items():
             if population is not NORMAL and case != "one metric":
                 continue

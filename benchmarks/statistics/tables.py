@@ -30,6 +30,7 @@ PAGES = {
         "looks",
         "decided",
         "plans",
+        "widths",
         "until",
         "comparisons",
         "repeated",
@@ -43,6 +44,7 @@ PAGES = {
         "gate_groups",
     ),
     "gate.md": ("collapses",),
+    "predictions-measures.md": ("clusters",),
 }
 
 SEED = 1

@@ -17,6 +17,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=8)
 parser.add_argument("--epochs", type=int, default=10)
 parser.add_argument("--jobs", type=int, default=2)
+parser.add_argument("--device", default="cpu", help="where the trainings compute, such as cuda")
 parser.add_argument("--networks", nargs="+", default=["mlp", "cnn"])
 parser.add_argument("--attacks", nargs="+", default=["fgsm", "pgd"])
 parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
@@ -34,6 +35,7 @@ def deviate(*words):
 def train(network, attack):
     vary = [word for variant in args.kinds for word in ("--vary", variant)]
     program = ["train_adversarial.py", "--network", network, "--attack", attack, "--epochs", str(args.epochs)]
+    program += ["--device", args.device] if args.device != "cpu" else []
     program += ["--test-attack", "pgd"] if attack == "fgsm" else []
     deviate(
         "run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", f"{network}-{attack}", "--json",

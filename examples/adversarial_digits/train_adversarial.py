@@ -18,7 +18,7 @@ class Trainer:
     def __init__(self, args):
         self.args = args
         self.attack = ATTACKS[args.attack]
-        self.model = NETWORKS[args.network]()
+        self.model = NETWORKS[args.network]().to(args.device)
         self.optimizer = optim.Adam(self.model.parameters(), lr=args.lr)
         self.load_data()
 
@@ -26,6 +26,7 @@ class Trainer:
         digits = load_digits()
         x = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1) / 16
         y = torch.tensor(digits.target)
+        x, y = x.to(self.args.device), y.to(self.args.device)
         # the last 30 % are for evaluation; no shuffling, since neighbours tend to be by the same hand
         split = int(0.7 * len(y))
         self.x_train, self.y_train = x[:split], y[:split]
@@ -33,7 +34,7 @@ class Trainer:
 
     def batches(self):
         order = torch.randperm(len(self.y_train))
-        for batch in order.split(self.args.batch_size):
+        for batch in order.to(self.args.device).split(self.args.batch_size):
             yield self.x_train[batch], self.y_train[batch]
 
     def train_epoch(self):
@@ -83,6 +84,7 @@ if __name__ == "__main__":
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--lr", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     Trainer(args).run()

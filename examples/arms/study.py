@@ -17,9 +17,11 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=10)
 parser.add_argument("--jobs", type=int, default=2)
 parser.add_argument("--epochs", type=int)
+parser.add_argument("--device", default="cpu", help="where the trainings compute, such as cuda")
 parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
 parser.add_argument("--parts", nargs="+", default=["networks", "full-batch", "faces"])
 args = parser.parse_args()
+device = ["--device", args.device] if args.device != "cpu" else []
 
 
 def run(name, variants, *program):
@@ -27,7 +29,7 @@ def run(name, variants, *program):
     epochs = ["--epochs", str(args.epochs)] if args.epochs else []
     words = [
         "run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", name, "--weights", "final", "--json",
-        "--", sys.executable, *program, *epochs,
+        "--", sys.executable, *program, *epochs, *device,
     ]  # fmt: skip
     # Status 1 says that some runs failed. The tables have how many completed.
     if subprocess.run([sys.executable, "-m", "deviate", *words], stdout=subprocess.DEVNULL).returncode not in (0, 1):

@@ -16,6 +16,7 @@ parser.add_argument("--batch-size", type=int, default=32)
 parser.add_argument("--epochs", type=int, default=8)
 parser.add_argument("--lr", type=float, default=3e-3)
 parser.add_argument("--seed", type=int, default=0)
+parser.add_argument("--device", default="cpu")
 args = parser.parse_args()
 
 
@@ -47,6 +48,7 @@ def evaluate(network, loader):
     correct, loss = 0, 0.0
     with torch.no_grad():
         for images, labels in loader:
+            images, labels = images.to(args.device), labels.to(args.device)
             logits = network(images)
             loss += F.cross_entropy(logits, labels, reduction="sum").item()
             correct += (logits.argmax(1) == labels).sum().item()
@@ -57,13 +59,14 @@ torch.manual_seed(args.seed)
 train, test = load_images()
 train_loader = DataLoader(train, batch_size=len(train) if args.full_batch else args.batch_size, shuffle=True)
 test_loader = DataLoader(test, batch_size=256)
-network = make_network()
+network = make_network().to(args.device)
 optimizer = torch.optim.Adam(network.parameters(), lr=args.lr)
 scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
 
 for epoch in range(args.epochs):
     network.train()
     for images, labels in train_loader:
+        images, labels = images.to(args.device), labels.to(args.device)
         optimizer.zero_grad()
         loss = F.cross_entropy(network(images), labels)
         loss.backward()

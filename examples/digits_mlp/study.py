@@ -13,10 +13,12 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=16)
 parser.add_argument("--jobs", type=int, default=2)
 parser.add_argument("--epochs", type=int, default=15)
+parser.add_argument("--device", default="cpu", help="where the trainings compute, such as cuda")
 parser.add_argument("--vary", nargs="+", choices=KINDS, default=list(KINDS))
 parser.add_argument("--converged", type=float, default=94.0, help="test accuracy, in per cent")
 parser.add_argument("--weak", type=float, default=80.0, help="runs below this test accuracy are left out")
 args = parser.parse_args()
+device = ["--device", args.device] if args.device != "cpu" else []
 
 
 def deviate(*words):
@@ -28,7 +30,7 @@ def deviate(*words):
 
 
 vary = [word for variant in args.vary for word in ("--vary", variant)]
-program = [sys.executable, "train.py", "--epochs", str(args.epochs)]
+program = [sys.executable, "train.py", "--epochs", str(args.epochs), *device]
 deviate("run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", "identical", "--json", "--", *program)
 asked = ["--aggregate", "test acc=last", "--reach", f"test acc>={args.converged}", "--weak", f"test acc<{args.weak}"]
 report = deviate("report", "identical", "--format", "json", *asked)

@@ -61,10 +61,11 @@ def load_data(batch_size):
     return train_loader, test_loader
 
 
-def train(model, loader, optimizer, epoch, log_every):
+def train(model, loader, optimizer, epoch, log_every, device):
     model.train()
     loss_sum, correct, seen = 0.0, 0, 0
     for step, (x, y) in enumerate(loader):
+        x, y = x.to(device), y.to(device)
         optimizer.zero_grad()
         output = model(x)
         loss = F.cross_entropy(output, y)
@@ -80,10 +81,11 @@ def train(model, loader, optimizer, epoch, log_every):
 
 
 @torch.no_grad()
-def test(model, loader):
+def test(model, loader, device):
     model.eval()
     loss_sum, correct, seen = 0.0, 0, 0
     for x, y in loader:
+        x, y = x.to(device), y.to(device)
         output = model(x)
         loss_sum += F.cross_entropy(output, y, reduction="sum").item()
         correct += (output.argmax(dim=1) == y).sum().item()
@@ -98,6 +100,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log-every", type=int, default=0, help="print the loss every so many steps (0: never)")
+    parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
 
     random.seed(args.seed)
@@ -105,13 +108,13 @@ def main():
     torch.manual_seed(args.seed)
 
     train_loader, test_loader = load_data(args.batch_size)
-    model = MLP()
+    model = MLP().to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
 
     for epoch in range(1, args.epochs + 1):
         start = time.time()
-        train_loss, train_acc = train(model, train_loader, optimizer, epoch, args.log_every)
-        test_loss, test_acc = test(model, test_loader)
+        train_loss, train_acc = train(model, train_loader, optimizer, epoch, args.log_every, args.device)
+        test_loss, test_acc = test(model, test_loader, args.device)
         print(
             f"Epoch {epoch:2d}/{args.epochs}  train loss: {train_loss:.4f}  train acc: {train_acc:.2f}%  "
             f"test loss: {test_loss:.4f}  test acc: {test_acc:.2f}%  time: {time.time() - start:.2f}s"

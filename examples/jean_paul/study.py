@@ -2,8 +2,10 @@
 #
 #     python study.py               5 runs of each setting, some minutes on two cores
 #     python study.py --runs 100    the size of the paper
+#     KERAS_BACKEND=tensorflow python study.py --frameworks keras
 import argparse
 import json
+import os
 import subprocess
 import sys
 
@@ -15,6 +17,8 @@ parser.add_argument("--jobs", type=int, default=2)
 parser.add_argument("--frameworks", nargs="+", default=["torch", "keras"])
 parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 5])
 args = parser.parse_args()
+# What Keras computes with, as in train_keras.py.
+backend = os.environ.get("KERAS_BACKEND", "jax")
 
 
 def deviate(*words):
@@ -27,9 +31,11 @@ def deviate(*words):
 
 def study(framework, dimensions):
     vary = [word for variant in VARIANTS for word in ("--vary", variant)]
-    entry = f"train_{framework}.py"
+    entry, name = f"train_{framework}.py", framework
+    if framework == "keras" and backend != "jax":
+        name = f"keras-{backend}"
     return deviate(
-        "run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", f"{framework}-{dimensions}d", "--json",
+        "run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", f"{name}-{dimensions}d", "--json",
         "--", sys.executable, entry, "--dimensions", str(dimensions),
     )  # fmt: skip
 

@@ -25,14 +25,16 @@ parser.add_argument("--jobs", type=int, default=2)
 parser.add_argument("--epochs", type=int, default=16)
 parser.add_argument("--long", type=int, default=120, help="epochs in which one bit has time to grow")
 parser.add_argument("--vary", nargs="+", default=SOURCES)
+parser.add_argument("--device", default="cpu", help="where the trainings compute, such as cuda")
 args = parser.parse_args()
+device = ["--device", args.device] if args.device != "cpu" else []
 
 
 def run(name, variants, epochs, *options):
     vary = [word for variant in variants for word in ("--vary", variant)]
     words = [
         "run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", name, "--predictions", "scores",
-        "--weights", "final", "--json", "--", sys.executable, "train.py", "--epochs", str(epochs), *options,
+        "--weights", "final", "--json", "--", sys.executable, "train.py", "--epochs", str(epochs), *options, *device,
     ]  # fmt: skip
     # Status 1 says that some runs failed. The tables have how many completed.
     if subprocess.run([sys.executable, "-m", "deviate", *words], stdout=subprocess.DEVNULL).returncode not in (0, 1):

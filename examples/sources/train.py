@@ -36,9 +36,10 @@ def load_data(batch_size):
     return DataLoader(train, batch_size=batch_size, shuffle=True), DataLoader(test, batch_size=256)
 
 
-def train_epoch(model, loader, optimizer, scheduler):
+def train_epoch(model, loader, optimizer, scheduler, device):
     model.train()
     for images, labels in loader:
+        images, labels = images.to(device), labels.to(device)
         optimizer.zero_grad()
         loss = F.cross_entropy(model(images), labels)
         loss.backward()
@@ -51,12 +52,13 @@ def probabilities(models, images):
     return torch.stack([model(images).softmax(1) for model in models]).mean(0)
 
 
-def test(models, loader):
+def test(models, loader, device):
     for model in models:
         model.eval()
     loss, correct = 0.0, 0
     with torch.no_grad():
         for images, labels in loader:
+            images, labels = images.to(device), labels.to(device)
             p = probabilities(models, images)
             loss += F.nll_loss(p.clamp_min(1e-12).log(), labels, reduction="sum").item()
             correct += (p.argmax(1) == labels).sum().item()
@@ -80,30 +82,31 @@ def main():
     parser.add_argument("--cycles", type=int, default=1, help="of the learning rate; each ends with a snapshot")
     parser.add_argument("--average", type=int, default=1, help="epochs at the end whose weights are averaged")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
 
     train_loader, test_loader = load_data(args.batch_size)
-    model = make_network()
+    model = make_network().to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     cycle = args.epochs // args.cycles
     scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, cycle * len(train_loader))
 
     snapshots, tail = [], []
     for epoch in range(args.epochs):
-        train_epoch(model, train_loader, optimizer, scheduler)
+        train_epoch(model, train_loader, optimizer, scheduler, args.device)
         if (epoch + 1) % cycle == 0:
             snapshots.append(copy.deepcopy(model))
         if epoch >= args.epochs - args.average:
             tail.append(copy.deepcopy(model))
-        loss, accuracy = test([model], test_loader)
+        loss, accuracy = test([model], test_loader, args.device)
         print(f"epoch {epoch}: test loss {loss:.6f}, test acc {accuracy:.2f}%")
 
     if args.cycles > 1:
-        ensemble_loss, ensemble_acc = test(snapshots, test_loader)
+        ensemble_loss, ensemble_acc = test(snapshots, test_loader, args.device)
         print(f"{len(snapshots)} snapshots: ensemble loss {ensemble_loss:.6f}, ensemble acc {ensemble_acc:.2f}%")
     if args.average > 1:
-        averaged_loss, averaged_acc = test([averaged(tail)], test_loader)
+        averaged_loss, averaged_acc = test([averaged(tail)], test_loader, args.device)
         print(f"{len(tail)} epochs: averaged loss {averaged_loss:.6f}, averaged acc {averaged_acc:.2f}%")
 
 

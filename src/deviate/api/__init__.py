@@ -157,7 +157,7 @@ def compare(
     margins : mapping of str to float, optional
         By metric, the smallest difference that matters, above 0, in its unit: ``{"test acc": 0.5}``.
     directions : mapping of str to {'higher', 'lower'}, optional
-        By metric, which values are better, where the experiments do not know.
+        By metric, which values are better; remembered for all experiments of the project.
     until : {'decided'}, optional
         The experiments grow, and are compared until a difference is shown: all looks share alpha. At the first look.
     most : int, optional
@@ -201,12 +201,13 @@ def compare(
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         matches=dict(matches or {}),
         margins=dict(margins or {}),
-        directions=dict(directions or {}),
         until=until,
         most=most,
         seed=seed,
         groups=(groups,) if isinstance(groups, str) else tuple(groups),
-        samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
+        samples=read_options(
+            aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
+        ),
     )
     comparison = read_comparison(workspace, labels, options)
     now = datetime.now().astimezone()
@@ -258,8 +259,9 @@ def compare_grid(
     options = ComparisonOptions(
         alpha=alpha,
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
-        directions=dict(directions or {}),
-        samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
+        samples=read_options(
+            aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
+        ),
     )
     workspace, now = _workspace(project), datetime.now().astimezone()
     grid = read_grid(workspace, [name] if name else [], options)
@@ -274,6 +276,7 @@ def check(
     *,
     groups: str | Sequence[str] = (),
     aggregates: Mapping[str, str] | None = None,
+    directions: Mapping[str, Direction] | None = None,
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
@@ -294,7 +297,7 @@ def check(
         be lower by two of a hundred examples.
     aggregates : mapping of str to str, optional
         Aggregates by metric, where they should differ from the experiments'.
-    weak, reach, test_sizes : optional
+    directions, weak, reach, test_sizes : optional
         As for `compare`.
     project : str or Path, optional
         By default the project one stands in.
@@ -314,7 +317,7 @@ def check(
 
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
-    samples = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
+    samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
     sources = (groups,) if isinstance(groups, str) else tuple(groups)
     asked = GateOptions(drops=allowed, groups=sources, samples=samples, **options)
     return gate_view(read_gate(workspace, checked, other, asked))
@@ -325,6 +328,7 @@ def plan(
     pilot: str | None = None,
     *,
     aggregates: Mapping[str, str] | None = None,
+    directions: Mapping[str, Direction] | None = None,
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
@@ -337,7 +341,7 @@ def plan(
     ----------
     pilot : str, optional
         An experiment, or ``EXPERIMENT:VARIANT``, whose SD and time are planned with.
-    aggregates, weak, reach, test_sizes : optional
+    aggregates, directions, weak, reach, test_sizes : optional
         Of the pilot, as for `compare`.
     project : str or Path, optional
         By default the project one stands in.
@@ -349,7 +353,7 @@ def plan(
     from deviate.report.views import plan_view
     from deviate.results.options import read_options
 
-    samples = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
+    samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
     asked = PlanOptions(samples=samples, **options)
     return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, asked))
 

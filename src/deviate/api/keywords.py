@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
-    from deviate.experiment import Direction
     from deviate.inference.comparison.options import PairingMode
     from deviate.inference.gate.options import Inconclusive
 
@@ -69,7 +68,6 @@ class CheckKeywords(TypedDict, total=False):
 
     alpha: float
     inconclusive: Inconclusive
-    directions: dict[str, Direction]
     matches: dict[str, str]
     pairing: PairingMode
     max_failures: float | None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from deviate.experiment import Run
 from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted
+from deviate.replicate.time_left import TimeLeft
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.durations import about_seconds
 from deviate.report.numbers import show_seconds
@@ -39,24 +40,25 @@ class Progress:
     """Follows the runs of a call and hands the lines to `show` whenever they change."""
 
     def __init__(self, show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
-        self._show, self._clock, self._began = show, clock, clock()
-        self._total = 0
+        self._show = show
+        self._time = TimeLeft(clock)
         self._going: dict[Run, str] = {}
         self._ends: Counter[str] = Counter()
         self._lost: list[str] = []
 
     def observe(self, event: StudyEvent) -> None:
         """Take in one event."""
+        self._time.observe(event)
         match event:
             case RunStarted():
-                self._total = event.total
                 self._going[event.run] = "starting"
             case RunProgress():
                 self._going[event.run] = _latest(event)
-            case RunShared():
-                self._total = max(self._total - 1, self._ended)
             case RunEnded():
                 self._end(event)
+            case RunShared():
+                # It counts no more among those that are to be made.
+                pass
             case _:
                 return
         self._show("\n".join(self.lines()))
@@ -64,14 +66,11 @@ class Progress:
     def lines(self) -> list[str]:
         """Return what is shown: how many runs ended and how, those that failed, and those under way."""
         ends = ", ".join(f"{number} {end}" for end, number in self._ends.items())
-        left = self._ended and (self._clock() - self._began) / self._ended * (self._total - self._ended)
-        parts = [f"{self._ended} of {self._total} runs", ends, f"about {about_seconds(left)} left" if left else ""]
+        ended, total, left = self._time.ended, self._time.total, self._time.left()
+        is_shown = left is not None and ended < total
+        parts = [f"{ended} of {total} runs", ends, f"about {about_seconds(left)} left" if is_shown and left else ""]
         under_way = [f"· {run.folder}  {latest}" for run, latest in self._going.items()]
         return ["  ".join(filter(None, parts)), *self._lost, *under_way]
-
-    @property
-    def _ended(self) -> int:
-        return self._ends.total()
 
     def _end(self, event: RunEnded) -> None:
         self._going.pop(event.run, None)

@@ -71,9 +71,6 @@ from deviate.errors import BadOption
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Probability of a wrong claim of each kind; one-sided.")
 @click.option(
-    "--direction", "directions", multiple=True, metavar="METRIC=higher|lower", help="Which values are better."
-)
-@click.option(
     "--match",
     "matches",
     multiple=True,
@@ -135,7 +132,6 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "max_churn": _share("--max-churn", options["max_churn"]),
         "groups": options["groups"],
         "max_group_drop": _share("--max-group-drop", options["max_group_drop"]),
-        "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         **sample_arguments(options),
     }

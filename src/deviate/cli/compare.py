@@ -53,9 +53,6 @@ if TYPE_CHECKING:
     help="Smallest difference that matters. Smaller differences can be shown to be equivalent.",
 )
 @click.option(
-    "--direction", "directions", multiple=True, metavar="METRIC=higher|lower", help="Which values are better."
-)
-@click.option(
     "--pairing",
     type=click.Choice(["auto", "on", "off"]),
     default="auto",
@@ -133,7 +130,6 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "metrics": list(options["metrics"]),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         "margins": named_values("--margin", options["margins"], _number, "'test acc=0.5'"),
-        "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
         **sample_arguments(options),
     }
 

@@ -15,8 +15,9 @@ from rich.text import Text
 from deviate.cli.duration import show_duration
 from deviate.cli.event_lines import event_lines, planned_runs
 from deviate.experiment import Run
-from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted, StepEnded, Submitted
+from deviate.replicate.events import RunEnded, RunProgress, RunStarted, StepEnded, Submitted
 from deviate.replicate.interrupts import at_any_end
+from deviate.replicate.time_left import TimeLeft
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.aligned import aligned
 from deviate.report.durations import about_seconds
@@ -49,16 +50,12 @@ class Progress:
         self.console = console or Console(stderr=True)
         self.label = label
         self.draws = self.console.is_terminal and not label
-        self.clock = clock
         self.going: dict[Run, RunProgress | RunStarted] = {}
-        self.durations: list[float] = []
         #: Evaluations that failed, by run, until the run has ended.
         self.lost: dict[Run, dict[str, None]] = {}
-        self.ended = 0
-        self.total = 0
+        self.time = TimeLeft(clock)
         #: Whether it was said how many runs there are.
         self.counted = False
-        self.began = clock()
         #: The last comparison of ``--until 'decided against B'``.
         self.compared: Compared | None = None
         #: What the user is to submit.
@@ -80,13 +77,12 @@ class Progress:
 
     def observe(self, event: StudyEvent) -> None:
         """Take in one event."""
+        self.time.observe(event)
         match event:
             case RunStarted():
                 self._start(event)
             case RunProgress():
                 self.going[event.run] = event
-            case RunShared():
-                self.total = max(self.total - 1, self.ended)
             case StepEnded():
                 self._step(event)
             case RunEnded():
@@ -101,7 +97,6 @@ class Progress:
             self.live.update(self._table())
 
     def _start(self, event: RunStarted) -> None:
-        self.total = event.total
         self.going[event.run] = event
         if not self.draws and event.number == 1 and (event.total > 1 or not self.counted):
             self.counted = True
@@ -124,10 +119,7 @@ class Progress:
 
     def _end(self, event: RunEnded) -> None:
         self.going.pop(event.run, None)
-        self.ended += 1
         seconds = event.outcome.seconds or 0.0
-        if event.trained:
-            self.durations.append(seconds)
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
         what = show_duration(seconds) if event.trained else "evaluated"
         if lost := self.lost.pop(event.run, None):
@@ -144,9 +136,9 @@ class Progress:
 
     def _count(self) -> str:
         """Count the runs that ended, with the time left where it is long."""
-        seconds = self.time_left()
+        seconds = self.time.left()
         left = f", about {about_seconds(seconds)} left" if seconds is not None and seconds >= LONG else ""
-        return f"{self.ended} of {self.total}{left}"
+        return f"{self.time.ended} of {self.time.total}{left}"
 
     def _table(self) -> Table:
         grid = Table.grid(padding=(0, 2))
@@ -154,19 +146,13 @@ class Progress:
         for (run, latest), shown in zip(self.going.items(), values, strict=True):
             seconds = latest.seconds if isinstance(latest, RunProgress) else 0.0
             grid.add_row(Text(f"· {run.folder}"), show_duration(seconds), Text(_latest(latest, shown), style="dim"))
-        ended = f"{self.ended} of {count(self.total, 'run')}"
+        ended = f"{self.time.ended} of {count(self.time.total, 'run')}"
         grid.add_row(Text(ended, style="bold"), "", Text(self._left(), style="dim"))
         return grid
 
     def _left(self) -> str:
-        seconds = self.time_left()
-        return "" if seconds is None or self.ended >= self.total else f"about {about_seconds(seconds)} left"
-
-    def time_left(self) -> float | None:
-        """Estimate the seconds left, from the pace of the runs that have ended; None before the first has."""
-        if not self.ended:
-            return None
-        return (self.clock() - self.began) / self.ended * (self.total - self.ended)
+        seconds, is_over = self.time.left(), self.time.ended >= self.time.total
+        return "" if seconds is None or is_over else f"about {about_seconds(seconds)} left"
 
 
 def _latest(latest: RunProgress | RunStarted, values: str) -> str:

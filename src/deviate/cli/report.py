@@ -84,7 +84,9 @@ def command(
     NAME may be left out where there is one experiment.
     """
     from deviate import api
+    from deviate.collect.directions import remember_directions
     from deviate.inference.experiment import experiment_facts
+    from deviate.replicate.workspace.folders import Workspace
     from deviate.report.views import experiment_view
     from deviate.report.writers.registry import find_writer
     from deviate.results.groups import read_group_options
@@ -110,6 +112,7 @@ def command(
         inputs=inputs,
     )
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
+    remember_directions(Workspace(folder.project), results.options.directions)
     view = experiment_view(facts, results.recorded, curve_lines=curves)
     if figures is not None:
         write_figure_files(view.drawn(), figures, figure_format)

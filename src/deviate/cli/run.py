@@ -265,7 +265,7 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     if options["print_script"]:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0
-    if not progress.total:
+    if not progress.time.total:
         say(f"{folder.name}: nothing to train, all runs have ended; a larger -n adds runs", err=True)
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)

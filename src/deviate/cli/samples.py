@@ -24,6 +24,14 @@ _OPTIONS = (
         help="How a run's values become one number: last, best, mean, max, min, area or 'at ITERATION'; repeatable.",
     ),
     click.option(
+        "--direction",
+        "directions",
+        multiple=True,
+        metavar="METRIC=higher|lower",
+        help="Which values are better; remembered for all experiments here. [direction] in deviate.toml says it, too. "
+        "Repeatable.",
+    ),
+    click.option(
         "--weak",
         multiple=True,
         metavar="METRIC<NUMBER",
@@ -88,6 +96,7 @@ def sample_arguments(options: dict[str, Any]) -> dict[str, Any]:
 
     return {
         "aggregates": named_values("--aggregate", options["aggregates"], str, "'test acc=best'"),
+        "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
         "test_sizes": parse_sizes(options["test_sizes"]),
         "weak": options["weak"],
         "reach": options["reach"],

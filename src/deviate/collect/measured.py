@@ -56,13 +56,16 @@ def with_times(names: Iterable[str]) -> list[str]:
 
 
 def measured_metrics(
-    experiment: Experiment, recorded: Iterable[tuple[str, int]], observed: Mapping[str, MeasuredMetric] | None = None
+    experiment: Experiment,
+    recorded: Iterable[tuple[str, int]],
+    observed: Mapping[str, MeasuredMetric] | None = None,
+    directions: Mapping[str, Direction] | None = None,
 ) -> list[MeasuredMetric]:
     """Return the metrics that have records: those of the training, of each evaluation, and times.
 
     Those of each are in the order of the experiment, unforeseen ones last.
     `recorded` are names in the records with the position of the metric they belong to, -1 for none; `observed` are
-    observed metrics by name.
+    observed metrics by name; `directions` are those that the user says, by name.
     """
     prefixes = [step.prefix for step in experiment.evaluations]
 
@@ -78,7 +81,11 @@ def measured_metrics(
         name: known[name] if source == OBSERVED else _measured(name, source, metrics)
         for name, source in reversed(pairs)
     }
-    return [*reversed(measured.values()), *TIMES]
+    said = directions or {}
+    return [
+        msgspec.structs.replace(metric, direction=said.get(metric.name, metric.direction))
+        for metric in (*reversed(measured.values()), *TIMES)
+    ]
 
 
 def missing_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]) -> list[Metric]:

@@ -20,9 +20,17 @@ from deviate.collect.aggregates import pick
 from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.columns import SCHEMA, TICK_NAME
 from deviate.collect.derived import DerivedTable
+from deviate.collect.directions import Directions, directions_of, listed_directions
 from deviate.collect.evaluated import Evaluated, read_evaluated
 from deviate.collect.identity import Identity
-from deviate.collect.measured import OBSERVED, TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
+from deviate.collect.measured import (
+    OBSERVED,
+    TIME_PER_ITERATION,
+    TIME_PER_RUN,
+    MeasuredMetric,
+    measured_metrics,
+    with_times,
+)
 from deviate.collect.observation import Observation, ObservedSeries, observe
 from deviate.collect.queries import (
     AGGREGATES,
@@ -39,7 +47,7 @@ from deviate.collect.queries import (
 )
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, in_order, read_ended_runs
-from deviate.experiment import Experiment
+from deviate.experiment import Direction, Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder
 
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
@@ -64,6 +72,8 @@ class Tables:
     observation: Observation
     #: What their evaluations recorded.
     evaluated: list[Evaluated]
+    #: What the user says of metrics, see `listed_directions`.
+    listed: Directions
     _files: list[DerivedTable]
     #: The files that the view of records reads, with the run of each.
     _listed: pd.DataFrame
@@ -128,23 +138,31 @@ class Tables:
     def _recorded(self) -> list[tuple[str, int]]:
         return recorded_names(self._files)
 
-    def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+    def directions(self, typed: Directions | None = None) -> dict[str, Direction]:
+        """Return which values are better of the metrics that the user says it of, `typed` now or before."""
+        return directions_of(with_times(name for name, _ in self.names), {**self.listed, **(typed or {})})
+
+    def samples(
+        self, aggregates: Mapping[str, str] | None = None, directions: Directions | None = None
+    ) -> pd.DataFrame:
         """Return one number per run and metric, times included; a run without a record of a metric has no row for it.
 
         Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``; the metrics in the order of
-        `measured_metrics`. `aggregates`, by metric, take the place of the experiment's. Where an evaluation was run
-        several times, the number is the mean of those of its passes.
+        `measured_metrics`. `aggregates` and `directions`, by metric, take the place of the experiment's. Where an
+        evaluation was run several times, the number is the mean of those of its passes.
         """
-        table = self.repeats(aggregates)
+        table = self.repeats(aggregates, directions)
         if all(step.repeat == 1 for step in self.experiment.evaluations):
             return table
         return table.groupby(list(SAMPLE_COLUMNS[:-1]), sort=False)["value"].agg(_mean).reset_index()
 
-    def repeats(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+    def repeats(
+        self, aggregates: Mapping[str, str] | None = None, directions: Directions | None = None
+    ) -> pd.DataFrame:
         """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
         table = self._aggregates
         recorded = zip(table["metric"], table["source"], strict=True)
-        measured = measured_metrics(self.experiment, recorded, self.observed)
+        measured = measured_metrics(self.experiment, recorded, self.observed, self.directions(directions))
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
         parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
         filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
@@ -227,7 +245,9 @@ def open_tables(
         if table["held"].any():
             database.register("held", _held_rows([*files, *(one.file for each in evaluated for one in each.passes)]))
         database.execute(f"CREATE VIEW record AS {_select(table) if files else NO_RECORDS}")
-        yield Tables(experiment, taken, observation, evaluated, files, table, database)
+        yield Tables(
+            experiment, taken, observation, evaluated, listed_directions(folder.project), files, table, database
+        )
 
 
 def _select(files: pd.DataFrame) -> str:

@@ -250,28 +250,39 @@ def precision(n: int, level: float = DEFAULT_LEVEL) -> Precision:
     return Precision(n=n, mean_half_width=_half_width(n, level), sd_low=low, sd_high=high)
 
 
-def runs_for_precision(half_width: float, level: float = DEFAULT_LEVEL) -> int | None:
+def runs_for_precision(half_width: float, level: float = DEFAULT_LEVEL, freedom: int | None = None) -> int | None:
     """Give the runs after which the t interval of the mean is expected to be no wider than ``± half_width`` SDs.
+
+    Where the SD was measured, the mean of so many runs lies within ``± half_width`` of the true one with a probability
+    of `level`, whatever the true SD: ``t(freedom) / sqrt(n) <= half_width`` [1]_.
 
     Parameters
     ----------
     half_width : float
         In SDs, above 0.
+    freedom : int, optional
+        Degrees of freedom of the measured SD; None where it is known.
+
+    References
+    ----------
+    .. [1] C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", Annals of
+       Mathematical Statistics 16(3), 1945.
 
     Examples
     --------
-    >>> runs_for_precision(0.5)
-    18
+    >>> runs_for_precision(0.5), runs_for_precision(0.5, freedom=4), runs_for_precision(0.5, freedom=29)
+    (18, 31, 18)
     """
-    return first_enough(lambda n: _half_width(n, level) <= half_width)
+    return first_enough(lambda n: _half_width(n, level, freedom) <= half_width)
 
 
 _MOST_SIMULATED = 2000
 _LARGEST_RATIO = 100.0
 
 
-def _half_width(n: int, level: float) -> float:
-    return float(special.stdtrit(n - 1, (1 + level) / 2)) / math.sqrt(n)
+def _half_width(n: int, level: float, freedom: int | None = None) -> float:
+    known = n - 1 if freedom is None else min(freedom, n - 1)
+    return float(special.stdtrit(known, (1 + level) / 2)) / math.sqrt(n)
 
 
 def _check(alpha: float, power: float) -> None:

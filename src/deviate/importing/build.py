@@ -51,7 +51,12 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
     results_alone = [name for name in recorded if not why_none(name, recorded)]
-    kept = [name for name in recorded if name in request.metrics] if request.metrics else results_alone or recorded
+    kept = [name for name in recorded if name in request.metrics] if request.metrics else results_alone
+    if recorded and not kept:
+        raise NotImportable(
+            f"none of the {len(recorded)} values is of a metric: {some_of(recorded, 3)}",
+            hint=f"name what came out: --metric {typed_word(recorded[0])}",
+        )
     if len(kept) > MOST_METRICS:
         raise NotImportable(
             f"{len(kept):,} metrics were found; at most {MOST_METRICS:,} are imported",

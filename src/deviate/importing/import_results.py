@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from deviate.collect.aggregates import check_aggregate
+from deviate.collect.directions import remember_directions
 from deviate.errors import NameTaken
 from deviate.experiment import IMPORTED, Experiment, Run
 from deviate.importing.build import Proposal, propose
@@ -49,6 +50,7 @@ def import_results(request: ImportRequest) -> list[ExperimentFolder]:
     workspace.prepare()
     with locked_workspace(workspace, request.command):
         _check_free(proposals, workspace, request.replace)
+        remember_directions(workspace, request.directions)
         return [_store(proposal, workspace, now) for proposal in proposals]
 
 

@@ -17,6 +17,7 @@ from deviate.experiment import SCHEMA, Experiment
 from deviate.inference.evaluations import EvaluationFacts, evaluation_facts
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
+from deviate.inference.price import HeldPrice, held_prices
 from deviate.inference.reported import Completeness, completeness
 from deviate.inference.representations import RepresentationFacts, representation_facts
 from deviate.inference.sources import SpreadAcross, spread_across
@@ -97,6 +98,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: list[EvaluationFacts] = []
     #: Random numbers that come again within runs.
     again: Repetitions = Repetitions()
+    #: What it costs to hold the implementation, where some runs hold it and others do not.
+    prices: list[HeldPrice] = []
 
 
 def experiment_facts(
@@ -166,6 +169,13 @@ def experiment_facts(
         ],
         evaluations=evaluation_facts(results.evaluated),
         again=results.again,
+        prices=held_prices(
+            experiment,
+            {variant.variant: variant.runs for variant in variants},
+            results.samples,
+            {variant.variant: variant.without_noise for variant in variants},
+            level,
+        ),
     )
 
 

@@ -10,12 +10,14 @@ import numpy as np
 from deviate.collect.measured import TIME_PER_RUN
 from deviate.contrast.paired import correlation
 from deviate.errors import BadOption
+from deviate.experiment import IMPORTED
+from deviate.inference.comparison.match import several_alike
 from deviate.inference.comparison.pairing import pair_runs
 from deviate.inference.comparison.side import Side
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.measure.failures import FailureRate, failure_rate
 from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
-from deviate.results.order import main_metric
+from deviate.results.order import equals
 from deviate.shell_words import typed_word
 
 #: The SD of a pilot is too small in about half of all pilots; planned with this one-sided upper limit of it, the power
@@ -89,16 +91,20 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
             f"{side.label} has no metric with a finite value",
             hint=f"`deviate report {typed_word(side.experiment)}` says why",
         )
-    name = metric_name or main_metric(side.samples).name
+    alike = equals(side.samples, in_order=side.variant != IMPORTED)
+    if metric_name is None and len(alike) > 1:
+        raise several_alike([each.name for each in alike], "--metric")
+    name = metric_name or alike[0].name
     metric = measured_sample(side.sample(name, "--metric"), DEFAULT_LEVEL)
-    values, n = np.asarray(metric.values), metric.n
-    if needs_sd and (n < 2 or np.ptp(values) == 0):
+    n = metric.n
+    if needs_sd and (n < 2 or metric.spread.identical):
         what = "has fewer than two runs" if n < 2 else "gave the same value in every run"
         raise BadOption(
             f"{metric.name!r} in {side.label} {what}, so it tells no SD to plan with",
             hint="make more runs, name another --metric, or give an --sd",
         )
     low, high = sd_factors(n) if n > 1 else (None, None)
+    sd = _sd(metric)
     return Pilot(
         label=side.label,
         variant=side.variant,
@@ -106,13 +112,13 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
         aggregate=metric.aggregate,
         unit=metric.unit,
         n=n,
-        mean=float(values.mean()),
-        sd=float(values.std(ddof=1)) if n > 1 else math.nan,
+        mean=math.nan if metric.spread.mean is None else metric.spread.mean,
+        sd=sd,
         seconds=_seconds(side),
         sd_low=low,
         sd_high=high,
         measured=metric,
-        sd_planned=float(values.std(ddof=1)) if n > 1 else math.nan,
+        sd_planned=sd,
         freedom=n - 1,
         failures=failure_rate(len(metric.lost), metric.tried, _ONE_SIDED),
     )
@@ -138,7 +144,8 @@ def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
     x, y = np.asarray(first.values), np.asarray(second.values)
     if len(places) < FEWEST_PAIRS:
         freedom = x.size + y.size - 2
-        pooled = math.sqrt((x.var() * x.size + y.var() * y.size) / freedom) if freedom else math.nan
+        parts = [math.sqrt(each.n - 1) * _sd(each) for each in (first, second) if each.n > 1]
+        pooled = math.hypot(*parts) / math.sqrt(freedom) if freedom else math.nan
         return msgspec.structs.replace(both, sd_planned=pooled, freedom=freedom)
     left, right = (values[[place[side] for place in places]] for side, values in enumerate((x, y)))
     differences = left - right
@@ -154,6 +161,10 @@ def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
         sd_differences=float(differences.std(ddof=1)),
         freedom=len(places) - 1,
     )
+
+
+def _sd(metric: MetricSpread) -> float:
+    return math.nan if metric.spread.sd is None else metric.spread.sd
 
 
 def _seconds(side: Side) -> float | None:

@@ -17,7 +17,7 @@ from deviate.contrast.power import (
 )
 from deviate.errors import BadOption
 from deviate.experiment import SCHEMA
-from deviate.inference.comparison.side import read_sides
+from deviate.inference.comparison.side import read_sides, remember_typed
 from deviate.inference.pilot import CAUTION, Pilot, make_pilot, sd_upper_factor, with_other_side
 from deviate.inference.plan_options import PlanOptions, check_options, check_size, plan_command
 from deviate.replicate.workspace.folders import Workspace
@@ -51,6 +51,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     #: upper limit.
     made: int | None = None
     made_cautious: int | None = None
+    #: Runs of each side by textbooks, which make one test and take the SD for the true one; None where there is no such
+    #: number.
+    textbook: int | None = None
 
 
 class Rung(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +128,9 @@ def read_plan(workspace: Workspace | None, name: str | None, options: PlanOption
     side, *others = read_sides(workspace, names, options.samples)
     pilot = make_pilot(side, options.metric, needs_sd=options.sd is None)
     pilot = with_other_side(pilot, side, others[0]) if others else pilot
-    return make_plan(options, pilot, plan_command(name, options))
+    plan = make_plan(options, pilot, plan_command(name, options))
+    remember_typed(workspace, [side, *others], options.samples)
+    return plan
 
 
 def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> Plan:
@@ -219,15 +224,21 @@ def _answers(options: PlanOptions, known: _Known) -> list[Answer]:
         more = None if cautious is None else planned_runs(size / cautious, alpha, power, paired=known.paired)
         if runs is not None and more is not None:
             more = max(runs, more)
-        answers.append(_answer("difference", size, _enough(runs, options), _enough(more, options), SIDES, known))
+        textbook = planned_runs(size / known.tested_sd, options.alpha, power, paired=known.paired)
+        answers.append(
+            _answer("difference", size, _enough(runs, options), _enough(more, options), SIDES, known, textbook)
+        )
     if options.sd_ratio is not None:
         runs = _enough(runs_for_sd_ratio(options.sd_ratio, alpha=alpha, power=power), options)
         answers.append(_answer("sd-ratio", options.sd_ratio, runs, None, SIDES, known))
     if options.precision is not None:
         size, level = options.precision, 1 - options.alpha
-        runs = runs_for_precision(size / known.sd, level)
+        runs = runs_for_precision(size / known.sd, level, known.freedom)
         more = None if known.factor is None else runs_for_precision(size / (known.sd * known.factor), level)
-        answers.append(_answer("precision", size, runs, more, 1, known))
+        if runs is not None and more is not None:
+            more = max(runs, more)
+        textbook = runs_for_precision(size / known.sd, level)
+        answers.append(_answer("precision", size, runs, more, 1, known, textbook))
     return answers
 
 
@@ -237,7 +248,13 @@ def _enough(runs: int | None, options: PlanOptions) -> int | None:
 
 
 def _answer(
-    question: Question, size: float, runs: int | None, cautious: int | None, sides: int, known: _Known
+    question: Question,
+    size: float,
+    runs: int | None,
+    cautious: int | None,
+    sides: int,
+    known: _Known,
+    textbook: int | None = None,
 ) -> Answer:
     pairs = known.paired and question == "difference"
     made = _made(runs, known.lost, pairs)
@@ -252,6 +269,7 @@ def _answer(
         hours_cautious=_hours(made_cautious, sides, known.seconds),
         made=made,
         made_cautious=made_cautious,
+        textbook=textbook,
     )
 
 

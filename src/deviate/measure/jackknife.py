@@ -11,7 +11,7 @@ from scipy import special
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval, check_level
 from deviate.measure.predictions import Integers
 from deviate.measure.sample import Floats
-from deviate.measure.second_order import NO_PAIRS, SecondOrder, bent, within_group
+from deviate.measure.second_order import NO_PAIRS, SecondOrder, bent, pair_variance, within_group
 
 METHOD = "jackknife over runs"
 METHOD_AS_WHOLES = "jackknife over runs, with half the degrees of freedom: runs differ as wholes"
@@ -83,8 +83,14 @@ def share_estimate(sums: Floats, squares: float, examples: int, level: float = D
     value, left_out = _means(sums, np.full(sums.size, sums.size - 1))
     pairs = math.comb(sums.size, 2)
     assert value is not None
-    by_chance = _is_by_chance(value, squares, pairs, examples)
-    return Estimate(value=value, interval=share_interval(value, left_out, by_chance=by_chance, level=level))
+    interval = share_interval(
+        value,
+        left_out,
+        by_chance=_is_by_chance(value, squares, pairs, examples),
+        least=pair_variance(sums, squares),
+        level=level,
+    )
+    return Estimate(value=value, interval=interval)
 
 
 def shares_estimate(counts: Integers | Floats, examples: int, level: float = DEFAULT_LEVEL) -> Estimate:
@@ -255,6 +261,7 @@ def share_interval(
     by_chance: bool,
     as_wholes: str = METHOD_AS_WHOLES,
     second: SecondOrder | None = None,
+    least: float = 0.0,
     level: float = DEFAULT_LEVEL,
 ) -> Interval:
     """Give the interval of a share of examples that is a mean over pairs of runs.
@@ -278,6 +285,9 @@ def share_interval(
         How many degrees of freedom are left otherwise.
     second : SecondOrder, optional
         Its term of the Edgeworth expansion is removed too, see `bent`.
+    least : float, optional
+        What pairs alone bring of the variance, see `pair_variance`: the jackknife sees nearly none of it where two
+        clusters of runs are about as large, and churn is as large as it can be.
 
     References
     ----------
@@ -296,6 +306,7 @@ def share_interval(
     error, freedom, reason = _error(left_out, level)
     if reason:
         return unknown(reason, level)
+    error = max(error, math.sqrt(least))
     method = METHOD if by_chance else as_wholes
     curvature = second.curvature(_influences(left_out)) if second else 0.0
     low, high = _ends(value, error, LEFT.get(method, 1.0) * freedom, (_skewness(left_out), curvature), level)

@@ -99,6 +99,32 @@ def within_group(matrix: Floats) -> SecondOrder:
     return SecondOrder(pairs * 2 / (runs * (runs - 1)), variance, excess, excess**2 / freedom)
 
 
+def pair_variance(sums: Floats, squares: float) -> float:
+    """Give the variance of `within_group` from sums alone; 0 below four runs.
+
+    Parameters
+    ----------
+    sums : ndarray of float, shape (R,)
+        Of the numbers of each run's pairs.
+    squares : float
+        Sum of the squared numbers of all pairs.
+
+    Examples
+    --------
+    >>> round(pair_variance(np.ones(4), 2.0), 6)
+    0.111111
+    """
+    runs = sums.size
+    freedom = runs * (runs - 3) // 2
+    if freedom < 1:
+        return 0.0
+    means = sums / (runs - 1)
+    effects = (runs - 1) / (runs - 2) * (means - means.mean())
+    pairs = runs * (runs - 1) / 2
+    left = squares - pairs * float(means.mean()) ** 2 - (runs - 2) * float(effects @ effects)
+    return max(left, 0.0) / freedom / pairs
+
+
 def between_groups(cross: Floats) -> SecondOrder:
     """Give the second-order part of the mean over all pairs of a run of A and a run of B, shape ``(R_A, R_B)``.
 

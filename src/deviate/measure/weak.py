@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deviate.experiment import Direction
-from deviate.measure.sample import Floats
+from deviate.measure.sample import Floats, common_scale, unit_scale
 
 Sign = Literal["<", "<=", ">", ">="]
 
@@ -123,13 +123,15 @@ def weak_by_mad(sample: ArrayLike, direction: Direction | None = None, cutoff: f
     if finite.sum() < FEWEST_FOR_MAD:
         lost = np.flatnonzero(~finite).tolist()
         return WeakRuns(places=lost, rule=_MAD_RULE, reason=f"the rule needs {FEWEST_FOR_MAD} finite values or more")
-    centre, scale = _robust_scale(values[finite])
+    scaled, exponent = unit_scale(values[finite])
+    centre, scale = _robust_scale(scaled)
     if scale == 0:
         return WeakRuns(places=np.flatnonzero(~finite).tolist(), rule=_MAD_RULE, reason="all finite values are equal")
-    with np.errstate(invalid="ignore"):
-        scores = (values - centre) / scale
+    with np.errstate(invalid="ignore", over="ignore"):
+        scores = (np.ldexp(values, -exponent) - centre) / scale
         far = {"higher": scores < -cutoff, "lower": scores > cutoff}.get(direction or "", np.abs(scores) > cutoff)
-    rule = f"more than {cutoff:g} robust SDs (median {centre:.4g}, 1.4826 MAD {scale:.2g}) from the median"
+        middle, mad = (float(np.ldexp(each, exponent)) for each in (centre, scale))
+    rule = f"more than {cutoff:g} robust SDs (median {middle:.4g}, 1.4826 MAD {mad:.2g}) from the median"
     return WeakRuns(places=np.flatnonzero(far | ~finite).tolist(), rule=rule)
 
 
@@ -162,7 +164,8 @@ def collapsed_runs(samples: Sequence[ArrayLike], direction: Direction) -> list[l
     >>> collapsed_runs([[10.0, 10.2, 10.1, 10.3], [90.3, 89.8, 90.0, 90.2, 90.1]], "higher")
     [[], []]
     """
-    parts = [np.asarray(sample, dtype=np.float64) * (1 if direction == "higher" else -1) for sample in samples]
+    sign = 1 if direction == "higher" else -1
+    parts, _ = common_scale([sign * np.asarray(sample, dtype=np.float64) for sample in samples])
     values = np.sort(np.concatenate(parts))[::-1]
     better = 1 + int(np.argmax(values[:-1] - values[1:])) if values.size > 1 else 0
     if better < FEWEST_FOR_MAD:

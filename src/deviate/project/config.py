@@ -158,6 +158,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     metric: list[MetricEntry] | None = None
     draw: list[DrawEntry] = []
     observed: list[ObservedWish] = []
+    #: Which values are better, by metric, in all experiments of the project.
+    direction: dict[str, Direction] = {}
     snapshot: SnapshotEntry = SnapshotEntry()
     evaluate: list[EvaluateEntry] = []
     experiment: list[ExperimentEntry] = []
@@ -304,6 +306,7 @@ def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
 #: What belongs into tables whose keys are the user's own.
 _FREE = {
     "grid": "under [experiment.grid] each key lists its values, numbers or texts: lr = [0.1, 0.01]",
+    "direction": 'under [direction] each metric has "higher" or "lower": reward = "higher"',
     "environment": 'variables are texts: environment = { MODE = "1" }',
 }
 

@@ -26,6 +26,10 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     #: The runs that it makes, by variant.
     planned: dict[str, int] = {}
+    #: Runs that go on side by side at most.
+    jobs: int = 1
+    #: With the first run of a call: seconds of those that had completed before.
+    took: list[float] = []
 
 
 class ColdStart(msgspec.Struct, frozen=True, kw_only=True):

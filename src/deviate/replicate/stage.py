@@ -80,7 +80,13 @@ class LocalStage:
         events = list(worker.next())
         self._drop(index, worker)
         yield RunStarted(
-            run=job.run, slot=slot, number=self._started, total=self._todo.total, planned=self._todo.planned
+            run=job.run,
+            slot=slot,
+            number=self._started,
+            total=self._todo.total,
+            planned=self._todo.planned,
+            jobs=self._executor.jobs,
+            took=self._todo.took if job.trains else [],
         )
         yield from events
 

@@ -31,6 +31,8 @@ class Todo:
         self.total = 0
         #: Jobs that were found, by variant.
         self.planned: dict[str, int] = {}
+        #: Seconds of the runs that have completed, each training once.
+        self.took: list[float] = []
         #: Whether no run of the experiment was made yet.
         self.is_fresh = True
 
@@ -42,8 +44,11 @@ class Todo:
         for run in folder.runs():
             accept_failed(run, self._source.accepts, expects_python=bool(self._source.experiment.entry))
         done = {run.run: run for run in folder.runs() if stays(run, **again)}
+        self.took = []
         for run in done.values():
-            completed = isinstance(run.read_outcome(), Completed) and not _is_shared(run)
+            outcome = run.read_outcome()
+            completed = isinstance(outcome, Completed) and not _is_shared(run)
+            self.took += [outcome.seconds] if completed and outcome and outcome.seconds else []
             job = evaluating_job(run, steps, **again) if completed else None
             if job is not None:
                 self.jobs.append(job)

@@ -12,10 +12,12 @@ from typing import Literal
 
 import msgspec
 
+from deviate.collect.directions import listed_directions
 from deviate.errors import DeviateError
 from deviate.experiment import Experiment, Run
 from deviate.replicate.executors.processes import is_alive
 from deviate.replicate.lease import live_holder
+from deviate.replicate.time_left import seconds_left
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import LiveSeries, metric_id
 from deviate.replicate.workspace.run_files import Outcome, RunInfo, Unfinished
@@ -42,6 +44,8 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     #: Why it did not complete, and the last lines of its standard error.
     reason: str = ""
     tail: list[str] = []
+    #: The run whose training this is, too; empty where it has its own.
+    same_as: str = ""
 
 
 class LiveExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +92,12 @@ class LiveReader:
     def read(self) -> LiveExperiment:
         """Return the experiment as it is now; files that are gone or half-written count as not there."""
         experiment = self.folder.read_experiment()
-        metrics = [metric for metric in experiment.metrics if metric.selected]
+        said = listed_directions(self.folder.project)
+        metrics = [
+            msgspec.structs.replace(metric, direction=said.get(metric.name, metric.direction))
+            for metric in experiment.metrics
+            if metric.selected
+        ]
         main = main_metric(metrics).name if metrics else ""
         started = {folder.run.folder: folder for folder in self.folder.runs()}
         planned = dict.fromkeys((*(run.folder for run in _planned(experiment)), *started))
@@ -124,6 +133,7 @@ class LiveReader:
             values=list(curve.values()),
             reason=unfinished.reason if unfinished else "",
             tail=unfinished.stderr if unfinished else [],
+            same_as=(info.same_as or "") if info else "",
         )
 
     def _curve(self, folder: RunFolder, metric: int | None) -> tuple[int | None, dict[int, float]]:
@@ -184,11 +194,10 @@ def _since(info: RunInfo | None) -> float | None:
 
 
 def _seconds_left(runs: Sequence[LiveRun], jobs: int) -> float | None:
-    """Estimate the time until the last planned run has ended from the mean time of those that completed."""
-    took = [run.seconds for run in runs if run.state == "completed" and run.seconds]
-    left = [run for run in runs if run.state in ("waiting", "under way", "interrupted")]
-    if not took:
-        return None
-    mean = sum(took) / len(took)
-    work = sum(max(mean - (run.seconds or 0.0), 0.0) if run.state == "under way" else mean for run in left)
-    return work / max(min(jobs, len(left)), 1)
+    """Estimate the time until the last planned run has ended, as whoever makes the runs does."""
+    return seconds_left(
+        took=[run.seconds for run in runs if run.state == "completed" and run.seconds and not run.same_as],
+        going=[run.seconds or 0.0 for run in runs if run.state == "under way"],
+        waiting=sum(run.state in ("waiting", "interrupted") for run in runs),
+        slots=jobs,
+    )

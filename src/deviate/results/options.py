@@ -11,8 +11,10 @@ import msgspec
 from deviate.collect.aggregates import check_aggregate
 from deviate.collect.measured import TIMES, with_times
 from deviate.errors import BadOption
+from deviate.experiment import Direction
 from deviate.measure.weak import Sign
 from deviate.results.names import find_name, same_name
+from deviate.shell_words import typed_word
 
 _BAR = re.compile(r"(?P<metric>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bar>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*")
 
@@ -35,6 +37,8 @@ class SampleOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: By metric.
     aggregates: dict[str, str] = {}
+    #: Which values are better, by metric, where that is typed; see `deviate.collect.directions`.
+    directions: dict[str, Direction] = {}
     #: Runs beyond any of these are weak; without a bar, those far from the others by the MAD.
     weak: tuple[Bar, ...] = ()
     #: When runs get there; without a bar, to their best.
@@ -51,6 +55,7 @@ DEFAULTS = SampleOptions()
 def read_options(
     *,
     aggregates: Mapping[str, str] | None = None,
+    directions: Mapping[str, Direction] | None = None,
     weak: Iterable[str] = (),
     reach: Iterable[str] = (),
     test_sizes: Mapping[str, int] | None = None,
@@ -61,8 +66,9 @@ def read_options(
     Raises
     ------
     BadOption
-        If a bar cannot be read, or a difference is not above 0.
+        If a bar cannot be read, a direction is none, or a difference is not above 0.
     """
+    _check_directions(directions or {})
     for metric, difference in (differences or {}).items():
         if not 0 < difference < math.inf:
             raise BadOption(
@@ -71,11 +77,21 @@ def read_options(
             )
     return SampleOptions(
         aggregates=dict(aggregates or {}),
+        directions=dict(directions or {}),
         weak=tuple(parse_bar(text, "--weak") for text in weak),
         reach=tuple(parse_bar(text, "--reach") for text in reach),
         test_sizes=dict(test_sizes or {}),
         differences=dict(differences or {}),
     )
+
+
+def _check_directions(directions: Mapping[str, Direction]) -> None:
+    for metric, direction in directions.items():
+        if direction not in ("higher", "lower"):
+            raise BadOption(
+                f"--direction {metric}={direction}: expected higher or lower",
+                hint=f"type --direction {typed_word(f'{metric}=higher')}",
+            )
 
 
 def parse_bar(text: str, option: str) -> Bar:
@@ -149,6 +165,7 @@ def settle_options(options: SampleOptions, names: Iterable[str], *, partial: boo
     return msgspec.structs.replace(
         options,
         aggregates=aggregates,
+        directions={find_name(name, known): direction for name, direction in options.directions.items()},
         weak=_settled(options.weak, known),
         reach=_settled(options.reach, known),
         test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},
@@ -165,6 +182,7 @@ def option_words(options: SampleOptions) -> list[str]:
     ['--aggregate', 'test acc=best', '--reach', 'val acc>=90']
     """
     named = {
+        "direction": [f"{metric}={direction}" for metric, direction in options.directions.items()],
         "aggregate": [f"{metric}={aggregate}" for metric, aggregate in options.aggregates.items()],
         "test-size": [f"{metric}={size}" for metric, size in options.test_sizes.items()],
         "weak": [bar.text for bar in options.weak],
@@ -179,6 +197,7 @@ def _recorded(options: SampleOptions, names: list[str]) -> SampleOptions:
 
     return SampleOptions(
         aggregates={name: aggregate for name, aggregate in options.aggregates.items() if known(name)},
+        directions={name: direction for name, direction in options.directions.items() if known(name)},
         weak=tuple(bar for bar in options.weak if known(bar.metric)),
         reach=tuple(bar for bar in options.reach if known(bar.metric)),
         test_sizes={name: size for name, size in options.test_sizes.items() if known(name)},

@@ -130,6 +130,33 @@ def main_metric(metrics: Iterable[Metric]) -> Metric:
     return min(every, key=ranks(every))
 
 
+def equals(metrics: Iterable[Metric], *, in_order: bool) -> list[Metric]:
+    """Return the metrics that nothing tells from the main one, itself included.
+
+    Parameters
+    ----------
+    metrics : iterable
+        All that a reader may ask for.
+    in_order : bool
+        The order is that in which a program reports them: of metrics whose better values are known the first is the
+        main one. Columns of a table have no such order, and neither have numbers without a direction.
+
+    Examples
+    --------
+    >>> from collections import namedtuple
+    >>> metric = namedtuple("metric", "name kind direction")
+    >>> known = [metric("acc", "quality", "higher"), metric("f1", "quality", "higher"), metric("loss", "loss", "lower")]
+    >>> [[each.name for each in equals(known, in_order=is_ordered)] for is_ordered in (True, False)]
+    [['acc'], ['acc', 'f1']]
+    """
+    every = list(metrics)
+    rank = ranks(every)
+    first = min(map(rank, every))
+    alike = [metric for metric in every if rank(metric) == first]
+    tells_nothing = first[0] > _UNFORESEEN + 1
+    return alike[:1] if tells_nothing or (in_order and first[0] < _UNFORESEEN) else alike
+
+
 def main_first(metrics: Sequence[Metric]) -> list[Metric]:
     """Return all metrics, those that a reader asks for first before the others."""
     return sorted(metrics, key=ranks(metrics))

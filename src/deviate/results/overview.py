@@ -31,7 +31,7 @@ def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadab
 
 
 def overview(folder: ExperimentFolder) -> dict[str, Any]:
-    """Return name, command, how many runs of each variant are planned and completed, and how many are evaluated now."""
+    """Return name, command, how many runs of each variant are planned and completed, and what goes on now."""
     experiment = folder.read_experiment()
     runs = folder.completed_runs()
     completed = Counter(run.run.variant for run in runs)
@@ -42,7 +42,19 @@ def overview(folder: ExperimentFolder) -> dict[str, Any]:
         "planned": experiment.planned,
         "completed": {variant: completed[variant] for variant in experiment.planned},
         "evaluating": sum(map(_is_evaluated, runs)),
+        "seconds_left": _seconds_left(folder),
     }
+
+
+def _seconds_left(folder: ExperimentFolder) -> float | None:
+    """Return what `deviate watch` says of the time left; None where no run is under way, or none has completed."""
+    # Only where a worker may live, as below.
+    if not any(run.worker.is_dir() and not run.outcome_file.is_file() for run in folder.runs()):
+        return None
+    from deviate.results.live import LiveReader
+
+    live = LiveReader(folder).read()
+    return live.seconds_left if live.going else None
 
 
 def _is_evaluated(run: RunFolder) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
+from deviate.collect.directions import Directions
 from deviate.collect.events import (
     EnvironmentDifference,
     ReachedDraw,
@@ -33,7 +34,7 @@ from deviate.collect.runs import RunFiles, read_ended_runs
 from deviate.collect.shared_files import SharedFiles, shared_files
 from deviate.collect.tables import Tables, open_tables
 from deviate.collect.warned import WarnedOperation, warned_operations
-from deviate.experiment import Experiment
+from deviate.experiment import Direction, Experiment
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
@@ -79,6 +80,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[EnvironmentDifference] = []
     #: As they were settled: with metrics named as they were recorded.
     options: SampleOptions = DEFAULTS
+    #: Which values are better of the metrics that the user says it of, now or before.
+    directions: dict[str, Direction] = {}
     #: What completed runs recorded, by variant and index, for learning curves; None where it was not kept.
     recorded: dict[str, dict[int, RunValues]] | None = None
     #: Version of Deviate.
@@ -141,13 +144,16 @@ def read_results(
     with open_tables(folder, runs=runs, experiment=experiment) as tables:
         names = tables.names
         options = settle_options(options, (name for name, _ in names), partial=partial)
-        metrics = known_metrics(experiment, names, options, tables.observed)
+        directions = tables.directions(options.directions)
+        metrics = known_metrics(experiment, names, options, tables.observed, directions)
         frame = _frame(tables, options, metrics)
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
         evaluated = (
-            evaluation_results(tables.evaluated, tables.repeats(options.aggregates)) if experiment.evaluations else []
+            evaluation_results(tables.evaluated, tables.repeats(options.aggregates, options.directions))
+            if experiment.evaluations
+            else []
         )
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
@@ -185,6 +191,7 @@ def read_results(
         environment={key: _text(value) for key, value in first.items()},
         differences=environment_differences(runs),
         options=options,
+        directions=directions,
         recorded=values,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
@@ -205,9 +212,10 @@ def known_metrics(
     names: list[tuple[str, int]],
     options: SampleOptions,
     observed: Mapping[str, MeasuredMetric] | None = None,
+    directions: Directions | None = None,
 ) -> dict[str, MeasuredMetric]:
     """Return what is known of each name that samples may have."""
-    metrics = [*measured_metrics(experiment, names, observed), *reach_metrics(options.reach)]
+    metrics = [*measured_metrics(experiment, names, observed, directions), *reach_metrics(options.reach)]
     return {metric.name: metric for metric in metrics}
 
 
@@ -233,7 +241,7 @@ def samples_by_variant(
 
 def _frame(tables: Tables, options: SampleOptions, metrics: Mapping[str, MeasuredMetric]) -> pd.DataFrame:
     """Return one number per run and metric, with those of when runs reached a value."""
-    frame = tables.samples(options.aggregates)
+    frame = tables.samples(options.aggregates, options.directions)
     if not options.reach:
         return frame
     records = tables.records_of({bar.metric for bar in options.reach})

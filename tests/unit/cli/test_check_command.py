@@ -24,6 +24,7 @@ from deviate.report.writers.gate_json import gate_json
 from deviate.report.writers.gate_junit import gate_junit
 from deviate.report.writers.registry import writers
 from deviate.report.writers.terminal import render_terminal
+from deviate.results.options import SampleOptions
 
 pytestmark = pytest.mark.long
 
@@ -199,7 +200,9 @@ def test_a_limit_that_lets_anything_pass_is_pointed_out_in_every_format():
     assert out.text.startswith("warning: acc: the limit 0.5 is ")
 
     def told(drop, direction="higher"):
-        found = check_side(b, fallen, GateOptions(drops={"acc": drop}, directions={"acc": direction}), "")
+        found = check_side(
+            b, fallen, GateOptions(drops={"acc": drop}, samples=SampleOptions(directions={"acc": direction})), ""
+        )
         return [caveat.message for caveat in gate_caveats(found) if caveat.slug == "limit-wide"]
 
     sds = 0.103 / np.std(FRACTIONS, ddof=1)
@@ -306,7 +309,9 @@ def test_a_metric_without_a_direction_is_refused_until_it_has_one():
     a, b = (side(label, [side_metric("m", BASE["val acc"], direction=None)]) for label in ("new", "old"))
     with pytest.raises(BadOption, match="higher or lower values of 'm'"):
         check_side(a, b, GateOptions(drops={"m": Drop(1.0)}), "")
-    assert check_side(a, b, GateOptions(drops={"m": Drop(5.0)}, directions={"m": "lower"}), "").passed
+    assert check_side(
+        a, b, GateOptions(drops={"m": Drop(5.0)}, samples=SampleOptions(directions={"m": "lower"})), ""
+    ).passed
 
 
 def test_a_share_of_values_around_zero_is_refused():

@@ -110,6 +110,7 @@ def test_variants_are_named_or_assumed(project):
         (["baseline", "proposed", "--margin", "test acc=-1"], BadOption, "above 0"),
         (["baseline", "proposed", "--margin", "test acc=x"], BadOption, "no number"),
         (["baseline", "proposed", "--margin", "test acc"], BadOption, "NAME=VALUE"),
+        (["baseline", "proposed", "--direction", "x=higher"], BadOption, "no metric 'x'"),
         (["baseline", "proposed", "--direction", "test acc=up"], BadOption, "higher or lower"),
         (["baseline", "proposed", "--correction", "sidak"], BadOption, "sidak"),
         (["baseline", "proposed", "--level", "95"], BadOption, "--level"),
@@ -266,6 +267,24 @@ def test_a_plan_explains_brackets_only_where_there_are_some(project):
     assert "true SD" not in render_terminal(free.page("screen"), 80)
 
 
+def test_a_plan_says_why_its_number_is_not_that_of_textbooks(project):
+    found = deviate.plan("baseline", difference=0.8, precision=0.5, tests=4)
+    difference, precision = found.answers
+    alone = deviate.plan(sd=found.sd, difference=0.8, precision=0.5)
+    assert [each.textbook for each in found.answers] == [each.runs for each in alone.answers]
+    assert difference.runs > difference.textbook
+    # So many runs that their mean lies within the width of the true one, whatever the true SD is.
+    assert precision.runs == int(np.ceil((stats.t.ppf(0.975, 7) * found.sd / 0.5) ** 2))
+    lines = render_terminal(found.page("screen"), 80)
+    why = "they take the SD of the pilot for the true one and make one test, not 4."
+    assert f"Textbooks say {difference.textbook}: {why}" in " ".join(lines.split())
+    assert lines.index("Textbooks") < lines.index("Pilot")
+    assert "To show a difference of 0.8 if values are about normal: " in " ".join(lines.split())
+    assert "Textbooks" not in render_terminal(alone.page("screen"), 80)
+    assert "up to 9 points lower" in " ".join(plan_notes(found.facts))
+    assert "up to 15 points lower" in " ".join(plan_notes(deviate.plan("few", precision=0.5).facts))
+
+
 def test_plan_without_a_pilot_is_in_sds():
     found = make_plan(PlanOptions(difference=1.0), None)
     assert (found.unit, found.sd) == ("SD", 1.0)
@@ -402,3 +421,55 @@ def test_a_paper_says_how_the_compared_runs_were_made(project):
     assert "All runs completed." in said["Runs of baseline."]
     assert any(" 2 failed." in sentence for sentence in said["Runs of proposed."])
     assert any("python train.py" in sentence for each in said.values() for sentence in each)
+
+
+#: Nothing in its name says which values are better.
+SCORES = {"zeta": [0.1, 0.2, 0.15, 0.12, 0.18, 0.16]}, {"zeta": [1.1, 1.2, 1.15, 1.12, 1.18, 1.16]}
+
+
+def test_a_direction_is_said_once_for_all_experiments_of_the_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, values in zip("ab", SCORES, strict=True):
+        write_experiment(tmp_path, name, values, directed=False)
+
+    def verdict(*words):
+        done = run("compare", "a", "b", "--json", *words)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)["metrics"][0]["verdict"]
+
+    def highest(name):
+        done = run("report", name, "--aggregate", "zeta=best", "--json")
+        (metric,) = (each for each in json.loads(done.stdout)["variants"][0]["metrics"] if each["name"] == "zeta")
+        return metric["direction"], metric["n"]
+
+    assert (verdict(), highest("a")) == ("differs", (None, 0))
+    # A command that is refused leaves nothing.
+    assert run("compare", "a", "b", "--direction", "zeta=lower", "--margin", "none=1").exception
+    assert verdict() == "differs"
+    assert verdict("--direction", "Zeta=lower") == "a better"
+    # Typed once, and every command knows.
+    assert (verdict(), highest("a")) == ("a better", ("lower", 6))
+    assert not deviate.check("b", "a", {"zeta": 0}).passed
+    # What the file says goes before it, whatever wrote the runs, and what is typed before both.
+    (tmp_path / "deviate.toml").write_text('[direction]\nZETA = "higher"\n')
+    assert (verdict(), highest("b")) == ("b better", ("higher", 6))
+    assert (verdict("--direction", "zeta=lower"), verdict()) == ("a better", "b better")
+    (tmp_path / "deviate.toml").write_text('[[observed]]\nname = "zeta"\ndirection = "higher"\n')
+    assert verdict() == "b better"
+    (tmp_path / "deviate.toml").write_text('[direction]\nzeta = "up"\n')
+    refused = run("report", "a").exception
+    assert refused.slug == "bad-config"
+    assert "deviate.toml:1: direction: " in refused.message
+    assert "higher, lower" in refused.hint
+
+
+def test_a_direction_that_report_or_an_import_is_given_holds_for_the_next_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_experiment(tmp_path, "a", SCORES[0], directed=False)
+    write_experiment(tmp_path, "b", SCORES[1], directed=False)
+    assert run("report", "a", "--direction", "zeta=higher").exit_code == 0
+    assert deviate.compare("a", "b").pairs[0].metrics[0].verdict == "b better"
+    (tmp_path / "c.csv").write_text("seed,zeta\n" + "".join(f"{k},{v}\n" for k, v in enumerate(SCORES[1]["zeta"])))
+    assert run("import", "c.csv", "--name", "c", "--direction", "zeta=lower").exit_code == 0
+    assert deviate.compare("a", "c").pairs[0].metrics[0].verdict == "a better"
+    assert deviate.compare("a", "b").pairs[0].metrics[0].verdict == "a better"

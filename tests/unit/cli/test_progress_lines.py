@@ -60,7 +60,7 @@ def test_a_run_that_is_evaluated_later_shows_its_values_and_no_line_ends_in_blan
 
 def test_one_run_is_one_run_and_no_time_is_left_after_the_last():
     progress = Progress(Console(file=io.StringIO()), clock=lambda: 5.0)
-    progress.total, progress.ended, progress.began = 1, 1, 0.0
+    progress.time.total = progress.time.ended = 1
     console = Console(file=io.StringIO(), width=60)
     console.print(progress._table())
     assert console.file.getvalue().split() == ["1", "of", "1", "run"]

@@ -24,6 +24,7 @@ from deviate.replicate.workspace.run_files import Failed, RunInfo
 from deviate.report.figures.live_curves import live_figure
 from deviate.report.text.live import live_sentences, live_state
 from deviate.results.live import LiveReader
+from deviate.results.overview import overview
 
 
 @pytest.fixture
@@ -118,6 +119,9 @@ def test_the_time_left_follows_from_the_runs_that_completed(folder):
     said, left = live_sentences(live)
     assert said == "3 of 6 runs ended, 1 under way."
     assert left.startswith("Time left: about ")
+    assert overview(folder)["seconds_left"] is None
+    folder.run(Run(variant="algo+impl", index=3)).worker.mkdir()
+    assert overview(folder)["seconds_left"] == pytest.approx(live.seconds_left, abs=1.0)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 from deviate.errors import BadOption, NotImportable, NotRuns
 from deviate.importing.build import propose
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.formats import format_of, read_results
 from deviate.importing.request import ImportRequest, TableOptions
 
@@ -654,3 +655,15 @@ def test_the_line_of_the_source_that_wrote_an_event_of_mlperf_tells_no_trainings
     (run,) = read(table("\n".join(lines), "result_0.txt")).runs
     last = max((each for each in run.readings if each.metric == "eval_accuracy"), key=lambda each: each.iteration)
     assert (run.status, last.iteration, round(last.value, 6)) == ("aborted", 3, 0.3)
+
+
+def test_settings_alone_are_no_results(tmp_path):
+    named = [Reading("config/seed", 0, 3.0), Reading("config/lr", 0, 0.1)]
+    results = ForeignResults(runs=[ForeignRun(label=str(k), readings=named) for k in range(3)])
+    asked = ImportRequest(paths=[tmp_path / "runs.json"], project=tmp_path)
+    with pytest.raises(NotImportable, match="is of a metric") as refused:
+        propose(results, asked, "json", datetime.now().astimezone())
+    wanted = shlex.split(refused.value.hint.rpartition("--metric ")[2])[0]
+    named_one = ImportRequest(paths=asked.paths, project=tmp_path, metrics=(wanted,))
+    (made,) = propose(results, named_one, "json", datetime.now().astimezone())
+    assert [metric.name for metric in made.experiment.metrics] == [wanted]

@@ -13,7 +13,7 @@ from scipy import stats
 
 from deviate.measure.churn import churn, class_churn, excess_churn
 from deviate.measure.jackknife import METHOD_FEWER, jackknife_interval, pair_estimate, pair_mean, share_interval
-from deviate.measure.second_order import within_group
+from deviate.measure.second_order import pair_variance, within_group
 
 TABLES = arrays.arrays(np.int64, st.tuples(st.integers(2, 7), st.integers(1, 15)), elements=st.integers(-2, 2))
 
@@ -219,3 +219,15 @@ def test_what_the_accuracies_force_has_halls_interval_and_the_rest_that_of_pairs
     assert (parts.beyond.interval.low, parts.beyond.interval.high) == pytest.approx((expected.low, expected.high))
     plain = share_interval(*pair_mean(beyond), by_chance=False, as_wholes=METHOD_FEWER)
     assert parts.beyond.interval.high != pytest.approx(plain.high, abs=1e-4)
+
+
+@pytest.mark.parametrize("runs", [9, 31, 101])
+def test_two_clusters_of_nearly_equal_size_leave_churn_unknown_by_as_much_as_pairs_do(runs):
+    """Churn is as large as it can be, so that no run by itself changes it: the jackknife alone sees no error."""
+    labels = np.repeat(np.arange(runs)[:, None] % 2, 4, axis=1)
+    interval = churn(labels).mean.interval
+    assert interval.low < 0.5 < interval.high
+    table = churn(labels).matrix
+    pairs = pair_variance(table.sum(axis=1), float((table**2).sum()) / 2)
+    assert pairs == pytest.approx(within_group(table).variance)
+    assert (interval.high - interval.low) / 2 > 1.9 * math.sqrt(pairs)

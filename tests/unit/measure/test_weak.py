@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deviate.measure.weak import MAD_CUTOFF, MEAN_DEVIATION_TO_SD, collapsed_runs, weak_beyond, weak_by_mad
+from deviate.measure.weak import (
+    MAD_CUTOFF,
+    MEAN_DEVIATION_TO_SD,
+    collapsed_runs,
+    far_from_others,
+    weak_beyond,
+    weak_by_mad,
+)
 
 VALUES = st.lists(st.floats(min_value=-1e3, max_value=1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
 
@@ -101,3 +108,11 @@ def test_hardly_any_normal_sample_has_collapsed_runs():
     for n, most in ((6, 0.03), (10, 0.012), (30, 0.005)):
         found = [collapsed_runs([rng.standard_normal(n)], "lower") != [[]] for _ in range(1000)]
         assert np.mean(found) <= most
+
+
+def test_values_near_the_largest_float_are_told_apart_without_a_warning():
+    largest = 1.7e308
+    assert weak_by_mad([largest, largest, largest, largest, -largest, float("nan")]).places == [4, 5]
+    assert far_from_others([largest, -largest, largest, -largest, 0.0, 1.0]) == []
+    kept, fallen = [largest * (1 - k / 100) for k in range(5)], [largest, -largest]
+    assert collapsed_runs([kept, fallen], "higher") == [[], [1]]

@@ -1,11 +1,19 @@
 """Numbers are written to the digits they deserve, and never wrongly."""
 
 import pytest
+from compared_sides import side, side_metric
 from hypothesis import given
 from hypothesis import strategies as st
+from report_cases import clock, results
 
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.experiment import experiment_facts
 from deviate.measure.intervals import Interval
 from deviate.report.numbers import UNKNOWN, last_place, show, show_interval, show_level, show_percent, show_seconds
+from deviate.report.text.caveats import experiment_caveats
+from deviate.report.text.comparison.caveats import comparison_caveats
+from deviate.report.text.footnotes import rounded_footnotes
 
 MAGNITUDES = st.floats(min_value=1e-290, max_value=1e290)
 
@@ -73,3 +81,17 @@ def test_levels_and_durations():
     assert (show_level(0.9), show_level(0.999)) == ("90%", "99.9%")
     assert [show_seconds(x) for x in (None, 99.96, 3599.7)] == [UNKNOWN, "1 min 40 s", "1 h 0 min"]
     assert [show_seconds(x) for x in (0.0, 0.000673, 0.04, 0.096)] == ["0.0 s", "0.00067 s", "0.04 s", "0.1 s"]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_said"),
+    [([2.0**53, 2.0**53], True), ([2.0**53 - 1, 3.0], False), ([-(2.0**60), 1.0], True), ([1e200, 1e300], False)],
+)
+def test_whole_numbers_that_a_float_does_not_hold_are_said(values, is_said):
+    found = experiment_facts(results({"algo+impl": {"parameters": values}}), clock())
+    said = [caveat for caveat in experiment_caveats(found) if caveat.slug == "whole-numbers-rounded"]
+    assert bool(said) == is_said
+    compared = compare_sides([side(label, [side_metric("x", values)]) for label in "ab"], ComparisonOptions())
+    assert bool(rounded_footnotes([compared.pairs[0].metrics[0].a])) == is_said
+    slugs = [caveat.slug for caveat in comparison_caveats(compared.comparability)]
+    assert ("whole-numbers-rounded" in slugs) == is_said

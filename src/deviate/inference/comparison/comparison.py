@@ -10,7 +10,7 @@ import msgspec
 from deviate.contrast.contrast import Contrast
 from deviate.contrast.sequential import claim_factor
 from deviate.errors import BadOption
-from deviate.experiment import SCHEMA
+from deviate.experiment import IMPORTED, SCHEMA
 from deviate.inference.comparison.claims import Key, claimed_when, claims_before, new_claims, recorded_name
 from deviate.inference.comparison.comparability import Comparability, comparability
 from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
@@ -24,20 +24,28 @@ from deviate.inference.comparison.families import (
 )
 from deviate.inference.comparison.groups import judged_groups
 from deviate.inference.comparison.looks import Labels, PairLook, pair_look, read_pair_looks, record_looks
-from deviate.inference.comparison.match import direction_of, match_metrics, settle_names, units_differ
+from deviate.inference.comparison.match import (
+    Match,
+    direction_of,
+    match_metrics,
+    settle_names,
+    several_alike,
+    units_differ,
+)
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric, paired_samples
 from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
 from deviate.inference.comparison.options import ComparisonOptions, check_options, comparison_command
 from deviate.inference.comparison.pairing import Pairing, pair_runs
 from deviate.inference.comparison.predictions import ChangedPredictions, changed_predictions
-from deviate.inference.comparison.side import Side, read_sides
+from deviate.inference.comparison.side import Side, read_sides, remember_typed
 from deviate.inference.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
-from deviate.results.order import ranks
+from deviate.results.order import equals, ranks
 from deviate.results.reach import FIRST
+from deviate.results.sample import Sample
 from deviate.shell_words import typed_line
 
 
@@ -82,7 +90,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     times_family: int
     #: Those of the other metrics of the training, which are explored, likewise.
     explored_family: int
-    #: Names of the metrics that verdicts are claimed for: those that the user named, or the main one.
+    #: Names of the metrics that verdicts are claimed for: those that the user named, or the main one; empty where
+    #: several stand alike, and none is the main one.
     claimed: list[str]
     pairs: list[PairComparison]
     #: Only with more than two sides, and where verdicts are possible on every two.
@@ -108,7 +117,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     def _is_decided(self, pair: PairComparison) -> bool:
         claims = [metric for metric in pair.metrics if metric.name in self.claimed]
-        shown = all(metric.differs or metric.verdict == "equivalent" for metric in claims)
+        shown = bool(claims) and all(metric.differs or metric.verdict == "equivalent" for metric in claims)
         return shown or pair.look.settled is not None
 
 
@@ -132,6 +141,7 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
         before = claims_before(workspace, sides)
         comparison = compare_sides(sides, options, command, looks, before)
         unrecorded = record_looks(workspace, sides, looks, new_claims(_tested_claims(comparison), looks, before))
+    remember_typed(workspace, sides, options.samples)
     pairs = [
         msgspec.structs.replace(
             pair, look=msgspec.structs.replace(pair.look, unrecorded=unrecorded.get((pair.a, pair.b), ""))
@@ -173,9 +183,11 @@ def compare_sides(
     named = options.metrics
     options = _with_reached(sides, options)
     matches = match_metrics(sides, options)
-    rank = ranks(match[0] for match in matches)
-    matches = sorted(matches, key=lambda match: rank(match[0]))
-    claimed = named or [matches[0][0].name]
+    # One side may know which values are better where another does not.
+    firsts = {match[0].name: _directed(match, options) for match in matches}
+    rank = ranks(firsts.values())
+    matches = sorted(matches, key=lambda match: rank(firsts[match[0].name]))
+    claimed = named or _main([firsts[match[0].name] for match in matches], sides, options)
     metrics = [[measured_sample(each, options.level) for each in match] for match in matches]
     indices = list(combinations(range(len(sides)), 2))
     pairings = [pair_runs(sides[i], sides[j], options.pairing) for i, j in indices]
@@ -231,6 +243,20 @@ def compare_sides(
         ),
         command=command,
     )
+
+
+def _directed(match: Match, options: ComparisonOptions) -> Sample:
+    return msgspec.structs.replace(match[0], direction=direction_of(match, options))
+
+
+def _main(samples: Sequence[Sample], sides: Sequence[Side], options: ComparisonOptions) -> list[str]:
+    """Return the metric that is claimed where the user names none; none where several stand alike."""
+    alike = equals(samples, in_order=not all(side.variant == IMPORTED for side in sides))
+    if len(alike) == 1:
+        return [alike[0].name]
+    if options.until:
+        raise several_alike([each.name for each in alike], "--metric")
+    return []
 
 
 def _with_reached(sides: Sequence[Side], options: ComparisonOptions) -> ComparisonOptions:
@@ -329,7 +355,7 @@ def _changed_predictions(
 
 def _is_timed(metric: MetricSpread, options: ComparisonOptions) -> bool:
     """Tell whether it is a time that the user did not say which values of are better."""
-    return metric.kind == "speed" and metric.name not in options.directions
+    return metric.kind == "speed" and metric.name not in options.samples.directions
 
 
 def _adjusted(

@@ -19,6 +19,9 @@ from deviate.shell_words import typed_word
 #: for it.
 FEWEST_TIMES, MOST_TIMES = 50, 200
 
+#: Metrics that stand alike and are named.
+SHOWN = 5
+
 #: One metric on every side, in the order of the sides.
 Match = Sequence[Sample]
 
@@ -61,14 +64,29 @@ def settle_names(sides: Sequence[Side], options: ComparisonOptions) -> Compariso
         metrics=list(dict.fromkeys(map(settled, options.metrics))),
         matches={settled(name): settled(other, others) for name, other in options.matches.items()},
         margins={settled(name): margin for name, margin in options.margins.items()},
-        directions={settled(name): direction for name, direction in options.directions.items()},
+        samples=structs.replace(
+            options.samples,
+            directions={
+                **{name: direction for name, direction in sides[0].directions.items() if name in first},
+                **{settled(name): direction for name, direction in options.samples.directions.items()},
+            },
+        ),
     )
 
 
 def direction_of(match: Match, options: ComparisonOptions) -> Direction | None:
     """Return which values are better: as the user says, or as the sides that know agree."""
     known = {sample.direction for sample in match if sample.direction is not None}
-    return options.directions.get(match[0].name) or (known.pop() if len(known) == 1 else None)
+    return options.samples.directions.get(match[0].name) or (known.pop() if len(known) == 1 else None)
+
+
+def several_alike(names: Sequence[str], option: str) -> BadOption:
+    """Return the error for a question about one metric where several stand alike."""
+    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return BadOption(
+        f"which metric is not said, and {len(names)} stand alike: {shown}",
+        hint=f"type {option} {typed_word(names[0])}",
+    )
 
 
 def unmatched_metrics(sides: Sequence[Side], matches: Sequence[Match]) -> dict[str, list[str]]:
@@ -101,9 +119,8 @@ def _check_names(sides: Sequence[Side], options: ComparisonOptions) -> None:
         for side in others:
             if _on_all(name, [first, side], options) is None:
                 side.sample(options.matches.get(name, name), f"--metric {name}")
-    for option, names in (("margin", options.margins), ("direction", options.directions)):
-        for name in names:
-            first.sample(name, f"--{option} {name}=...")
+    for name in options.margins:
+        first.sample(name, f"--margin {name}=...")
 
 
 def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from typing import Literal
 
@@ -277,5 +278,5 @@ def _near_limit(contrast: Contrast, alpha: float) -> ShownErrors | None:
 def _pooled_sd(a: Spread, b: Spread) -> float | None:
     if a.sd is None or b.sd is None:
         return None
-    weighted = (a.n - 1) * a.sd**2 + (b.n - 1) * b.sd**2
-    return float((weighted / (a.n + b.n - 2)) ** 0.5)
+    # Squares of what a 64-bit float holds may be larger than any.
+    return math.hypot(math.sqrt(a.n - 1) * a.sd, math.sqrt(b.n - 1) * b.sd) / math.sqrt(a.n + b.n - 2)

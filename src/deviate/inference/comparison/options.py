@@ -12,7 +12,6 @@ from deviate.contrast.guards import fewest_runs
 from deviate.contrast.multiplicity import CORRECTIONS, DEFAULT_CORRECTION, Correction
 from deviate.contrast.power import DEFAULT_ALPHA
 from deviate.errors import BadOption
-from deviate.experiment import Direction
 from deviate.results.options import DEFAULTS, SampleOptions, option_words
 from deviate.shell_words import typed_word
 
@@ -33,8 +32,6 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     matches: dict[str, str] = {}
     #: The smallest difference that matters, by metric of the first side.
     margins: dict[str, float] = {}
-    #: Which values are better, by metric of the first side, where the experiment does not know.
-    directions: dict[str, Direction] = {}
     #: Names on the first side; empty for all.
     metrics: list[str] = []
     pairing: PairingMode = "auto"
@@ -79,7 +76,6 @@ def check_options(options: ComparisonOptions) -> None:
                 f"--margin {metric}={margin:g}: a margin is a number above 0",
                 hint=f"give the smallest difference that matters: --margin {typed_word(f'{metric}=0.5')}",
             )
-    check_directions(options.directions)
     _check_until(options)
 
 
@@ -96,22 +92,6 @@ def _check_until(options: ComparisonOptions) -> None:
         )
 
 
-def check_directions(directions: Mapping[str, Direction]) -> None:
-    """Refuse directions that are none.
-
-    Raises
-    ------
-    BadOption
-        With the metric.
-    """
-    for metric, direction in directions.items():
-        if direction not in ("higher", "lower"):
-            raise BadOption(
-                f"--direction {metric}={direction}: expected higher or lower",
-                hint=f"type --direction {typed_word(f'{metric}=higher')}",
-            )
-
-
 def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list[str]:
     """Return the words of the command that asks the same.
 
@@ -122,9 +102,7 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
     ['b', '--groups', 'sex', '--alpha', '0.01', '--aggregate', 'test acc=best']
     """
     usual = _plain(ComparisonOptions())
-    named: dict[str, Mapping[str, object]] = {
-        "match": options.matches, "margin": options.margins, "direction": options.directions,
-    }  # fmt: skip
+    named: dict[str, Mapping[str, object]] = {"match": options.matches, "margin": options.margins}
     return [
         "deviate", "compare", *names,
         *_each("metric", options.metrics),

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
+from deviate.collect.directions import remember_directions
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.measured import TIMES
 from deviate.errors import BadOption
-from deviate.experiment import Until
+from deviate.experiment import Direction, Until
 from deviate.replicate.workspace.folders import Workspace
 from deviate.results.choice import choose_variant, find_experiment
 from deviate.results.groups import NO_GROUPS, GroupOptions
@@ -54,6 +55,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     created: str = ""
     #: What decided how many runs were made; None where the user did.
     until: Until | None = None
+    #: Which values are better of the metrics that the user says it of.
+    directions: dict[str, Direction] = {}
 
     def sample(self, name: str, option: str) -> Sample:
         """Return the sample of the metric that an option names.
@@ -98,6 +101,12 @@ def read_sides(
     return sides
 
 
+def remember_typed(workspace: Workspace, sides: Sequence[Side], options: SampleOptions) -> None:
+    """Remember which values of metrics are better, as it was typed for these sides."""
+    names = [sample.name for side in sides for sample in side.samples]
+    remember_directions(workspace, settle_options(options, names, partial=True).directions)
+
+
 def make_side(results: Results, variant: str, label: str, *, assumed: bool = False) -> Side:
     """Return the runs of one variant as a side.
 
@@ -130,6 +139,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
         assumed=assumed,
         created="" if results.experiment.imported else results.experiment.created,
         until=results.experiment.until,
+        directions=results.directions,
     )
 
 

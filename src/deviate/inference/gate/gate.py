@@ -15,7 +15,7 @@ from deviate.inference.comparison.looks import record_look
 from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names, units_differ
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.pairing import Pairing, pair_runs
-from deviate.inference.comparison.side import Side, read_sides
+from deviate.inference.comparison.side import Side, read_sides, remember_typed
 from deviate.inference.drops import DROP_HINT
 from deviate.inference.gate.conditions import GateChurn, GateFailures, gate_churn, gate_failures
 from deviate.inference.gate.groups import GateGroups, checked_groups, gate_groups
@@ -85,6 +85,7 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
         before = read_checks(workspace, checked, other)
         gate = check_side(checked, other, options, typed_line(check_command(a, against, options)), before)
         unrecorded = record_look(workspace, checked, other, before)
+        remember_typed(workspace, (checked, other), options.samples)
     return msgspec.structs.replace(gate, look=msgspec.structs.replace(gate.look, unrecorded=unrecorded))
 
 
@@ -165,7 +166,7 @@ def _judge(
 
 
 def _questions(a: Side, b: Side, options: GateOptions) -> list[Question]:
-    names = ComparisonOptions(metrics=list(options.drops), matches=options.matches, directions=options.directions)
+    names = ComparisonOptions(metrics=list(options.drops), matches=options.matches, samples=options.samples)
     names = settle_names([a, b], names)
     if len(names.metrics) < len(options.drops):
         raise BadOption("a metric is named twice", hint=f"metrics that are checked: {', '.join(names.metrics)}")

@@ -8,8 +8,7 @@ from typing import Literal
 import msgspec
 
 from deviate.errors import BadOption
-from deviate.experiment import Direction
-from deviate.inference.comparison.options import PairingMode, check_directions
+from deviate.inference.comparison.options import PairingMode
 from deviate.inference.drops import Drop
 from deviate.results.options import DEFAULTS, SampleOptions, option_words
 
@@ -30,7 +29,6 @@ class GateOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Share of wrong claims of each kind.
     alpha: float = DEFAULT_ALPHA
     inconclusive: Inconclusive = "fail"
-    directions: dict[str, Direction] = {}
     #: Metric of the side that is checked -> its name on the other.
     matches: dict[str, str] = {}
     pairing: PairingMode = "auto"
@@ -70,7 +68,6 @@ def check_options(options: GateOptions) -> None:
             )
     if options.max_group_drop is not None and not options.groups:
         raise BadOption("--max-group-drop is for groups of examples", hint="give --groups as well, or leave it out")
-    check_directions(options.directions)
 
 
 def check_command(a: str, against: str, options: GateOptions) -> list[str]:
@@ -90,7 +87,6 @@ def check_command(a: str, against: str, options: GateOptions) -> list[str]:
           if getattr(options, name) != getattr(usual, name)),
         *((name.replace("_", "-"), f"{100 * share:.10g}%") for name, share in shares.items() if share is not None),
         *(("groups", source) for source in options.groups),
-        *(("direction", f"{metric}={direction}") for metric, direction in options.directions.items()),
         *(("match", f"{metric}={other}") for metric, other in options.matches.items()),
     ]  # fmt: skip
     typed = [word for option, value in words for word in (f"--{option}", value)]

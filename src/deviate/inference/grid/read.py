@@ -12,7 +12,7 @@ from deviate.contrast.guards import FEWEST_RUNS
 from deviate.contrast.sequential import look_levels, rounded_down
 from deviate.errors import BadOption
 from deviate.inference.comparison.options import ComparisonOptions, check_options, comparison_command
-from deviate.inference.comparison.side import Side, read_sides
+from deviate.inference.comparison.side import Side, read_sides, remember_typed
 from deviate.inference.grid.compare import compare_cells
 from deviate.inference.grid.facts import Grid, GridLook, MissingCell
 from deviate.project.cells import AT, Cell, read_cells
@@ -61,6 +61,7 @@ def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOpt
         command = typed_line(comparison_command(names, options))
         look = _look(sides, before, options.alpha)
         grid = compare_cells(present, sides, options, look, missing, command)
+        remember_typed(workspace, sides, options.samples)
         return msgspec.structs.replace(grid, look=_record(workspace, before, sides, look))
 
 

@@ -198,6 +198,7 @@ class RemoteStage:
             number=number,
             total=self._todo.total,
             planned=self._todo.planned,
+            took=self._todo.took if going.job.trains else [],
         )
 
     def _lacks(self, run: RunFolder) -> bool:

@@ -376,6 +376,11 @@ class Workspace:
         return self.path / "looks" / f"{digest}.json"
 
     @property
+    def directions_file(self) -> Path:
+        """Which values of metrics are better, as it was typed, see `deviate.collect.directions`."""
+        return self.path / "directions.json"
+
+    @property
     def verification(self) -> ExperimentFolder:
         """Where a command is tried out; nothing of it stays, and it is no experiment."""
         return ExperimentFolder(self.path / "verification" / "trial")

@@ -15,7 +15,7 @@ from deviate.report.numbers import show_level
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.decided import decided_caveats
 from deviate.report.text.evaluations import evaluation_caveats
-from deviate.report.text.footnotes import weak_footnotes
+from deviate.report.text.footnotes import rounded_footnotes, weak_footnotes
 from deviate.report.text.promises import promise_caveats
 from deviate.report.text.repetitions import repetition_caveats
 from deviate.report.text.surroundings import surrounding_caveats
@@ -36,9 +36,16 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
         *_runtime(facts),
         *_operations(facts),
         *_draws_left(facts),
+        *_rounded(facts),
         *_chosen(facts),
     ]
     return sorted(caveats, key=lambda caveat: caveat.severity == "note")
+
+
+def _rounded(facts: ExperimentFacts) -> Iterable[Caveat]:
+    """Yield which metrics are not known to the last unit."""
+    for message in rounded_footnotes(metric for variant in facts.variants for metric in variant.metrics):
+        yield Caveat(slug="whole-numbers-rounded", message=message)
 
 
 def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:

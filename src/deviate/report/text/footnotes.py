@@ -15,6 +15,10 @@ from deviate.report.text.words import listed
 BOTH = "the wider of chi-square and Bonett's, which allows for heavy tails"
 
 
+#: Whole numbers that a floating-point number holds are exact up to this; larger ones than a program counts in 64 bits
+#: were floating-point numbers from the start.
+LARGEST_EXACT, LARGEST_WHOLE = 2.0**53 - 1, 2.0**64
+
 #: The same where some intervals are of fewer runs: they are narrower than those of a run more.
 FEW_THEN_BOTH = (
     f"CI of the SD: chi-square below {FEWEST_RUNS} runs, which assumes normal values; from {FEWEST_RUNS} runs on "
@@ -92,6 +96,19 @@ def _beside(metric: MetricSpread) -> str:
         f" The SD between runs is {test.sd_in_errors:.2g} times that ({level} CI {low:.2g} to {high:.2g}): "
         f"{all_of_it or share}."
     )
+
+
+def rounded_footnotes(metrics: Iterable[MetricSpread]) -> list[str]:
+    """Say which metrics have whole numbers of 64 bits that a floating-point number does not hold exactly."""
+    names = [
+        metric.name for metric in metrics if any(LARGEST_EXACT < abs(value) < LARGEST_WHOLE for value in metric.values)
+    ]
+    if not names:
+        return []
+    return [
+        f"{listed(list(dict.fromkeys(names)))}: whole numbers beyond 2^53 are rounded to 53 bits, so that runs which "
+        "differ by a few units may count as equal."
+    ]
 
 
 def weak_footnotes(metrics: Iterable[MetricSpread]) -> Iterable[str]:

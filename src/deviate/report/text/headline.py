@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from deviate.collect.fingerprints import EXAMPLES
 from deviate.collect.measured import TIME_PER_RUN
+from deviate.experiment import IMPORTED
 from deviate.inference.evidence import broken
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
@@ -23,9 +24,12 @@ from deviate.report.text.promises import broken_control
 from deviate.report.text.trainings import taken_from
 from deviate.report.text.until import until_sentences
 from deviate.report.text.words import count, ended_as, listed
-from deviate.results.order import main_metric
+from deviate.results.order import equals, main_metric
 from deviate.results.run import RunResult
 from deviate.shell_words import typed_word
+
+#: Metrics of which the answer has a sentence each, where nothing tells which of them is the main one.
+ALIKE = 2
 
 
 def headline(facts: VariantFacts) -> list[str]:
@@ -103,8 +107,11 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
             return [f"{completed} of {facts.variant} completed and reported no metric."]
         them = "it" if facts.completed == 1 else "any of them"
         return [f"{completed} of {facts.variant} completed, but no metric has a finite value in {them}."]
-    main = main_metric(reported)
-    first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts, brief=brief)]
+    alike = equals(reported, in_order=facts.variant != IMPORTED)
+    main = alike[0]
+    spreads = [_spread_sentence(metric, facts, brief=brief) for metric in alike[:ALIKE]]
+    more = [f"{count(len(alike) - ALIKE, 'more metric')} may be the main one as well."] if len(alike) > ALIKE else []
+    first = [*_failed(facts.failures), *_far(main, facts.runs), *spreads, *more]
     diverged_runs = _diverged_sentence(facts)
     # What went wrong needs the room of a screen; `-v` says what varied.
     varied = [] if brief and (len(first) > 1 or diverged_runs) else _varied(facts, brief=brief)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from deviate.inference.pilot import Pilot
 from deviate.inference.plan import Answer, Plan
+from deviate.inference.variant import FEW_RUNS
 from deviate.measure.robust_sd import MOST_RUNS
 from deviate.report.numbers import last_place, show, show_hours, show_level, show_percent, show_seconds
 from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
 from deviate.report.text.words import count
+
+#: Points of power that a plan may lack where values are not about normal, by the runs of the pilot;
+#: ``benchmarks/statistics/plans.py`` has the numbers.
+POINTS_LOST, POINTS_LOST_BY_FEW, FEWEST_FOR_IT = 9, 15, 8
 
 #: Where no number of runs is enough.
 TOO_MANY = f"more than {MOST_RUNS:,}"
@@ -59,8 +64,13 @@ def question_text(answer: Answer, plan: Plan) -> str:
 
 
 def answer_sentence(answer: Answer, plan: Plan) -> str:
+    """Say how many runs a question takes, and why that is not the number of textbooks."""
+    return f"{_runs_sentence(answer, plan)}{_unlike(answer, plan)}"
+
+
+def _runs_sentence(answer: Answer, plan: Plan) -> str:
     """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
-    question = question_text(answer, plan)
+    question = f"{question_text(answer, plan)}{_if_normal(answer, plan)}"
     more = answer.runs_cautious
     larger = f" ({more} if the SD is as large as the pilot leaves open)" if more is not None else ""
     hours = ""
@@ -68,6 +78,24 @@ def answer_sentence(answer: Answer, plan: Plan) -> str:
         most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
         hours = f", {show_hours(answer.hours)} in all{most}"
     return f"{question[:1].upper()}{question[1:]}: {runs_text(answer)}{larger}{_made(answer)}{hours}."
+
+
+def _if_normal(answer: Answer, plan: Plan) -> str:
+    """Say what the number assumes where few runs tell the SD, which a ratio of two SDs does not need."""
+    few = plan.pilot is not None and plan.caution_factor is not None and plan.pilot.n < FEW_RUNS
+    return " if values are about normal" if few and answer.question != "sd-ratio" else ""
+
+
+def _unlike(answer: Answer, plan: Plan) -> str:
+    """Say why the number is not that of textbooks; nothing where it is, or where no verdict takes so few."""
+    textbook = answer.textbook
+    if textbook is None or answer.runs in (None, textbook, plan.fewest_runs):
+        return ""
+    reasons = [
+        *(["take the SD of the pilot for the true one"] if plan.caution_factor is not None else []),
+        *([f"make one test, not {plan.tests}"] if plan.tests > 1 else []),
+    ]
+    return f" Textbooks say {textbook}: they {' and '.join(reasons)}." if reasons else ""
 
 
 def runs_text(answer: Answer) -> str:
@@ -99,10 +127,11 @@ def plan_notes(plan: Plan) -> list[str]:
 
 
 def _shape(plan: Plan) -> str:
-    """Say what skew does to a plan whose SD comes from a pilot; ``benchmarks/statistics/plans.py`` has the numbers."""
+    """Say what skew does to a plan whose SD comes from a pilot."""
     if plan.caution_factor is None:
         return ""
-    return "; with skewed or heavy-tailed values the power is up to 9 points lower"
+    points = POINTS_LOST if plan.pilot is None or plan.pilot.n >= FEWEST_FOR_IT else POINTS_LOST_BY_FEW
+    return f"; with skewed or heavy-tailed values, or where few runs collapse, the power is up to {points} points lower"
 
 
 def _test_note(plan: Plan) -> str:

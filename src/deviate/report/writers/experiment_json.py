@@ -25,6 +25,7 @@ from deviate.report.text.footnotes import footnotes
 from deviate.report.text.headline import headline
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.methods import methods
+from deviate.report.text.price import price_sentences
 from deviate.report.text.reported import reported_sentences
 from deviate.report.text.sources import across_notes, source_sentences
 from deviate.report.text.stability import stability_sentences
@@ -62,6 +63,8 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
         "evaluations": [fields(each, *each.__struct_fields__) for each in facts.evaluations],
         **fields(facts, "inputs_changed", "state_kept", "variables_changed"),
+        "prices": [fields(each, *each.__struct_fields__) for each in facts.prices],
+        "price_sentences": price_sentences(facts.prices),
     }
 
 

@@ -15,7 +15,7 @@ from deviate.report.text.plan import plan_notes, question_text
 from deviate.report.writers.json_values import json_text
 
 #: Keys of an answer that came last.
-_MADE = ("made", "made_cautious")
+_MADE = ("made", "made_cautious", "textbook")
 
 
 def plan_json(plan: Plan) -> str:

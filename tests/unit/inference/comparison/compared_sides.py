@@ -65,7 +65,9 @@ def prints(*digests, name="shuffle"):
     }
 
 
-def write_experiment(project, name, samples, variant="algo+impl", aggregate="last", failed=0, drawn=None):
+def write_experiment(
+    project, name, samples, variant="algo+impl", aggregate="last", failed=0, drawn=None, directed=True
+):
     """Write an experiment with one record per metric and run; `samples` are values by metric."""
     import struct
 
@@ -75,8 +77,8 @@ def write_experiment(project, name, samples, variant="algo+impl", aggregate="las
     metrics = [
         Metric(
             name=metric, variable=metric, expression=metric, file="train.py", line=1, end_line=1, function="<module>",
-            sink="print", kind="quality", direction="lower" if "loss" in metric else "higher", aggregate=aggregate,
-            confidence=1.0, why="", capture=Capture(how="value"),
+            sink="print", kind="quality", direction=("lower" if "loss" in metric else "higher") if directed else None,
+            aggregate=aggregate, confidence=1.0, why="", capture=Capture(how="value"),
         )
         for metric in samples
     ]  # fmt: skip

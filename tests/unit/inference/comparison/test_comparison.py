@@ -1,5 +1,6 @@
 """A comparison as data: what is matched, corrected, said and refused."""
 
+import msgspec
 import numpy as np
 import pytest
 from compared_sides import prints, side, side_metric, sides
@@ -11,10 +12,14 @@ from deviate.errors import BadOption
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.pairing import pair_runs
+from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
 from deviate.report.text.comparison.headline import comparison_headline as headline
+from deviate.report.text.comparison.leading import leading_headline
 from deviate.report.text.comparison.methods import comparison_methods
 from deviate.report.text.comparison.reasons import reasons
+from deviate.report.writers.terminal import render_terminal
+from deviate.results.options import SampleOptions
 
 pytestmark = pytest.mark.long
 
@@ -96,6 +101,66 @@ def test_what_was_not_named_is_explored_and_not_claimed():
     assert second.startswith("Exploratory: proposed is better in train loss")
 
 
+@pytest.mark.parametrize(("direction", "sign"), [("higher", 1), ("lower", -1)])
+def test_the_worst_run_of_the_better_side_stands_beside_the_best_of_the_other(direction, sign):
+    values = [1.0, 2.0, 3.0, 4.0, 5.0], [4.0, 5.5, 6.0, 7.0, 8.0]
+    compared = [
+        side(label, [side_metric("x", [sign * value for value in each], direction=direction)])
+        for label, each in zip("ab", values, strict=True)
+    ]
+    found = " ".join(reasons(metric(compare(compared), "x"), compare(compared).pairs[0], compare(compared)))
+    ends = ("4.0", "5.0") if sign > 0 else ("−4.0", "−5.0")
+    assert f"The worst run of b gave {ends[0]} and the best of a {ends[1]}: single runs rank the two wrongly" in found
+    assert "wrongly in 1 of 25 pairs, and are equal in 1." in found
+    unknown = [
+        msgspec.structs.replace(each, samples=[side_metric("x", each.samples[0].values, direction=None)])
+        for each in compared
+    ]
+    assert "The worst run" not in why(compare(unknown), "x")
+
+
+def alike(variant="imported", direction="higher", names=("north", "south")):
+    """Two sides with the same two metrics; the second is higher in both."""
+    rng = np.random.default_rng(3)
+    values = {name: rng.standard_normal(8) for name in names}
+    return [
+        side(
+            label,
+            [side_metric(name, each + 5 * place, direction=direction) for name, each in values.items()],
+            variant=variant,
+        )
+        for place, label in enumerate(("old", "new"))
+    ]
+
+
+def test_of_metrics_that_stand_alike_none_is_claimed():
+    for compared in (alike(), alike("algo+impl", direction=None), alike(names=("val acc", "val f1"))):
+        found = compare(compared)
+        assert (found.claimed, found.family, found.explored_family) == ([], 0, 2)
+        first, *others = headline(found)
+        assert first.startswith("Nothing is claimed: no metric stands before the others")
+        assert "better" not in first
+        assert f"--metric {compared[0].samples[0].name.split()[0]}" in first.replace("'", "")
+        assert all(said.startswith("Exploratory: ") for said in others)
+        page = " ".join(render_terminal(comparison_page(found, "screen"), 80).split())
+        assert page.index("Nothing is claimed") < page.index("old")
+        assert compare(compared, metrics=[compared[0].samples[0].name]).claimed
+        with pytest.raises(BadOption, match="2 stand alike") as refused:
+            compare(compared, until="decided")
+        assert refused.value.hint.startswith("type --metric ")
+    # Where one side knows which values are better, that is what tells them apart.
+    first, second = alike("algo+impl", direction=None)
+    known = msgspec.structs.replace(second.samples[1], direction="higher")
+    half = compare([first, msgspec.structs.replace(second, samples=[second.samples[0], known])])
+    assert half.claimed == ["south"]
+    assert headline(half)[0].startswith("south (last): new is better than old")
+    # What a program reports first is what its author watches; a split or a kind tells columns apart.
+    assert compare(alike("algo+impl")).claimed == ["north"]
+    assert compare(alike(names=("train acc", "val acc"))).claimed == ["val acc"]
+    several = [*alike(), msgspec.structs.replace(alike()[1], label="third", experiment="third")]
+    assert leading_headline(compare(several)).startswith("Nothing is claimed")
+
+
 def test_no_side_wins_by_the_times_of_runs_that_were_not_made_in_turn():
     quick = side_metric(TIME, np.arange(8) / 100, kind="speed", unit="s", direction="lower")
     slow = side_metric(TIME, 9 + np.arange(8) / 100, kind="speed", unit="s", direction="lower")
@@ -105,7 +170,7 @@ def test_no_side_wins_by_the_times_of_runs_that_were_not_made_in_turn():
     (said,) = [each.message for each in comparison_caveats(compare(apart).comparability) if "alternate" in each.message]
     assert said.startswith(f"{TIME}: neither experiment is called better, since their runs did not alternate")
     assert metric(compare(in_turn), TIME).verdict == "a better"
-    assert metric(compare(apart, directions={TIME: "lower"}), TIME).verdict == "a better"
+    assert metric(compare(apart, samples=SampleOptions(directions={TIME: "lower"})), TIME).verdict == "a better"
 
 
 def test_where_only_times_are_compared_theirs_is_the_family():
@@ -214,7 +279,7 @@ def test_unknown_direction_calls_nobody_better():
     assert (found.verdict, found.differs, found.higher) == ("differs", True, "b")
     assert "--direction" in why(compare(compared), "x")
     assert "differ" in headline(compare(compared))[0]
-    assert metric(compare(compared, directions={"x": "lower"}), "x").verdict == "a better"
+    assert metric(compare(compared, samples=SampleOptions(directions={"x": "lower"})), "x").verdict == "a better"
 
 
 def test_names_are_joined_by_match():
@@ -229,7 +294,7 @@ def test_names_are_joined_by_match():
     assert any("Not compared" in warned.message for warned in warnings(found))
 
 
-@pytest.mark.parametrize("asked", [{"margins": {"x": 1.0}}, {"metrics": ["x"]}, {"directions": {"x": "higher"}}])
+@pytest.mark.parametrize("asked", [{"margins": {"x": 1.0}}, {"metrics": ["x"]}])
 def test_names_that_are_not_there_are_refused_with_those_that_are(asked):
     with pytest.raises(BadOption, match="no metric 'x' in baseline") as raised:
         compare(sides(), **asked)

@@ -24,6 +24,7 @@ from deviate.report.writers.grid_csv import grid_csv
 from deviate.report.writers.grid_json import grid_json
 from deviate.report.writers.registry import writers
 from deviate.report.writers.terminal import render_terminal
+from deviate.results.options import SampleOptions
 from deviate.study.housekeeping import rename
 
 FILE = """\
@@ -141,7 +142,12 @@ def test_without_a_direction_no_cell_is_best(cells):
     metric = compared(cells, made(cells, direction=None), metrics=["test acc"]).metrics[0]
     assert metric.terms[0].shown
     assert best_sentence(metric).startswith("No cell is called best in test acc")
-    asked = compared(cells, made(cells, direction=None), directions={"test acc": "lower"}, metrics=["test acc"])
+    asked = compared(
+        cells,
+        made(cells, direction=None),
+        metrics=["test acc"],
+        samples=SampleOptions(directions={"test acc": "lower"}),
+    )
     assert {cell.label for cell in asked.metrics[0].best} == {"lr=0.01,width=32", "lr=0.01,width=64"}
 
 

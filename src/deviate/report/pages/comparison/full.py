@@ -55,8 +55,8 @@ def answer(comparison: Comparison) -> Section:
 
 
 def _badge(comparison: Comparison) -> Badge | None:
-    """Return the verdict on the main metric; None with several pairs, which have one each."""
-    if len(comparison.pairs) > 1:
+    """Return the verdict on the main metric; None with several pairs, which have one each, and without a claim."""
+    if len(comparison.pairs) > 1 or not comparison.claimed:
         return None
     (pair,) = comparison.pairs
     verdict = MetricCells(main_metric(pair.metrics), pair).verdict
@@ -65,7 +65,7 @@ def _badge(comparison: Comparison) -> Badge | None:
 
 def _difference(comparison: Comparison) -> KeyFigure | None:
     """Return the difference in the main metric with its interval; None with several pairs, or where it is unknown."""
-    if len(comparison.pairs) > 1:
+    if len(comparison.pairs) > 1 or not comparison.claimed:
         return None
     (pair,) = comparison.pairs
     metric = main_metric(pair.metrics)

@@ -122,7 +122,7 @@ def _screen_row(metric: MetricComparison, row: Row, pair: PairComparison) -> Row
 
 def screen_reasons(comparison: Comparison) -> Section | None:
     """Explain the verdict on the main metric of one pair."""
-    if len(comparison.pairs) > 1:
+    if len(comparison.pairs) > 1 or not comparison.claimed:
         return None
     (pair,) = comparison.pairs
     sentences = short_reasons(main_metric(pair.metrics), pair, comparison)

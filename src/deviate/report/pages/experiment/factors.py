@@ -36,6 +36,7 @@ from deviate.report.text.factors import factors_of
 from deviate.report.text.headline import alarms
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.metric_text import SpreadText
+from deviate.report.text.price import price_sentences
 from deviate.report.text.sources import across_notes, source_sentences
 from deviate.report.text.words import count, disturbed
 from deviate.shell_words import typed_word
@@ -175,7 +176,7 @@ def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
         return None
     wholes = sorted({table.whole for table in facts.across if table.whole})
     of = f" Shares are of the SD of {', '.join(wholes)}." if wholes else ""
-    notes = " ".join(across_notes(facts.across))
+    notes = " ".join([*across_notes(facts.across), *price_sentences(facts.prices)])
     table = Table(
         caption=f"{facts.experiment}: how much runs differ, by what varies.{of} {notes}".strip(),
         slug=slug("factors", facts.experiment),
@@ -204,6 +205,12 @@ def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
         return None
     pairs = [(", ".join(names), statement) for statement, names in variants.items()]
     return Section(slug="statements", blocks=[Facts(pairs=pairs, emphasis="strong")])
+
+
+def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say what holding the implementation costs, where some runs hold it and others do not."""
+    sentences = price_sentences(facts.prices)
+    return Section(slug="price", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
 
 
 #: Columns that a narrow terminal does without, the highest first: what broken promises there are is said in words.

@@ -21,6 +21,7 @@ from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_cavea
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes, is_zero_time
 from deviate.report.text.headline import alarms, all_equal, screen_headline
+from deviate.report.text.price import known_prices
 from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT, source_sentences
 from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import ENDED, count
@@ -66,7 +67,7 @@ def _room(facts: ExperimentFacts) -> tuple[int, list[str]]:
     warned, rest = _split_caveats(facts)
     ranked = source_sentences(facts.across[0], facts.level, brief=True)
     texts = [" ".join([*alarms(facts.variants), *ranked])]
-    texts += [f"! {caveat.message}" for caveat in warned]
+    texts += [f"! {caveat.message}" for caveat in warned] + known_prices(facts.prices)
     taken = HEAD_LINES + lines_taken(*texts)
     for rows in range(min(MOST_ROWS, len(table.rows)), FEWEST_ROWS, -1):
         hint = _hint(facts, len(table.rows) - rows, rest)
@@ -102,6 +103,12 @@ def _metrics_shown(facts: ExperimentFacts) -> int:
 
 def _names_far_runs(facts: ExperimentFacts) -> bool:
     return any(metric.far for variant in facts.variants for metric in variant.metrics)
+
+
+def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say what holding the implementation costs, where that is known."""
+    sentences = known_prices(facts.prices)
+    return Section(slug="price", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
 
 
 def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:

@@ -9,7 +9,7 @@ from deviate.factors import DESCRIBED
 from deviate.inference.comparison.comparability import Comparability
 from deviate.inference.comparison.pairing import Pairing
 from deviate.report.text.caveat import Caveat
-from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
+from deviate.report.text.footnotes import resolution_footnotes, rounded_footnotes, weak_footnotes
 from deviate.report.text.words import count, listed
 from deviate.shell_words import typed_word
 
@@ -30,9 +30,15 @@ def comparison_caveats(facts: Comparability) -> list[Caveat]:
         *_best(facts),
         *_times(facts),
         *_resolution(facts),
+        *_rounded(facts),
         *_unmatched(facts),
     ]
     return sorted(dict.fromkeys(caveats), key=lambda caveat: caveat.severity == "note")
+
+
+def _rounded(facts: Comparability) -> Iterator[Caveat]:
+    for message in rounded_footnotes(metric for match in facts.metrics for metric in match):
+        yield Caveat(slug="whole-numbers-rounded", message=message)
 
 
 def _other_data(facts: Comparability) -> Iterator[Caveat]:

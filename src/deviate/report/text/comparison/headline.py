@@ -13,6 +13,7 @@ from deviate.report.text.comparison.cells import failures_text, one_draw, verdic
 from deviate.report.text.comparison.looks import limit_text
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
+from deviate.shell_words import typed_word
 
 
 def comparison_headline(comparison: Comparison, *, brief: bool = False) -> list[str]:
@@ -24,6 +25,17 @@ def comparison_headline(comparison: Comparison, *, brief: bool = False) -> list[
     return [sentence for pair in comparison.pairs for sentence in _pair(pair, comparison, several=several, brief=brief)]
 
 
+def no_claim(comparison: Comparison) -> str:
+    """Say that no metric stands before the others, so that nothing is claimed; empty where something is."""
+    if comparison.claimed:
+        return ""
+    metrics = [metric for metric in comparison.pairs[0].metrics if metric.kind != "speed"]
+    return (
+        f"Nothing is claimed: no metric stands before the others ({listed([each.name for each in metrics])}), and none "
+        f"was named. --metric {typed_word(metrics[0].name)} claims one."
+    )
+
+
 def _pair(pair: PairComparison, comparison: Comparison, *, several: bool, brief: bool) -> list[str]:
     main = main_metric(pair.metrics)
     than = {pair.a: f" than {pair.b}", pair.b: f" than {pair.a}"} if several else {pair.a: "", pair.b: ""}
@@ -33,7 +45,7 @@ def _pair(pair: PairComparison, comparison: Comparison, *, several: bool, brief:
     beside = [*_fails_more(pair, main, comparison), *_which(pair, than, "better", explored)]
     beside += _which(pair, than, "noisier", [metric for metric in pair.metrics if metric.kind != "speed"])
     return [
-        _main(pair, main, comparison, brief=brief),
+        no_claim(comparison) or _main(pair, main, comparison, brief=brief),
         *([f"{'; '.join(claims)}."] if claims else []),
         *([f"Exploratory: {'; '.join(beside)}."] if beside else []),
     ]
@@ -41,6 +53,8 @@ def _pair(pair: PairComparison, comparison: Comparison, *, several: bool, brief:
 
 def verdict_headline(comparison: Comparison) -> str:
     """Say in one sentence which of several experiments are better in the main metric, without numbers."""
+    if nothing := no_claim(comparison):
+        return nothing
     verdicts = [pair_verdict(pair, main_metric(pair.metrics)) for pair in comparison.pairs]
     main = main_metric(comparison.pairs[0].metrics)
     return f"{main.name} ({main.aggregate}): {'; '.join(verdicts)}."

@@ -13,7 +13,7 @@ from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.metric import MetricSpread
 from deviate.measure.intervals import Interval
 from deviate.report.text.comparison.cells import verdict_text
-from deviate.report.text.comparison.headline import pair_verdict
+from deviate.report.text.comparison.headline import no_claim, pair_verdict
 from deviate.report.text.words import joined, listed
 from deviate.results.order import main_metric
 
@@ -95,6 +95,8 @@ def leading_headline(comparison: Comparison) -> str:
     ``test acc (last): wide is better than all 3 others; among the others, one is better in 2 of 3 pairs.``
     ``test acc (last): wide is better than 2 of 5 others; no difference shown between it and 3.``
     """
+    if nothing := no_claim(comparison):
+        return nothing
     main = main_metric(comparison.pairs[0].metrics)
     words = {_word(pair) for pair in comparison.pairs}
     if len(words) == 1 and "better" not in words:

@@ -50,6 +50,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         *look_sentences(pair, comparison),
         *_later_claim(metric),
         _difference(metric, pair),
+        *_extremes(metric, pair),
         *_equivalence(metric, pair),
         *_undirected(metric, pair),
         *_near_limit(metric),
@@ -148,6 +149,26 @@ def _difference(metric: MetricComparison, pair: PairComparison) -> str:
     unit = f" {metric.unit}" if metric.unit else ""
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
     return f"{text}{_superiority(metric, pair)}."
+
+
+def _extremes(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
+    """Set the worst run of the side with the better mean beside the best one of the other."""
+    difference = metric.contrast.difference.value
+    if not metric.differs or metric.direction is None or not difference:
+        return
+    # As if lower values were better, so that one order serves both.
+    sign = -1 if metric.direction == "higher" else 1
+    sides = [(pair.a, metric.a), (pair.b, metric.b)]
+    (better, first), (other, second) = sides if sign * difference < 0 else sides[::-1]
+    place = last_digit(metric)
+    worst, best = (sign * end(sign * value for value in of.values) for end, of in ((max, first), (min, second)))
+    pairs = [sign * (x - y) for x in first.values for y in second.values]
+    wrong, equal = sum(each > 0 for each in pairs), pairs.count(0)
+    ties = f", and are equal in {equal}" if equal else ""
+    yield (
+        f"The worst run of {better} gave {show(worst, place)} and the best of {other} {show(best, place)}: single runs "
+        f"rank the two wrongly in {wrong} of {count(len(pairs), 'pair')}{ties}."
+    )
 
 
 def _superiority(metric: MetricComparison, pair: PairComparison) -> str:
