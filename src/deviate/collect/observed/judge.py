@@ -137,7 +137,8 @@ def _differ(one: Floats, other: Floats) -> bool:
 
 
 def _judged(seen: _Seen, data: str, differs_elsewhere: bool) -> Judged:
-    kind, reason = ("metric", "runs of another variant differ in it") if differs_elsewhere else _verdict(seen, data)
+    elsewhere: tuple[JudgedKind, str] = ("metric", "runs of another variant differ in it")
+    kind, reason = elsewhere if differs_elsewhere else _verdict(seen, data)
     return Judged(
         slot=seen.slot,
         kind=kind,
