@@ -41,7 +41,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: list[Unreadable] = []
     #: Files that were read, relative to the project; absolute for those outside it.
     files: list[str] = []
-    #: Files outside the project that were read or tried, because imports lead there.
+    #: Files outside the project that were read or tried, since imports may lead there.
     outside: list[str] = []
     #: Where the project's own files compare predictions with targets.
     comparisons: list[Comparison] = []

@@ -298,7 +298,7 @@ def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
         counts = (len(others), "not selected"), (len(findings.rejected), "rejected")
         listed = ", ".join(f"{number} {what}" for number, what in counts if number)
         lines.append(f"{listed}: --all lists them with reasons")
-    lines += [f"outside     {file}  (read, because imports lead there)" for file in findings.outside]
+    lines += [f"outside     {file}  (read: an import may lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
     return lines
 

@@ -14,7 +14,15 @@ from deviate.collect.marks import STREAMS
 from deviate.collect.measured import MACHINES, OBSERVED, MeasuredMetric
 from deviate.collect.mined import MinedRun, RunSeries, mined_run
 from deviate.collect.observed.load import load_slots
-from deviate.collect.reported import Key, ReportedNumber, Values, digits, observed_metric, reported_numbers
+from deviate.collect.reported import (
+    Key,
+    ReportedNumber,
+    Values,
+    differing_numbers,
+    digits,
+    observed_metric,
+    reported_numbers,
+)
 from deviate.collect.runs import RunFiles
 from deviate.experiment import Metric, ObservedWish
 from deviate.replicate.workspace.folders import RunFolder
@@ -121,8 +129,11 @@ def observe(
     }
     machines = {metric.name for metric in metrics if metric.kind in MACHINES}
     loads = {key for series, values in reported.values() for key in _loads(series, values, machines)}
+    several = len(reported) > 1
+    differing = {key for series, _ in reported.values() for key in differing_numbers(series)} if several else set()
     numbers = {
-        variant: reported_numbers(series, values, wishes, loads) for variant, (series, values) in reported.items()
+        variant: reported_numbers(series, values, wishes, loads, differing)
+        for variant, (series, values) in reported.items()
     }
     series = [
         ObservedSeries(run, place, metric, each)

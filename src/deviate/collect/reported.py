@@ -77,6 +77,7 @@ def reported_numbers(
     recorded: Mapping[str, Mapping[str, Values]],
     wishes: Sequence[ObservedWish] = (),
     loads: Collection[Key] = (),
+    elsewhere: Collection[Key] = (),
 ) -> list[ReportedNumber]:
     """Return what became of each number, in the order in which the first run reported them.
 
@@ -90,9 +91,11 @@ def reported_numbers(
         What the user says of numbers by their names.
     loads : collection of tuple
         Keys of the numbers that depend on the clock, the process or the load.
+    elsewhere : collection of tuple
+        Keys of the numbers that are metrics since runs of another variant differ in them.
     """
     by_run = {run: [each.series for each in series] for run, series in mined.items()}
-    judged = [_without_load(each, loads) for each in judge(by_run)]
+    judged = [_without_load(each, loads) for each in judge(by_run, elsewhere)]
     sourced = _measured(by_run, recorded)
     said = {wish.name: wish for wish in wishes}
     wanted = {name for name, wish in said.items() if wish.metric}
@@ -109,6 +112,12 @@ def reported_numbers(
     return [
         _number(each, sourced.get(each.slot.key, ""), names.get(each.slot.key, ""), said, called) for each in judged
     ]
+
+
+def differing_numbers(mined: Mapping[str, Sequence[RunSeries]]) -> set[Key]:
+    """Return the keys of the numbers that are metrics since the runs of a variant differ in them."""
+    judged = judge({run: [each.series for each in series] for run, series in mined.items()})
+    return {each.slot.key for each in judged if each.kind == "metric" and each.varies}
 
 
 def _without_load(judged: Judged, loads: Collection[Key]) -> Judged:

@@ -240,3 +240,18 @@ def test_a_number_alone_that_nothing_recorded_is_still_observed(tmp_path):
     with open_tables(experiment) as tables:
         [number] = tables.observation.numbers["control"]
         assert (number.metric, number.observed) == ("column 1 of stdout line 'N'", True)
+
+
+def test_what_is_a_metric_in_one_variant_is_one_in_the_others(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index in range(2):
+        held, varied = make_run(experiment, index, []), make_run(experiment, index, [], variant="algo")
+        held.stdout_file.write_text("iter = 19, rew = 1.5\niter = 14, rew = 2.5\n")
+        varied.stdout_file.write_text(f"iter = 19, rew = 1.5\niter = {14 - index}, rew = {2.5 + index}\n")
+    with open_tables(experiment) as tables:
+        numbers = tables.observation.numbers
+    shown = {variant: {each.name: (each.metric, each.varies) for each in every} for variant, every in numbers.items()}
+    assert shown == {
+        "control": {"iter": ("iter", False), "rew": ("rew", False)},
+        "algo": {"iter": ("iter", True), "rew": ("rew", True)},
+    }

@@ -322,10 +322,8 @@ def test_the_first_record_that_differs_is_told_with_both_values():
     )
     assert "before the main loop" in statement("control", parted("control", iteration=-1))
     unplaced = parted("control", iteration=-1, placed=False)
-    assert "the first difference: test acc: 0.5 in control-2" in statement("control", unplaced)
-    assert statement("init", parted("init", iteration=-1, placed=False)) == (
-        "3 runs with 2 different results, in test acc."
-    )
+    assert "; one difference: test acc: 0.5 in control-2" in statement("control", unplaced)
+    assert statement("init", parted("init", iteration=-1, placed=False)) == "3 runs with 2 different results."
     ended = statement("control", parted("control", value=None))
     assert "which control-0 reports and control-2 does not" in ended
 

@@ -81,7 +81,7 @@ def test_what_a_checklist_captures_is_without_what_fingerprints_show_to_be_the_s
 
 def test_what_is_not_drawn_for_or_not_varied_is_said_of_the_variant():
     _, facts, _ = told("algo+impl", runs=[structs.replace(run, threads=1) for run in cases.proven("algo+impl", 5)])
-    unseen = "No randomness was seen in: data augmentation, other draws of the training."
+    unseen = "No draw was counted under: data augmentation, other draws of the training."
     assert unseen in factors_of(facts.facts).caveats
     _, facts, _ = told("impl", runs=[structs.replace(run, threads=1) for run in cases.proven("impl", 5)])
     assert (

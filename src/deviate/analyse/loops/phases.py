@@ -137,9 +137,11 @@ class Phases:
         """Whether code neither runs within the main loop nor after it."""
         if unit in self.during or unit in self.after:
             return False
-        if unit in self.ways:
-            return not (is_within(nesting, self.loop.node) or self._is_later(unit, line, nesting))
-        return True
+        return unit not in self.ways or self.is_before(unit, line, nesting)
+
+    def is_before(self, unit: Unit, line: int, nesting: Nesting | None) -> bool:
+        """Whether code of a function on the way to the loop runs before it alone."""
+        return unit in self.ways and not (is_within(nesting, self.loop.node) or self._is_later(unit, line, nesting))
 
     def is_after(self, unit: Unit, line: int, nesting: Nesting | None) -> bool:
         """Whether code runs after the main loop and not within it."""

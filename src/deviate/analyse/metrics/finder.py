@@ -135,6 +135,8 @@ class MetricFinder:
             finding.idle = self._is_idle(finding.report)
             is_beside = phases is not None and _is_aside(finding, phases)
             finding.aside = finding.unchosen or finding.idle or is_beside
+            report = finding.report
+            finding.early = phases is not None and phases.is_before(finding.unit, report.line, report.nesting)
             bonus = 0.08 if finding.unit in trained and not finding.aside else 0.0
             finding.confidence = min(finding.confidence + bonus, 0.99) * (
                 ASIDE if finding.aside or finding.alarm else 1

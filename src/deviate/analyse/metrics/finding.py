@@ -41,6 +41,8 @@ class Finding:
     further: list[Capture] = field(default_factory=list)
     #: Reported by code that neither runs within the main loop nor after it.
     aside: bool = False
+    #: Reported before the main loop, by a function that holds it or leads to it.
+    early: bool = False
     #: Reported by a plug-in that the program may not choose.
     unchosen: bool = False
     #: Reported by a message below the level that is shown, or by a method that nothing is known to call.
@@ -90,6 +92,8 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
         # Such as the accuracy of each class: one name, several values.
         repeats = bool(enclosing_loops(finding.report.nesting))
         return f"after the main loop{', again and again' if repeats else ''}"
+    if finding.early:
+        return "before the main loop"
     return "in the main loop" if trains else "outside the main loop"
 
 

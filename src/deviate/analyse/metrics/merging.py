@@ -225,6 +225,7 @@ def _worth(finding: Finding) -> tuple[int, ...]:
     return (
         not finding.aside, not finding.alarm,
         finding.capture is not None, is_framework_logged(finding.capture), -finding.switches,
+        not finding.early,
         bool(enclosing_loops(finding.report.nesting)), "avg" in reads or "mean" in reads,
         2 * (meaning_of(finding.name) is not None) + finding.is_share,
     )  # fmt: skip

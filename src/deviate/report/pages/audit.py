@@ -195,7 +195,7 @@ def _seeds(audit: Audit) -> list[Block]:
 
 def _draws(audit: Audit) -> list[Block]:
     lines = [f"{draw.call} at {draw.file}:{draw.line}" for draw in audit.draws_left]
-    about = "Draws without a known purpose, counted as `other`"
+    about = "Draws counted as `other`"
     return [Sentences(about=about, sentences=lines, listed=True)] if lines else []
 
 

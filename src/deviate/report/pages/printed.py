@@ -10,7 +10,7 @@ from deviate.report.pages.cells import columns, number
 from deviate.report.text.preflight import difference_text, kind_text, other_text, sample_text
 
 #: Titles of the section, and of the table of metrics in it.
-PRINTED = "Seen in the output alone, not in the source"
+PRINTED = "Seen in the output alone"
 
 #: Metrics on a brief page, and other numbers.
 METRICS_SHOWN = 20

@@ -165,7 +165,7 @@ def _capital(text: str) -> str:
 def absences(facts: VariantProof) -> list[str]:
     """Say for which factors no run drew anything."""
     named = [DESCRIBED[factor] for factor in FACTORS if factor in facts.absent]
-    return [f"No randomness was seen in: {', '.join(named)}."] if named else []
+    return [f"No draw was counted under: {', '.join(named)}."] if named else []
 
 
 def _noiseless(facts: VariantProof, variant: Variant) -> list[str]:

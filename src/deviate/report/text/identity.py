@@ -50,13 +50,13 @@ def _parted(identity: Identity, weights: Evidence | None, *, expected: bool) -> 
     first = min(identity.differences, key=lambda each: (not each.placed, each.iteration, identity.runs.index(each.run)))
     text = f"{count(total, 'run')} with {apart} different results"
     if expected and not first.placed:
-        return f"{text}, in {first.metric}."
+        return f"{text}."
     return f"{text}, from {place_text(first)} on." if expected else f"{text}; {difference_text(first)}."
 
 
 def difference_text(first: Difference) -> str:
-    """Say where one run leaves another."""
-    place = f"the first difference: {place_text(first)}"
+    """Say where one run leaves another; what has no iteration is not known to be the first difference."""
+    place = f"{'the first' if first.placed else 'one'} difference: {place_text(first)}"
     if first.value is None or first.other_value is None:
         ends, goes = (first.run, first.other) if first.value is None else (first.other, first.run)
         return f"{place}, which {goes} reports and {ends} does not"

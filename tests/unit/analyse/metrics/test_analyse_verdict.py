@@ -141,6 +141,33 @@ def test_it_is_said_whether_a_report_stands_in_the_main_loop_or_after_it(tmp_pat
     assert "printed after the main loop, again and again" in reports.values()
 
 
+def test_what_is_reported_before_the_main_loop_is_said_so_and_gives_no_name_to_what_is_reported_after_it(tmp_path):
+    code = """
+    import torch
+
+    def evaluate(model):
+        return (model(x).argmax(1) == y).float().mean().item()
+
+    def train(steps):
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        acc = evaluate(model)
+        print(f'initial accuracy {100 * acc:.1f}')
+        for step in range(steps):
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            acc = evaluate(model)
+        print(f'final accuracy {100 * acc:.1f}')
+
+    train(3)
+    """
+    (metric,) = analyse(tmp_path, train=textwrap.dedent(code)).metrics
+    assert (metric.name, metric.why.split(";")[0]) == ("final accuracy", "printed after the main loop")
+
+    (metric,) = analyse(tmp_path, train=textwrap.dedent(code.replace("print(f'final", "str(f'final"))).metrics
+    assert (metric.name, metric.why.split(";")[0]) == ("initial accuracy", "printed before the main loop")
+
+
 def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):
     before = """
     def final():
