@@ -11,15 +11,17 @@ import msgspec
 from deviate.errors import BadOption, NotImportable
 from deviate.importing.files import beside, of_one_training, recurring, text_kind
 from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken, storable
-from deviate.importing.logs import LinePattern, found_rows, log_rows
+from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import read_mlflow
 from deviate.importing.objects import json_rows
 from deviate.importing.parts import Table
+from deviate.importing.printed import found_rows
 from deviate.importing.request import FORMATS, Format, ImportRequest, TableOptions
 from deviate.importing.rows import Row, csv_rows
 from deviate.importing.shapes import RUN, shaped
 from deviate.importing.tables import chosen_by, read_tables
 from deviate.importing.tensorboard import MARK, read_tensorboard
+from deviate.importing.texts import YAML
 from deviate.importing.unit import is_counter
 from deviate.importing.wandb import SUMMARY, read_wandb
 from deviate.paths import files_below
@@ -37,6 +39,8 @@ _SUFFIXES: dict[str, Format] = {
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
+    ".yaml": "json",
+    ".yml": "json",
     ".wandb": "wandb",
     ".db": "mlflow",
     ".sqlite": "mlflow",
@@ -128,9 +132,10 @@ def _not_known(path: Path) -> NotImportable:
         depth = len(tables[0].relative_to(path).parts)
         pattern = "/".join(["*"] * (depth - 1) + [f"*{tables[0].suffix}"])
         return NotImportable(f"{path} is a folder of files", hint=_name_files(path, pattern))
+    template = "" if os.path.isdir(path) else found_rows(path)[1]
     return NotImportable(
         f"{path} does not show what it is",
-        hint=f"type --format with one of {', '.join(FORMATS)}; {_PATTERN}",
+        hint=_pattern(template) if template else f"type --format with one of {', '.join(FORMATS)}; {_PATTERN}",
     )
 
 
@@ -143,6 +148,8 @@ def _kind(path: Path) -> Format | None:
         known = _SUFFIXES.get(path.suffix.lower())
         if MARK in path.name or known in ("wandb", "mlflow"):
             return "tensorboard" if MARK in path.name else known
+        if path.suffix.lower() in YAML:
+            return known
         return text_kind(path) or known or ("log" if found_rows(path)[0] else None)
     marks: tuple[tuple[str, Format], ...] = (
         ("*.wandb", "wandb"),
@@ -225,9 +232,18 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         return log_rows(path, patterns)
     rows, template = found_rows(path)
     if not rows:
-        raise NotImportable(f"{path} has no line with a counter and named values", hint=_PATTERN)
-    notes.append(f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise.")
+        raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(template))
+    notes.append(
+        f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
+        if template
+        else "Boxes with a name and a value in each line were read, a row each."
+    )
     return rows
+
+
+def _pattern(template: str) -> str:
+    """Say what to type for a log in which nothing counts: the form of its lines, where they name values."""
+    return f"type --pattern {typed_word(template)} to count such lines in their order" if template else _PATTERN
 
 
 def _numbered(rows: list[Row]) -> list[Row]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from deviate.analyse.naming.words import meaning_of, split_of
 from deviate.errors import BadOption, NotImportable
 from deviate.importing.patience import PATIENCE, time_limit
 from deviate.importing.rows import Row, check_text, read_bytes
@@ -23,7 +21,8 @@ RUN_FIELDS = ("run", "seed")
 #: Of a longer line its beginning is looked at; a line of a log has some hundred characters.
 LONGEST_LINE = 1 << 14
 
-_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
+#: A number in a line.
+NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
 _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
@@ -86,7 +85,7 @@ class LinePattern:
             if index % 2:
                 group = f"field{len(self.names)}"
                 self.names[group] = part.strip()
-                pieces[-1] += f"(?P<{group}>{_NUMBER})"
+                pieces[-1] += f"(?P<{group}>{NUMBER})"
             else:
                 first, *more = re.split(r"\s*\.\.\.\s*", part)
                 pieces[-1] += _literal(first)
@@ -99,71 +98,6 @@ _EXAMPLE = "type for example: --pattern 'Epoch {epoch} ... acc: {val acc}'"
 
 def _literal(text: str) -> str:
     return re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(text))
-
-
-#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``val_acc=91.5%``.
-_NAMED = re.compile(
-    r"(?<![\w./-])(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
-    rf"(?P<sign>\s*[:=]\s*[\[(]?|\s+\[?)(?P<value>{_NUMBER})"
-    r"(?![\w.:-]*\d)(?=$|[\s,;:|)\]/%]|[a-z]{1,3}\b)",
-    re.IGNORECASE,
-)
-
-
-#: The last words before a name.
-_BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+)?)\W*$")
-
-#: A line that begins with its iteration alone, as XGBoost writes it.
-_BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
-
-
-def found_rows(path: Path) -> tuple[list[Row], str]:
-    """Return a row for each line that names values, and the form of such lines; nothing where no line has a counter.
-
-    A sign stands between a name and its value, or a blank where the name is that of a counter or of a metric.
-    """
-    data = read_bytes(path)
-    check_text(path, data)
-    lines = data.decode("utf-8", "replace").split("\n")
-    found = [pairs for line in lines if (pairs := _pairs(line[:LONGEST_LINE].rpartition("\r")[2]))]
-    times = Counter(tuple(pairs) for pairs in found)
-    rows: list[Row] = []
-    held: Row = {}
-    templates: Counter[str] = Counter()
-    for pairs in found:
-        # What is named once is a setting, if it is no metric.
-        words = {
-            name: word for name, (_, word) in pairs.items() if times[tuple(pairs)] > 1 or meaning_of(name) is not None
-        }
-        held.update({name: word for name, word in words.items() if is_counter(name)})
-        if held and words.keys() - held.keys():
-            rows.append({**held, **words})
-            templates[" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items())] += 1
-    if not held or len(rows) < 2:
-        return [], ""
-    return rows, templates.most_common(1)[0][0]
-
-
-def _pairs(line: str) -> dict[str, tuple[str, str]]:
-    """Return the values that a line names, each with what stands before it."""
-    begun = _BEGUN.match(line)
-    pairs = {"iteration": ("[", begun[1])} if begun else {}
-    split, end = "", 0
-    for match in _NAMED.finditer(line):
-        first, _, last = match["name"].strip().rpartition(" ")
-        # Before a counter may stand anything: `INFO Epoch: 3`.
-        name = last if is_counter(last) else f"{first} {last}".strip()
-        is_named = match["sign"].strip() or is_counter(name) or meaning_of(name) is not None
-        if not is_named or name.endswith(".py"):
-            continue
-        # `Train Epoch: 3 loss: 0.5`, `Test set: loss 0.6`: a split holds for the values behind it.
-        beside = first if name == last else ""
-        before = _BEFORE.search(line[end : match.start()])
-        beside = beside or match["of"] or ""
-        split, end = split_of(beside or (before[1] if before else "")) or split, match.end()
-        own = name if is_counter(name) or split_of(name) or not split else f"{split} {name}"
-        pairs.setdefault(own, (f"{name}{match[0][len(match['name']) : -len(match['value'])]}", match["value"]))
-    return pairs
 
 
 def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +13,25 @@ from deviate.analyse.naming.words import meaning_of
 from deviate.errors import NotImportable
 from deviate.importing.roles import is_run_name, is_setting
 from deviate.importing.rows import MOST_COLUMNS, Row, check_cells, flat, present, text_of
+from deviate.importing.texts import YAML, parsed, yaml_value
 from deviate.importing.unit import is_counter, rank_correlation
 
 #: Before each object of a log of MLPerf.
 _MLPERF = ":::MLLOG "
+
+#: The values of a longer list have no names of their own.
+MOST_LISTED = 32
 
 #: A name that ends in a number: ``seed_3``, ``epoch 12``.
 _NUMBERED = re.compile(r"(.*?)[ _-]?(\d+)")
 
 
 def json_rows(path: Path) -> list[Row]:
-    """Return the rows of a JSON file.
+    """Return the rows of a JSON file, or of one in YAML.
 
     It may hold a list of objects, an object a line, an object of lists (a Keras history) or of objects with lists
-    (Sacred), one with a list of objects in it (``log_history`` of a Hugging Face trainer), or one with an object for
-    each run.
+    (Sacred), one with a list of objects in it (``log_history`` of a Hugging Face trainer), one with an object for
+    each run, or a list of objects of lists (the curve of each run).
 
     Raises
     ------
@@ -37,7 +39,7 @@ def json_rows(path: Path) -> list[Row]:
         If it is none of these.
     """
     try:
-        rows = [present((name, _word(value)) for name, value in flat(item).items()) for item in _items(path)]
+        rows = [present((name, _word(value)) for name, value in _leaves(item).items()) for item in _items(path)]
     except (RecursionError, MemoryError) as error:
         raise NotImportable(f"{path} is nested too deeply", hint="expected a list of objects") from error
     columns = len({name for row in rows for name in row})
@@ -53,17 +55,31 @@ def json_rows(path: Path) -> list[Row]:
 def _items(path: Path) -> list[Any]:
     text = text_of(path)
     check_cells(path, text, "[{,")
+    if path.suffix.lower() in YAML:
+        return _rows_of(yaml_value(text, path), path.stem)
     try:
-        whole = _parsed(text, path)
+        whole = parsed(text, path)
     except ValueError:
         return list(_lines(text, path))
     return _rows_of(whole, path.stem)
 
 
+def _leaves(item: Any) -> dict[str, Any]:
+    """Return the values in an item by name; those of a short list of numbers by their places in it."""
+    leaves: dict[str, Any] = {}
+    for name, value in flat(item).items():
+        if isinstance(value, list) and len(value) <= MOST_LISTED and _is_series(value):
+            leaves.update({f"{name}/{place}": each for place, each in enumerate(value)})
+        else:
+            leaves[name] = value
+    return leaves
+
+
 def _rows_of(whole: Any, name: str) -> list[Any]:
     """Return the rows in a value; those of numbers alone are called `name`."""
     if isinstance(whole, list):
-        return [item if isinstance(item, dict) else {name: item} for item in whole if not isinstance(item, list)]
+        items = [item for item in whole if not isinstance(item, list)]
+        return [row for item in items for row in (_unfolded(item) if isinstance(item, dict) else [{name: item}])]
     if not isinstance(whole, dict):
         return []
     if _is_split(whole):
@@ -78,6 +94,11 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
             for key, value in whole.items()
             for row in (_rows_of(value, name) if isinstance(value, dict | list) else [{name: value}])
         ]
+    return _unfolded(whole)
+
+
+def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object: one, or where lists in it are curves, those of the lists."""
     leaves = flat(whole)
     lists = {key: value for key, value in leaves.items() if isinstance(value, list) and _is_series(value)}
     constant = {key: value for key, value in leaves.items() if key not in lists}
@@ -131,8 +152,15 @@ def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[
             for row in _transposed(columns)
         ]
     rows = _transposed(lists)
-    counts = not any(is_counter(key) for key in lists) and _is_history(lists)
+    counts = not any(is_counter(key) or _is_axis(values) for key, values in lists.items()) and _is_history(lists)
     return [{**({"epoch": index} if counts else {}), **constant, **row} for index, row in enumerate(rows)]
+
+
+def _is_axis(values: list[Any]) -> bool:
+    """Tell whether values rise evenly: those beside them are counted by them."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    steps = {round(later - earlier, 9) for earlier, later in pairwise(numbers)}
+    return len(numbers) == len(values) > 2 and len(steps) == 1 and min(steps) > 0
 
 
 def _singular(key: str) -> str:
@@ -161,27 +189,6 @@ def _transposed(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [{key: values[index] for key, values in columns.items() if index < len(values)} for index in range(longest)]
 
 
-def _parsed(text: str, path: Path) -> Any:
-    """Return what a JSON text holds.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON.
-    NotImportable
-        If an object has two values under one name: Python would keep the last in silence.
-    """
-    return json.loads(text, object_pairs_hook=partial(_object, path))
-
-
-def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    whole = dict(pairs)
-    if len(whole) < len(pairs):
-        name, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise NotImportable(f"{path}: an object has two values of {name!r}", hint="keep one of them")
-    return whole
-
-
 def _lines(text: str, path: Path) -> Iterator[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
     of_mlperf = any(_MLPERF in line for line in lines)
@@ -189,8 +196,8 @@ def _lines(text: str, path: Path) -> Iterator[Any]:
         lines = [line.partition(_MLPERF)[2] for line in lines if _MLPERF in line]
     for line_number, line in enumerate(lines, 1):
         try:
-            parsed = _parsed(line, path)
-            yield _reported(parsed) if of_mlperf and isinstance(parsed, dict) else parsed
+            row = parsed(line, path)
+            yield _reported(row) if of_mlperf and isinstance(row, dict) else row
         except ValueError as error:
             if line_number == len(lines) and line_number > 1:
                 # The torn end of a file that was being written.

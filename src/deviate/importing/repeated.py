@@ -166,9 +166,12 @@ def _both_readings(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) ->
     names = [name for name in columns_of(rows) if name not in roles.taken.union(metrics)]
     telling = next((name for name in names if _tells_apart(name, rows, roles)), None)
     if telling is None:
+        is_one = len({row.get(roles.iteration) for row in rows}) == 1 and not roles.run
+        each = "--rows runs if each row is a training; " if is_one else ""
         return (
-            "type --rows iterations if the rows follow one another in one training; or add a column that tells them "
-            "apart, and type --run-column with its name if they are trainings, --mean-over if parts of an iteration"
+            f"type {each}--rows iterations if the rows follow one another in one training; or add a column that "
+            "tells them apart, and type --run-column with its name if they are trainings, --mean-over if parts of an "
+            "iteration"
         )
     runs = " ".join(f"--run-column {typed_word(name)}" for name in (*roles.run, telling))
     column = typed_word(telling)

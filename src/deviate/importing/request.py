@@ -14,7 +14,7 @@ Format = Literal["csv", "json", "tensorboard", "mlflow", "wandb", "log"]
 #: Formats with what they are, for ``--help``.
 FORMATS: dict[Format, str] = {
     "csv": "tables: long or wide, Keras CSVLogger, exports of TensorBoard, MLflow and wandb",
-    "json": "lists of rows, JSON lines, a Keras history, trainer_state.json",
+    "json": "lists of rows, JSON lines, a Keras history, trainer_state.json; the same in YAML",
     "tensorboard": "folders with event files",
     "mlflow": "a folder mlruns, or a SQLite store",
     "wandb": "a folder wandb, or .wandb files",

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,6 +33,9 @@ _LOOKED_AT = 200
 #: A cell of the rule below a head, or an empty one.
 _RULE = re.compile(r":?[-=]*:?")
 
+#: A number that Markdown shows bold or as code, and what is drawn beside it.
+_MARKED = re.compile(r"(?P<mark>[*_`]{1,3})(?P<text>[-+.\d][^*_`\s]*)(?P=mark)\W*")
+
 #: A duration, ``1:02:03`` or ``12:30.5``: its hours, minutes and seconds.
 _DURATION = re.compile(r"(?:(\d{1,6}):)?(\d{1,6}):(\d\d(?:\.\d+)?)")
 
@@ -55,7 +58,7 @@ def csv_rows(path: Path) -> list[Row]:
     if delimiter in "| ":
         check_cells(path, text, delimiter)
     try:
-        read = list(_cells(lines[start:], delimiter))
+        read = list(_cells(_with_bars(lines[start:]) if delimiter == "|" else lines[start:], delimiter))
     except csv.Error as error:
         raise NotImportable(f"{path} is no table: {error}", hint="expected text, a line for each row") from error
     table = [cells for cells in read if not all(_RULE.fullmatch(cell) for cell in cells)]
@@ -85,7 +88,8 @@ def is_table(text: str) -> bool:
     if head is None:
         return False
     try:
-        lengths = [len(cells) for cells in _cells(lines[head[0] : head[0] + 50], head[1])]
+        below = _with_bars(lines[head[0] :]) if head[1] == "|" else lines[head[0] :]
+        lengths = [len(cells) for cells in _cells(below[:50], head[1])]
     except csv.Error:
         return False
     return lengths[0] > 1 and lengths.count(lengths[0]) > 0.8 * len(lengths)
@@ -107,7 +111,8 @@ def _head(lines: list[str]) -> tuple[int, str] | None:
         row = next((cells for cells in rows if not all(_RULE.fullmatch(cell) for cell in cells)), [])
         words = [cell for cell in head if cell]
         numbers = [cell for cell in row if number(cell) is not None]
-        if len(head) == len(row) > 1 and numbers and not any(number(word) is not None for word in words):
+        is_named = not any(number(word) is not None or (delimiter == " " and word.endswith(":")) for word in words)
+        if len(head) == len(row) > 1 and numbers and is_named:
             return index, delimiter
     return None
 
@@ -115,6 +120,22 @@ def _head(lines: list[str]) -> tuple[int, str] | None:
 def _first_line(lines: list[str]) -> tuple[int, str]:
     start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
     return start, max(",;\t", key=(lines[start] if lines else "").count)
+
+
+def _with_bars(lines: list[str]) -> list[str]:
+    """Return the lines of a table between bars; text around it, and tables with heads of their own, are none."""
+    blocks = [list(block) for barred, block in groupby(lines, key=lambda line: "|" in line) if barred]
+    head = blocks[0][0].strip()
+    goes_on = (
+        block[0].strip() == head or (not _is_headed(block) and block[0].strip().count("|") == head.count("|"))
+        for block in blocks
+    )
+    return [line for block, is_of_it in zip(blocks, goes_on, strict=True) if is_of_it for line in block]
+
+
+def _is_headed(block: list[str]) -> bool:
+    """Tell whether a rule stands below the first line of a table."""
+    return len(block) > 1 and all(_RULE.fullmatch(cell.strip()) for cell in block[1].strip(" |\t").split("|"))
 
 
 def _cells(lines: list[str], delimiter: str) -> Iterator[list[str]]:
@@ -126,7 +147,7 @@ def _cells(lines: list[str], delimiter: str) -> Iterator[list[str]]:
         lines = [line.strip(" |\t") for line in lines]
     for cells in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
         if any(cell.strip() for cell in cells):
-            yield [cell.strip() for cell in cells]
+            yield [_MARKED.sub(r"\g<text>", cell.strip()) if delimiter == "|" else cell.strip() for cell in cells]
 
 
 def _facts(lines: list[str]) -> Row:

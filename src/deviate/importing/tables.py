@@ -221,7 +221,8 @@ def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: Tab
         return Split([_averaged(every)], [0], [])
     if not roles.iteration or options.rows == "iterations":
         return Split([every], [0], [])
-    return split_trainings(readings, part.label, roles.iteration, begins_anew=bool(options.iteration))
+    counted = [roles.iteration in row for row in part.rows]
+    return split_trainings(readings, counted, part.label, roles.iteration, begins_anew=bool(options.iteration))
 
 
 def _split_notes(label: str, split: Split, counter: str) -> Iterator[str]:

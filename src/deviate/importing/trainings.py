@@ -18,6 +18,9 @@ FEWEST_BEFORE = 4
 #: Fewest iterations with one value each beside which a second value is that of a training that was resumed.
 FEWEST_ONCE = 3
 
+#: Rows after it in which no iteration may come twice: numbers that are printed with few digits do again and again.
+AHEAD = 20
+
 #: How many times nearer the values are to one end of what was before than to the other.
 NEARER = 3.0
 
@@ -36,9 +39,12 @@ class Split(NamedTuple):
 
 
 def split_trainings(
-    readings: Sequence[Sequence[Reading]], label: str, counter: str, *, begins_anew: bool = False
-) -> Split:
+    readings: Sequence[Sequence[Reading]], counted: Sequence[bool], label: str, counter: str, *,
+    begins_anew: bool = False,
+) -> Split:  # fmt: skip
     """Divide the readings of rows, in their order, into trainings.
+
+    `counted` tells which rows have an iteration of their own, and not that of the row before.
 
     A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
     that say the opposite leave two readings, unless `begins_anew` says that a training begins there.
@@ -54,7 +60,7 @@ def split_trainings(
     training = _Training()
     split = Split([training.readings], [0], [])
     for index, row in enumerate(readings):
-        if row and (training.falls(row) or training.stands(row, readings[index + 1 :])):
+        if row and counted[index] and (training.falls(row) or training.stands(row, readings[index + 1 :])):
             if _is_new(training, row, readings[index:], label, counter, begins_anew=begins_anew):
                 training = _Training()
                 split.trainings.append(training.readings)
@@ -89,12 +95,16 @@ class _Training:
         return any(reading.iteration < self._last.get(reading.metric, reading.iteration) for reading in row)
 
     def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]]) -> bool:
-        """Tell whether an iteration comes twice, and no other did, before the counter goes on: it was made again."""
-        names = [reading.metric for reading in row if reading.iteration == self._last.get(reading.metric)]
-        counted = [each.iteration for each in self.readings if each.metric in names[:1]]
-        later = next((each.iteration for after in rest[:2] for each in after if each.metric in names[:1]), None)
+        """Tell whether an iteration was made again: all of its values come twice, and those of no other one do."""
+        names = {reading.metric for reading in row if reading.iteration == self._last.get(reading.metric)}
+        if len(names) < len(row):
+            # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
+            return False
+        counted = [each.iteration for each in self.readings if each.metric == row[0].metric]
+        later = [each.iteration for after in rest[:AHEAD] for each in after if each.metric == row[0].metric]
         is_once = len(counted) >= FEWEST_ONCE and len(set(counted)) == len(counted)
-        return is_once and later is not None and later > row[0].iteration
+        goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
+        return is_once and goes_on
 
     def go_back(self) -> None:
         """Count anew."""

@@ -29,3 +29,14 @@ def load_yaml(text: str) -> object:
     """
     loaded: object = yaml.load(text, _Loader)
     return loaded
+
+
+def compose_yaml(text: str) -> yaml.Node | None:
+    """Return the nodes of a text, in which names that stand twice and references can be seen; None where it is empty.
+
+    Raises
+    ------
+    yaml.YAMLError
+        If it is no YAML, or nests too deeply.
+    """
+    return yaml.compose(text, _Loader)

@@ -1,0 +1,195 @@
+"""Logs of unknown form: the lines and boxes that name values, and which of the names count."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+from pathlib import Path
+
+from deviate.analyse.naming.words import meaning_of, split_of
+from deviate.importing.logs import LONGEST_LINE, NUMBER
+from deviate.importing.roles import NAMES, is_run_name, is_setting
+from deviate.importing.rows import Row, check_text, number, read_bytes
+from deviate.importing.unit import is_counter, plain
+
+#: The values that a line or a box names, each with what stands before it; in a box nothing does.
+Pairs = dict[str, tuple[str, str]]
+
+#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``.
+_NAMED = re.compile(
+    r"(?<![\w./-])(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
+    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+)(?P<value>{NUMBER})"
+    r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%]|[a-z]{1,3}\b)",
+    re.IGNORECASE,
+)
+
+#: The last words before a name.
+_BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
+
+#: A place in a program: ``train.py:12``.
+_PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
+
+#: A line that begins with its iteration alone, as XGBoost writes it.
+_BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
+
+#: A line of a box: a name and its value, or the name of a group of them.
+_BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
+
+
+def found_rows(path: Path) -> tuple[list[Row], str]:
+    """Return a row for each line or box that names values, and the form of such lines; empty where all are boxes.
+
+    No row where nothing counts, nor where there is one alone. A sign stands between a name and its value, or a blank
+    where the name is that of a counter, of a metric or of a part of the data.
+    """
+    data = read_bytes(path)
+    check_text(path, data)
+    lines = data.decode("utf-8", "replace").split("\n")
+    found = [pairs for pairs in _found(line[:LONGEST_LINE].rpartition("\r")[2] for line in lines) if pairs]
+    words: dict[str, set[str]] = {}
+    for pairs in found:
+        for name, (_, word) in pairs.items():
+            words.setdefault(name, set()).add(word)
+    # What never changes is a setting, if it is no metric.
+    known = {name for name in words if not is_counter(name) and meaning_of(name) is not None}
+    metrics = known | {name for name, several in words.items() if len(several) > 1 and not is_counter(name)}
+    counters = _counters(found)
+    rows: list[Row] = []
+    held: Row = {}
+    templates: Counter[tuple[bool, bool, str]] = Counter()
+    for pairs in found:
+        held.update({counters[name]: word for name, (_, word) in pairs.items() if name in counters})
+        if not metrics.isdisjoint(pairs):
+            form = " ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)
+            templates[bool(held), not known.isdisjoint(pairs), form] += 1
+            rows.append({**held, **{name: word for name, (_, word) in pairs.items() if name in metrics}})
+    rows = [row for row in rows if any(name in row for name in counters.values())]
+    at: dict[str, set[tuple[str | None, ...]]] = {}
+    for row in rows:
+        for name in row.keys() - held.keys():
+            at.setdefault(name, set()).add(tuple(row.get(counter) for counter in held))
+    # What is named at one iteration alone, as in the text of the program, is no metric unless it is known as one; what
+    # does not tell the run of every line tells it of none.
+    stray = {name for name in at if name not in known and len(at[name]) < 2}
+    stray |= {name for name in at if _tells_runs(name) and not all(name in row for row in rows)}
+    rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
+    rows = [row for row in rows if not metrics.isdisjoint(row)]
+    template = max(templates, key=lambda form: (form[:2], templates[form]), default=(False, False, ""))[-1]
+    return rows if len(rows) > 1 else [], template
+
+
+def _tells_runs(name: str) -> bool:
+    return is_run_name(name) or plain(name) in NAMES
+
+
+def _found(lines: Iterable[str]) -> Iterator[Pairs]:
+    """Yield the values of each line, and of each box of lines together."""
+    box: Pairs = {}
+    group, depth = "", 0
+    for line in lines:
+        boxed = _BOXED.fullmatch(line)
+        if boxed is None:
+            yield box
+            box, group = {}, ""
+            yield _pairs(line)
+            continue
+        name, word = boxed["name"], boxed["value"].strip()
+        indent = len(name) - len(name.lstrip())
+        if not word:
+            group, depth = name.strip().rstrip("/"), indent
+        elif number(word) is not None and number(name) is None:
+            own = f"{group}/{name.strip()}" if group and indent > depth else name.strip()
+            if own in box:
+                yield box
+                box = {}
+            box[own] = ("", word)
+    yield box
+
+
+def _pairs(line: str) -> Pairs:
+    """Return the values that a line names, each with what stands before it."""
+    begun = _BEGUN.match(line)
+    pairs = {"iteration": ("[", begun[1])} if begun else {}
+    is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
+    split, end = "", 0
+    for match in _NAMED.finditer(line):
+        first, _, last = match["name"].strip().rpartition(" ")
+        # Before a counter may stand anything: `INFO Epoch: 3`.
+        name = last if is_counter(last) else f"{first} {last}".strip()
+        if not _is_named(name, match) or _PLACE.fullmatch(match[0].split()[-1]):
+            continue
+        # `Train Epoch: 3 loss: 0.5`, `Test set: loss 0.6`: a split holds for the values behind it.
+        before = _BEFORE.search(line[end : match.start()])
+        beside = (first if name == last else "") or match["of"] or (before[1] if before else "")
+        split, end = split_of(beside) or (split_of(first) if is_of_one else "") or split, match.end()
+        is_whole = is_counter(name) or is_setting(name) or split_of(name) or not split
+        own = name if is_whole else f"{split} {name}"
+        text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
+        pairs.setdefault(f"best {own}" if _is_best(beside) else own, (text, match["value"]))
+    return pairs
+
+
+def _is_best(words: str) -> bool:
+    """Tell whether a value is the best so far, and not that of its iteration."""
+    return "best" in words.lower().split()
+
+
+def _is_named(name: str, match: re.Match[str]) -> bool:
+    """Tell whether what stands before a number is its name."""
+    if any(mark in match["sign"] for mark in ":=") or is_counter(name) or meaning_of(name) is not None:
+        return True
+    # `iter 0: train 4.31 val 4.29`, but not `train 2.2s` nor `Test 100`.
+    is_alone = match.end() == len(match.string) or not match.string[match.end()].isalpha()
+    return " " not in name and "." in match["value"] and is_alone and bool(split_of(name))
+
+
+def _counters(found: Sequence[Pairs]) -> dict[str, str]:
+    """Return the names that count, each with the one that it is called by.
+
+    Such a name rises more often than it falls or, where none does, is the same beside the values of several lines. A
+    progress bar, which has no values beside it and starts again within the steps of another counter, counts none of
+    them.
+    """
+    along: dict[str, dict[int, float]] = {}
+    beside: Counter[str] = Counter()
+    for index, pairs in enumerate(found):
+        counted = {name: value for name in pairs if is_counter(name) and (value := number(pairs[name][1])) is not None}
+        for name, value in counted.items():
+            along.setdefault(name, {})[index] = value
+            beside[name] += len(counted) < len(pairs)
+    counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()))} or {
+        name: numbers for name, numbers in along.items() if len(set(numbers.values())) == 1 and beside[name] > 1
+    }
+    fewest = min((_falls(numbers.values()) for name, numbers in counting.items() if beside[name]), default=None)
+    kept = {
+        name: numbers
+        for name, numbers in counting.items()
+        if beside[name] or fewest is None or _falls(numbers.values()) <= fewest
+    }
+    return {name: _called(name, kept) for name in kept}
+
+
+def _rises(numbers: Sequence[float]) -> bool:
+    return sum(one < two for one, two in pairwise(numbers)) > _falls(numbers)
+
+
+def _falls(numbers: Collection[float]) -> int:
+    return sum(one > two for one, two in pairwise(numbers))
+
+
+def _called(name: str, along: Mapping[str, Mapping[int, float]]) -> str:
+    """Return the counter on more lines that is the same as another: `step 250` of an evaluation, `iter 250`."""
+    same = [other for pair in combinations(along, 2) if name in pair and _are_same(*(along[each] for each in pair))
+            for other in pair]  # fmt: skip
+    return max([name, *same], key=lambda each: len(along[each]))
+
+
+def _are_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    """Tell whether two names count the same: on lines of their own, with values in common, and rising together."""
+    rarer, denser = sorted((set(one.values()), set(other.values())), key=len)
+    if len(rarer) < 2 or 2 * len(rarer & denser) < len(rarer) or not one.keys().isdisjoint(other.keys()):
+        return False
+    together = [value for _, value in sorted([*one.items(), *other.items()])]
+    return _falls(together) <= max(_falls(one.values()), _falls(other.values()))
