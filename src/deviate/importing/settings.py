@@ -66,7 +66,7 @@ def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
 def _alike(word: str) -> str | float:
     """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``."""
     value = number(word)
-    return word.lower() if value is None else value
+    return word.lower() if value is None or math.isnan(value) else value
 
 
 def _names(runs: Sequence[ForeignRun]) -> list[str]:

@@ -601,7 +601,7 @@ def test_two_ways_to_write_a_setting_are_one_and_a_seed_that_comes_twice_is_said
     for run, (seed, word) in enumerate([(3, "true"), (3, "True"), (4, "true")]):
         (tmp_path / f"r{run}").mkdir()
         table(f"epoch,loss\n0,{run + 2}\n1,{run + 1}\n", f"r{run}/log.csv")
-        table(json.dumps({"seed": seed, "nesterov": word}), f"r{run}/args.json")
+        table(json.dumps({"seed": seed, "nesterov": word, "limit": "nan"}), f"r{run}/args.json")
     (proposal,) = proposed(*sorted(tmp_path.glob("r*/log.csv")))
     notes = proposal.experiment.imported.notes
     assert not any("nesterov" in note for note in notes)
