@@ -46,38 +46,61 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
     """
     data = read_bytes(path)
     check_text(path, data)
-    lines = data.decode("utf-8", "replace").split("\n")
-    found = [pairs for pairs in _found(line[:LONGEST_LINE].rpartition("\r")[2] for line in lines) if pairs]
+    lines = (line[:LONGEST_LINE].rpartition("\r")[2] for line in data.decode("utf-8", "replace").split("\n"))
+    found = [pairs for pairs in _found(lines) if pairs]
+    known, metrics = _metrics(found)
+    counters = _counters(found)
+    rows = [row for row, _ in _rows(found, metrics, counters) if not row.keys().isdisjoint(counters.values())]
+    stray = _stray(rows, known, set(counters.values()))
+    rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
+    rows = [row for row in rows if not metrics.isdisjoint(row)]
+    return rows if len(rows) > 1 else [], _template(found, known, metrics, counters)
+
+
+def _metrics(found: Sequence[Pairs]) -> tuple[set[str], set[str]]:
+    """Return the names that are known as metrics, and with them those that change: what never does is a setting."""
     words: dict[str, set[str]] = {}
     for pairs in found:
         for name, (_, word) in pairs.items():
-            words.setdefault(name, set()).add(word)
-    # What never changes is a setting, if it is no metric.
-    known = {name for name in words if not is_counter(name) and meaning_of(name) is not None}
-    metrics = known | {name for name, several in words.items() if len(several) > 1 and not is_counter(name)}
-    counters = _counters(found)
-    rows: list[Row] = []
+            if not is_counter(name):
+                words.setdefault(name, set()).add(word)
+    known = {name for name in words if meaning_of(name) is not None}
+    return known, known | {name for name, several in words.items() if len(several) > 1}
+
+
+def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]) -> Iterator[tuple[Row, Pairs]]:
+    """Yield a row for each line or box with values of metrics, with the counters as they last stood, and its pairs."""
     held: Row = {}
-    templates: Counter[tuple[bool, bool, str]] = Counter()
     for pairs in found:
-        held.update({counters[name]: word for name, (_, word) in pairs.items() if name in counters})
-        if not metrics.isdisjoint(pairs):
-            form = " ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)
-            templates[bool(held), not known.isdisjoint(pairs), form] += 1
-            rows.append({**held, **{name: word for name, (_, word) in pairs.items() if name in metrics}})
-    rows = [row for row in rows if any(name in row for name in counters.values())]
+        held |= {counters[name]: word for name, (_, word) in pairs.items() if name in counters}
+        values = {name: word for name, (_, word) in pairs.items() if name in metrics}
+        if values:
+            yield {**held, **values}, pairs
+
+
+def _stray(rows: Sequence[Row], known: Collection[str], counters: Collection[str]) -> set[str]:
+    """Return names that are no metrics, and those that tell the run of some lines alone.
+
+    What is named at one iteration alone, as in the text of the program, is no metric unless it is known as one.
+    """
     at: dict[str, set[tuple[str | None, ...]]] = {}
     for row in rows:
-        for name in row.keys() - held.keys():
-            at.setdefault(name, set()).add(tuple(row.get(counter) for counter in held))
-    # What is named at one iteration alone, as in the text of the program, is no metric unless it is known as one; what
-    # does not tell the run of every line tells it of none.
-    stray = {name for name in at if name not in known and len(at[name]) < 2}
-    stray |= {name for name in at if _tells_runs(name) and not all(name in row for row in rows)}
-    rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
-    rows = [row for row in rows if not metrics.isdisjoint(row)]
-    template = max(templates, key=lambda form: (form[:2], templates[form]), default=(False, False, ""))[-1]
-    return rows if len(rows) > 1 else [], template
+        for name in row.keys() - counters:
+            at.setdefault(name, set()).add(tuple(row.get(counter) for counter in counters))
+    once = {name for name, places in at.items() if name not in known and len(places) < 2}
+    return once | {name for name in at if _tells_runs(name) and not all(name in row for row in rows)}
+
+
+def _template(
+    found: Sequence[Pairs], known: Collection[str], metrics: Collection[str], counters: Mapping[str, str]
+) -> str:
+    """Return the most frequent form of a line, of those with a counter, then of those with a known metric."""
+    forms = Counter(
+        (not row.keys().isdisjoint(counters.values()), any(name in known for name in pairs), form)
+        for row, pairs in _rows(found, metrics, counters)
+        for form in [" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)]
+    )
+    return max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))[-1]
 
 
 def _tells_runs(name: str) -> bool:
