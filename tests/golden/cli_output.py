@@ -50,8 +50,9 @@ def deviate(project: Path, *words: str, width: int = 80, colours: bool = False) 
 
 
 def forget_comparisons(project: Path) -> None:
-    """Make the next comparison the first one."""
+    """Make the next comparison the first one, for which no direction was typed before."""
     shutil.rmtree(project / ".deviate" / "looks", ignore_errors=True)
+    (project / ".deviate" / "directions.json").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -46,8 +46,10 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
     """
     data = read_bytes(path)
     check_text(path, data)
-    lines = (line[:LONGEST_LINE].rpartition("\r")[2] for line in data.decode("utf-8", "replace").split("\n"))
-    found = [pairs for pairs in _found(lines) if pairs]
+    lines = (
+        line[:LONGEST_LINE].rstrip("\r").rpartition("\r")[2] for line in data.decode("utf-8", "replace").split("\n")
+    )
+    found = [pairs for pairs in _found(line[:LONGEST_LINE].rpartition("\r")[2] for line in lines) if pairs]
     known, metrics = _metrics(found)
     counters = _counters(found)
     rows = [row for row, _ in _rows(found, metrics, counters) if not row.keys().isdisjoint(counters.values())]

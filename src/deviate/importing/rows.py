@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from deviate.errors import NotImportable
 from deviate.importing.patience import PATIENCE, time_limit
+from deviate.importing.unit import some_of
 
 #: A row: word by column; a cell that is empty is not in it.
 Row = dict[str, str]
@@ -49,7 +50,7 @@ def csv_rows(path: Path) -> list[Row]:
     Raises
     ------
     NotImportable
-        If there is no row, or two columns have one name.
+        If there is no row, two columns have one name, or a row has more values than there are columns.
     """
     text = text_of(path)
     check_cells(path, text, ",;\t\n")
@@ -77,6 +78,13 @@ def csv_rows(path: Path) -> list[Row]:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
     if all(number(name) is not None for name in names):
         raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
+    longer = next((cells for cells in rows if any(cells[len(names) :])), None)
+    if longer is not None:
+        # Nothing shows which column has no name.
+        raise NotImportable(
+            f"{path}: a row has {len(longer)} values, and the head names {len(names)} columns: {some_of(longer, 3)}",
+            hint="name each column in the first line; for a log type --format log",
+        )
     facts = _facts(lines[:start])
     return [{**facts, **present(zip(names, cells, strict=False))} for cells in rows]
 

@@ -126,7 +126,8 @@ def test_raising_one_side_raises_every_effect(a, b, rise):
 def test_interval_and_test_decide_alike(a, b):
     a, b = varied(a, b)
     p, interval = deciding_test(a, b).p, mean_difference(a, b, 0.95).interval
-    assume(abs(p - 0.05) > 1e-6)
+    # At an end that is zero but for rounding, as where values are equal in both, the two may say other things.
+    assume(abs(p - 0.05) > 1e-6 and min(abs(interval.low), abs(interval.high)) > 1e-12)
     assert (p < 0.05) == (interval.low > 0 or interval.high < 0)
 
 

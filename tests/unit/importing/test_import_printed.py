@@ -42,6 +42,13 @@ def test_boxes_need_no_rules_between_them(log):
     assert iterations(read(log(text)), "acc") == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_lines_end_as_windows_or_a_progress_bar_ends_them(tmp_path, end):
+    path = tmp_path / "train.log"
+    path.write_bytes("".join(f"step 1/2\repoch {k} loss 0.{9 - k}{end}" for k in range(3)).encode())
+    assert iterations(read(path), "loss") == [0, 1, 2]
+
+
 def test_an_evaluation_before_the_training_line_is_of_its_own_step(log):
     text = "".join(
         (f"step {k}: train loss {9 - k / 100:.2f}, val loss {8 - k / 100:.2f}\n" if k % 20 == 0 else "")

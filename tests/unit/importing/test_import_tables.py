@@ -657,6 +657,13 @@ def test_the_line_of_the_source_that_wrote_an_event_of_mlperf_tells_no_trainings
     assert (run.status, last.iteration, round(last.value, 6)) == ("aborted", 3, 0.3)
 
 
+@pytest.mark.parametrize("text", ["epoch\tloss\tacc\n0\t9\t0.5\t0.4\n1\t8\t0.6\t0.5\n", "a,b\n1,0.5,0.6\n2,0.4,0.7\n"])
+def test_a_row_with_more_values_than_names_is_refused(table, text):
+    with pytest.raises(NotImportable, match=r"names [23] columns"):
+        read(table(text))
+    assert values(read(table("epoch,acc,\n0,0.5,\n1,0.6,\n")), "acc")
+
+
 def test_settings_alone_are_no_results(tmp_path):
     named = [Reading("config/seed", 0, 3.0), Reading("config/lr", 0, 0.1)]
     results = ForeignResults(runs=[ForeignRun(label=str(k), readings=named) for k in range(3)])

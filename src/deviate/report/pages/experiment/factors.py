@@ -210,7 +210,10 @@ def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say what holding the implementation costs, where some runs hold it and others do not."""
     sentences = price_sentences(facts.prices)
-    return Section(slug="price", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
+    if not sentences:
+        return None
+    title = "Price of holding the implementation"
+    return Section(slug="price", title=title, blocks=[Sentences(sentences=sentences, listed=True)])
 
 
 #: Columns that a narrow terminal does without, the highest first: what broken promises there are is said in words.
