@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -125,13 +126,9 @@ def format_of(request: ImportRequest) -> Format:
 
 
 def _not_known(path: Path) -> NotImportable:
-    tables = (
-        [file for file in files_below(path, "*") if file.suffix.lower() in _SUFFIXES] if os.path.isdir(path) else []
-    )
-    if tables:
-        depth = len(tables[0].relative_to(path).parts)
-        pattern = "/".join(["*"] * (depth - 1) + [f"*{tables[0].suffix}"])
-        return NotImportable(f"{path} is a folder of files", hint=_name_files(path, pattern))
+    if os.path.isdir(path) and (files := files_below(path, "*")):
+        tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
+        return NotImportable(f"{path} is a folder of files", hint=_name_files(path, tables or files))
     template = "" if os.path.isdir(path) else found_rows(path)[1]
     return NotImportable(
         f"{path} does not show what it is",
@@ -139,7 +136,12 @@ def _not_known(path: Path) -> NotImportable:
     )
 
 
-def _name_files(folder: Path, pattern: str) -> str:
+def _name_files(folder: Path, files: Sequence[Path]) -> str:
+    """Say what to type for files of a folder: those of one name, or of the ending that most of them have."""
+    (suffix, _), *_ = Counter(file.suffix for file in files).most_common()
+    first = next(file for file in files if file.suffix == suffix)
+    name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
+    pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
     return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{pattern}"
 
 
@@ -225,7 +227,9 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
 
 def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str]) -> list[Row]:
     if os.path.isdir(path):
-        raise NotImportable(f"{path} is a folder", hint=_name_files(path, f"*.{kind}"))
+        files = recurring(path) or files_below(path, f"*.{kind}") or files_below(path, "*")
+        hint = _name_files(path, files) if files else "name files or folders that exist"
+        raise NotImportable(f"{path} is a folder", hint=hint)
     if kind != "log":
         return csv_rows(path) if kind == "csv" else json_rows(path)
     if patterns:

@@ -13,7 +13,7 @@ import msgspec
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
 from deviate.importing.rows import flat
 from deviate.paths import files_below
-from deviate.trackers.wandb import HISTORY, history, is_own, item, numbers_in, parsed, records, step_of
+from deviate.trackers.wandb import FILE_HEAD, HISTORY, history, is_own, item, numbers_in, parsed, records, step_of
 from deviate.trackers.wire import DamagedFileError, TornMessageError, Value, fields, inner, signed, text
 
 #: The link to the newest run, which a download makes a folder.
@@ -50,7 +50,8 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 def _identity(path: Path) -> str:
     """Return what only a copy of a file has in common with it: what it holds, if that has the time of its run."""
     data = path.read_bytes()
-    is_timed = data and (path.name != SUMMARY or b"_runtime" in data or b"_timestamp" in data)
+    # A file of a run that wrote nothing has a head alone, the same in all of them.
+    is_timed = len(data) > FILE_HEAD and (path.name != SUMMARY or b"_runtime" in data or b"_timestamp" in data)
     return digest_of([path, *_configs(path)]) if is_timed else str(path)
 
 
@@ -118,10 +119,12 @@ def read_run(path: Path) -> ForeignRun:
         readings += later
         facts.update({} if seconds is None else {"runtime": seconds, "exit_code": None})
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
+    # What a program sets after its start is in the file beside alone.
+    settings = {**_config_of(path.parent), **facts.get("settings", {})}
     return ForeignRun(
-        label=seeded_label(str(name), seed_of(facts.get("settings", {}))),
+        label=seeded_label(str(name), seed_of(settings)),
         readings=readings,
-        settings=facts.get("settings", {}),
+        settings=settings,
         group=str(facts.get("group", "")),
         seconds=facts.get("runtime"),
         # A run without an exit record was killed, or goes on.

@@ -345,10 +345,13 @@ def test_a_wandb_file_without_values_is_a_run_that_failed(tmp_path):
     folder = write_wandb(tmp_path, 3, b"").parent / "files"
     folder.mkdir()
     (folder / "wandb-summary.json").write_text(json.dumps({"acc": 0.5}))
+    # Files of a head alone are equal, and no copies.
+    for seed in (4, 5):
+        write_wandb(tmp_path, seed, wandb_log([]))
     results = read_wandb([tmp_path])
     assert [(run.label, len(run.readings), run.broken) for run in results.runs] == [
         ("happy-1", 3, ""),
-        ("id2", 0, "no value in run-id2.wandb"),
+        *((f"id{seed}", 0, f"no value in run-id{seed}.wandb") for seed in (2, 4, 5)),
         ("offline-run-20260101_000003-id3", 1, ""),
     ]
 
@@ -379,6 +382,14 @@ def test_a_copy_of_a_run_counts_once_and_its_configuration_is_read(tmp_path):
         ("run-a (seed 1)", {"seed": "1", "lr": "0.1"}),
         ("run-b (seed 2)", {"seed": "2", "lr": "0.2"}),
     ]
+
+
+def test_what_a_program_sets_after_its_start_is_in_the_configuration_beside(tmp_path):
+    path = write_wandb(tmp_path, 1, wandb_run(1))
+    (path.parent / "files").mkdir()
+    (path.parent / "files" / "config.yaml").write_text("seed:\n    value: 7\nwidth:\n    value: 64\n")
+    (run,) = read_wandb([tmp_path]).runs
+    assert run.settings == {"seed": "1", "width": "64"}
 
 
 def test_what_the_wandb_package_writes(tmp_path, monkeypatch):

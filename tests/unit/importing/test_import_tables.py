@@ -617,6 +617,22 @@ def test_what_counts_or_was_set_is_no_metric_in_a_long_table_either(table):
     assert "No metrics: lr (settings); epoch (counters)." in " ".join(proposal.experiment.imported.notes)
 
 
+def test_the_hint_for_a_folder_names_files_that_are_there(table, tmp_path):
+    for run in (1, 2):
+        (tmp_path / "runs" / str(run)).mkdir(parents=True)
+        table(json.dumps({"config": {"lr": 0.5}}), f"runs/{run}/config.json")
+        table(json.dumps({"acc": {"steps": [0, 1], "values": [0.5, 0.25 * run]}}), f"runs/{run}/metrics.json")
+    (tmp_path / "runs" / "events.out.tfevents.1").write_text("")
+    (tmp_path / "logs").mkdir()
+    for run in (1, 2):
+        table("epoch 0 loss 0.9\nepoch 1 loss 0.8\n", f"logs/result_{run}.txt")
+    for folder, kind in (("runs", "json"), ("logs", None), ("logs", "log")):
+        with pytest.raises(NotImportable) as refused:
+            read(tmp_path / folder, kind=kind)
+        pattern = refused.value.hint.rpartition("deviate import ")[2].removeprefix(f"{tmp_path}/")
+        assert len(read(*sorted(tmp_path.glob(pattern))).runs) == 2, pattern
+
+
 def test_files_of_settings_are_no_results_of_the_folders_they_are_in(table, tmp_path):
     for run in (1, 2):
         (tmp_path / "runs" / str(run)).mkdir(parents=True)
