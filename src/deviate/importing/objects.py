@@ -97,6 +97,10 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
     return _unfolded(whole)
 
 
+#: Items of a list that may be the parts of one value.
+MOST_PARTS = 1000
+
+
 def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of an object: one, or where lists in it are curves, those of the lists."""
     leaves = flat(whole)
@@ -105,6 +109,13 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     # Beside a result, lists are its parts: the accuracy of each class.
     counted = any(is_counter(key) for key in lists) or _is_history(lists)
     results = [key for key, value in constant.items() if isinstance(value, float) and not is_setting(key)]
+    long = next((key for key, value in constant.items() if isinstance(value, list) and len(value) > MOST_PARTS), None)
+    if lists and long is not None:
+        # Each row would have all of its items.
+        raise NotImportable(
+            f"{long!r} is a list of {len(constant[long]):,} items beside curves of numbers, and is none",
+            hint="write a line for each row, as JSON lines do",
+        )
     return _series_rows(lists, constant) if lists and (counted or not results) else [whole]
 
 

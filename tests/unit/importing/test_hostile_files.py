@@ -218,3 +218,10 @@ def test_a_template_takes_no_longer_where_its_last_piece_is_missing():
     assert pattern.match(line) == {}
     assert pattern.match(f"{line} x11: 12")["x11"] == "12"
     assert pattern.match("before x0: 0.5 x1: 1 " + line + "x11: 1e-3")["x0"] == "0.5"
+
+
+def test_a_long_list_of_words_beside_curves_is_refused_at_once(tmp_path):
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps({"history": {"run_id": ["a"] * 30_000, "loss": [0.5, 0.25] * 15_000}}))
+    with pytest.raises(NotImportable, match="is a list of 30,000 items"):
+        json_rows(path)
