@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.collect.directions import listed_directions
+from deviate.collect.directions import Directions, directions_of, listed_directions
 from deviate.errors import DeviateError
 from deviate.experiment import Experiment, Run
 from deviate.replicate.executors.processes import is_alive
@@ -92,11 +92,10 @@ class LiveReader:
     def read(self) -> LiveExperiment:
         """Return the experiment as it is now; files that are gone or half-written count as not there."""
         experiment = self.folder.read_experiment()
-        said = listed_directions(self.folder.project)
+        selected = [metric for metric in experiment.metrics if metric.selected]
+        said = directions_of((metric.name for metric in selected), _directions(self.folder))
         metrics = [
-            msgspec.structs.replace(metric, direction=said.get(metric.name, metric.direction))
-            for metric in experiment.metrics
-            if metric.selected
+            msgspec.structs.replace(metric, direction=said.get(metric.name, metric.direction)) for metric in selected
         ]
         main = main_metric(metrics).name if metrics else ""
         started = {folder.run.folder: folder for folder in self.folder.runs()}
@@ -153,6 +152,12 @@ class LiveReader:
 def _planned(experiment: Experiment) -> Iterator[Run]:
     for variant, runs in experiment.planned.items():
         yield from (Run(variant=variant, index=index) for index in range(runs))
+
+
+def _directions(folder: ExperimentFolder) -> Directions:
+    with suppress(OSError, DeviateError):
+        return listed_directions(folder.project)
+    return {}
 
 
 def _info(folder: RunFolder) -> RunInfo | None:

@@ -93,6 +93,12 @@ def test_a_run_that_is_made_again_begins_a_new_curve(folder):
     assert the(reader.read(), 3).values == [10.0]
 
 
+def test_a_configuration_that_is_half_written_is_as_good_as_none(folder):
+    before = LiveReader(folder).read()
+    (folder.project / "deviate.toml").write_text("[direc")
+    assert LiveReader(folder).read() == before
+
+
 def test_a_killed_run_is_interrupted_and_one_on_another_machine_may_go_on(folder):
     start(folder, 3, created=1.0)
     assert the(LiveReader(folder).read(), 3).state == "interrupted"
