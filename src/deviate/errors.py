@@ -35,10 +35,23 @@ Each slug has an entry in ``docs/messages.md``: what it means and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 #: What to type where something was made by a newer Deviate.
 UPDATE = "update Deviate: in its folder, type git pull && pip install '.[all]'"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Join names for a message, counting those beyond the first `most`.
+
+    Examples
+    --------
+    >>> some_of(["a", "b"], 3), some_of(list("abcde"), 3)
+    ('a, b', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 class DeviateError(Exception):

@@ -11,7 +11,7 @@ import click
 from deviate.cli.commands import BeforeCommand
 from deviate.cli.printing import examples, say
 from deviate.cli.sizes import show_size
-from deviate.errors import BadOption
+from deviate.errors import BadOption, some_of
 from deviate.shell_words import typed_line
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Names of one kind that are listed; the rest is counted.
 LISTED = 5
+
+NO_METRICS = "none in the source: those that are printed are seen after the first run"
 
 
 @click.command(
@@ -90,15 +92,9 @@ def _plan(prepared: Prepared) -> list[str]:
         f"program     {prepared.program}",
         f"entry       {findings.entry}",
         f"main loop   {f'{loop.file}:{loop.line}' if loop else 'none found: records have no iteration'}",
-        f"metrics     {_some(metrics) or 'none in the source: those that are printed are seen after the first run'}",
+        f"metrics     {some_of(metrics, LISTED) or NO_METRICS}",
         f"draws       {', '.join(f'{factor} {n}' for factor, n in factors.items()) or 'none in your own code'}",
         f"copied      {count(len(snapshot.digests), 'file')}, {show_size(copied)}, for each run",
-        f"linked      {_some([item.path for item in snapshot.linked]) or 'nothing'}",
-        f"left out    {_some([item.path for item in snapshot.left_out]) or 'nothing'}",
+        f"linked      {some_of([item.path for item in snapshot.linked], LISTED) or 'nothing'}",
+        f"left out    {some_of([item.path for item in snapshot.left_out], LISTED) or 'nothing'}",
     ]
-
-
-def _some(names: list[str]) -> str:
-    """Join the first names, and count the others."""
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more

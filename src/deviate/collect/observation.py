@@ -18,8 +18,8 @@ from deviate.collect.reported import (
     Key,
     ReportedNumber,
     Values,
-    differing_numbers,
     digits,
+    judged_together,
     observed_metric,
     reported_numbers,
 )
@@ -129,10 +129,9 @@ def observe(
     }
     machines = {metric.name for metric in metrics if metric.kind in MACHINES}
     loads = {key for series, values in reported.values() for key in _loads(series, values, machines)}
-    several = len(reported) > 1
-    differing = {key for series, _ in reported.values() for key in differing_numbers(series)} if several else set()
+    judged = judged_together({variant: series for variant, (series, _) in reported.items()})
     numbers = {
-        variant: reported_numbers(series, values, wishes, loads, differing)
+        variant: reported_numbers(series, values, wishes, loads, judged[variant])
         for variant, (series, values) in reported.items()
     }
     series = [

@@ -14,7 +14,7 @@ from deviate.analyse.naming.words import UNNAMED
 from deviate.collect.measured import UNFORESEEN, MeasuredMetric
 from deviate.collect.mined import RunSeries
 from deviate.collect.observed.joining import join, shows_several
-from deviate.collect.observed.judge import Judged, judge
+from deviate.collect.observed.judge import Judged, judge, meaning_of_slot
 from deviate.collect.observed.load import OF_LOAD
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.experiment import Direction, Kind, ObservedWish
@@ -77,7 +77,7 @@ def reported_numbers(
     recorded: Mapping[str, Mapping[str, Values]],
     wishes: Sequence[ObservedWish] = (),
     loads: Collection[Key] = (),
-    elsewhere: Collection[Key] = (),
+    judged: Sequence[Judged] | None = None,
 ) -> list[ReportedNumber]:
     """Return what became of each number, in the order in which the first run reported them.
 
@@ -91,11 +91,11 @@ def reported_numbers(
         What the user says of numbers by their names.
     loads : collection of tuple
         Keys of the numbers that depend on the clock, the process or the load.
-    elsewhere : collection of tuple
-        Keys of the numbers that are metrics since runs of another variant differ in them.
+    judged : sequence of Judged, optional
+        What the numbers are, where that is known already.
     """
     by_run = {run: [each.series for each in series] for run, series in mined.items()}
-    judged = [_without_load(each, loads) for each in judge(by_run, elsewhere)]
+    judged = [_without_load(each, loads) for each in (judge(by_run) if judged is None else judged)]
     sourced = _measured(by_run, recorded)
     said = {wish.name: wish for wish in wishes}
     wanted = {name for name, wish in said.items() if wish.metric}
@@ -114,10 +114,23 @@ def reported_numbers(
     ]
 
 
-def differing_numbers(mined: Mapping[str, Sequence[RunSeries]]) -> set[Key]:
-    """Return the keys of the numbers that are metrics since the runs of a variant differ in them."""
-    judged = judge({run: [each.series for each in series] for run, series in mined.items()})
-    return {each.slot.key for each in judged if each.kind == "metric" and each.varies}
+def judged_together(mined: Mapping[str, Mapping[str, Sequence[RunSeries]]]) -> dict[str, list[Judged]]:
+    """Say by variant what its numbers are: what is a metric since the runs of one differ in it is one in all."""
+    judged = {
+        variant: judge({run: [each.series for each in series] for run, series in runs.items()})
+        for variant, runs in mined.items()
+    }
+    differing = {
+        each.slot.key for several in judged.values() for each in several if each.kind == "metric" and each.varies
+    }
+    return {variant: [_with_metrics(each, differing) for each in several] for variant, several in judged.items()}
+
+
+def _with_metrics(judged: Judged, metrics: Collection[Key]) -> Judged:
+    if judged.kind == "metric" or judged.slot.key not in metrics:
+        return judged
+    reason, meaning = "runs of another variant differ in it", meaning_of_slot(judged.slot)
+    return msgspec.structs.replace(judged, kind="metric", reason=reason, meaning=meaning)
 
 
 def _without_load(judged: Judged, loads: Collection[Key]) -> Judged:

@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from deviate.analyse.naming.words import Meaning, aggregate_of, meaning_of
-from deviate.errors import BadOption, NotImportable
+from deviate.errors import BadOption, NotImportable, some_of
 from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
 from deviate.importing.columns import no_metrics_note, why_none
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, encodable, seed_of
@@ -20,7 +20,6 @@ from deviate.importing.iterations import LARGEST
 from deviate.importing.request import ImportRequest
 from deviate.importing.settings import differing_settings, setting_notes
 from deviate.importing.tables import check_runs
-from deviate.importing.unit import some_of
 from deviate.shell_words import typed_word
 
 #: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from deviate.analyse.naming.words import is_in_settings
-from deviate.errors import NotImportable
+from deviate.errors import NotImportable, some_of
 from deviate.importing.roles import CLOCKS, NOTED, Roles, columns_of, is_setting
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import is_counter, plain, some_of
+from deviate.importing.unit import is_counter, plain
 from deviate.shell_words import typed_word
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")

@@ -138,7 +138,7 @@ def _not_known(path: Path) -> NotImportable:
 
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
     """Say what to type for files of a folder: those of one name, or of the ending that most of them have."""
-    (suffix, _), *_ = Counter(file.suffix for file in files).most_common()
+    ((suffix, _),) = Counter(file.suffix for file in files).most_common(1)
     first = next(file for file in files if file.suffix == suffix)
     name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
     pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])

@@ -32,7 +32,7 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
 
 
 def _metric_files(folder: Path) -> list[Path]:
-    return list(files_below(folder / METRICS, "*")) if os.path.isdir(folder / METRICS) else []
+    return files_below(folder / METRICS, "*") if os.path.isdir(folder / METRICS) else []
 
 
 def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import msgspec
 
-from deviate.errors import NotRuns
+from deviate.errors import NotRuns, some_of
 from deviate.importing.iterations import whole
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import FILE, Roles
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import refuse, some_of
+from deviate.importing.unit import refuse
 
 #: Files whose programs began within these seconds of one another may be of one program.
 TOGETHER = 60.0

@@ -46,17 +46,16 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
     """
     data = read_bytes(path)
     check_text(path, data)
-    lines = (
-        line[:LONGEST_LINE].rstrip("\r").rpartition("\r")[2] for line in data.decode("utf-8", "replace").split("\n")
-    )
-    found = [pairs for pairs in _found(line[:LONGEST_LINE].rpartition("\r")[2] for line in lines) if pairs]
+    lines = (line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n"))
+    found = [pairs for pairs in _found(line.rpartition("\r")[2] for line in lines) if pairs]
     known, metrics = _metrics(found)
     counters = _counters(found)
-    rows = [row for row, _ in _rows(found, metrics, counters) if not row.keys().isdisjoint(counters.values())]
+    made = list(_rows(found, metrics, counters))
+    rows = [row for row, _ in made if not row.keys().isdisjoint(counters.values())]
     stray = _stray(rows, known, set(counters.values()))
     rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
     rows = [row for row in rows if not metrics.isdisjoint(row)]
-    return rows if len(rows) > 1 else [], _template(found, known, metrics, counters)
+    return rows if len(rows) > 1 else [], _template(made, known, counters)
 
 
 def _metrics(found: Sequence[Pairs]) -> tuple[set[str], set[str]]:
@@ -93,13 +92,11 @@ def _stray(rows: Sequence[Row], known: Collection[str], counters: Collection[str
     return once | {name for name in at if _tells_runs(name) and not all(name in row for row in rows)}
 
 
-def _template(
-    found: Sequence[Pairs], known: Collection[str], metrics: Collection[str], counters: Mapping[str, str]
-) -> str:
+def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counters: Mapping[str, str]) -> str:
     """Return the most frequent form of a line, of those with a counter, then of those with a known metric."""
     forms = Counter(
         (not row.keys().isdisjoint(counters.values()), any(name in known for name in pairs), form)
-        for row, pairs in _rows(found, metrics, counters)
+        for row, pairs in made
         for form in [" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)]
     )
     return max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))[-1]

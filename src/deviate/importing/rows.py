@@ -12,9 +12,8 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from deviate.errors import NotImportable
+from deviate.errors import NotImportable, some_of
 from deviate.importing.patience import PATIENCE, time_limit
-from deviate.importing.unit import some_of
 
 #: A row: word by column; a cell that is empty is not in it.
 Row = dict[str, str]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from deviate.analyse.naming.words import meaning_of, words_of
+from deviate.errors import some_of
 from deviate.importing.foreign import ForeignRun
 from deviate.importing.roles import Roles, columns_of, is_run_name, is_setting
 from deviate.importing.rows import Row, number, seconds
-from deviate.importing.unit import some_of
 from deviate.shell_words import typed_word
 
 #: Words of names of what is another in each run, whatever was set.

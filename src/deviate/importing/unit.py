@@ -60,18 +60,6 @@ def own_name(name: str) -> str:
     return re.split(r"[/.:]", name)[-1]
 
 
-def some_of(names: Sequence[str], most: int) -> str:
-    """Join names, counting those beyond the first `most`.
-
-    Examples
-    --------
-    >>> some_of(["a", "b"], 3), some_of(list("abcde"), 3)
-    ('a, b', 'a, b, c and 2 more')
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
-
-
 def is_counter(name: str) -> bool:
     """Tell by its name whether a column counts what a training has done.
 

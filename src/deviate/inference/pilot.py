@@ -11,13 +11,12 @@ from deviate.collect.measured import TIME_PER_RUN
 from deviate.contrast.paired import correlation
 from deviate.errors import BadOption
 from deviate.experiment import IMPORTED
-from deviate.inference.comparison.match import several_alike
+from deviate.inference.comparison.match import main_of
 from deviate.inference.comparison.pairing import pair_runs
 from deviate.inference.comparison.side import Side
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.measure.failures import FailureRate, failure_rate
 from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
-from deviate.results.order import equals
 from deviate.shell_words import typed_word
 
 #: The SD of a pilot is too small in about half of all pilots; planned with this one-sided upper limit of it, the power
@@ -91,10 +90,7 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
             f"{side.label} has no metric with a finite value",
             hint=f"`deviate report {typed_word(side.experiment)}` says why",
         )
-    alike = equals(side.samples, in_order=side.variant != IMPORTED)
-    if metric_name is None and len(alike) > 1:
-        raise several_alike([each.name for each in alike], "--metric")
-    name = metric_name or alike[0].name
+    name = metric_name or main_of(side.samples, in_order=side.variant != IMPORTED)
     metric = measured_sample(side.sample(name, "--metric"), DEFAULT_LEVEL)
     n = metric.n
     if needs_sd and (n < 2 or metric.spread.identical):

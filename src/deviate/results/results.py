@@ -34,6 +34,7 @@ from deviate.collect.runs import RunFiles, read_ended_runs
 from deviate.collect.shared_files import SharedFiles, shared_files
 from deviate.collect.tables import Tables, open_tables
 from deviate.collect.warned import WarnedOperation, warned_operations
+from deviate.errors import some_of
 from deviate.experiment import Direction, Experiment
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
@@ -257,8 +258,7 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
         skipped += [RuntimeNote(slug="imported", message=note) for note in experiment.imported.notes]
     absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]
     absent += [f"{item.path} (looks like results outside the project)" for item in snapshot.outside if not item.linked]
-    more = f" and {len(absent) - ABSENT_NAMED} more" if len(absent) > ABSENT_NAMED else ""
-    message = f"Left out of the runs: {', '.join(absent[:ABSENT_NAMED])}{more}. --include PATH brings it."
+    message = f"Left out of the runs: {some_of(absent, ABSENT_NAMED)}. --include PATH brings it."
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
 
 

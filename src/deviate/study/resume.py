@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from deviate.errors import NameTaken, WorkspaceUnusable
+from deviate.errors import NameTaken, WorkspaceUnusable, some_of
 from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_experiment, skipped_edits
@@ -219,9 +219,7 @@ def _differences(
     if existing.seed != proposal.seed:
         yield f"another --seed: {existing.seed}"
     if changed := _changed(folder, proposal, snapshot):
-        more = f" and {len(changed) - PATHS_SHOWN} more" if len(changed) > PATHS_SHOWN else ""
-        kind = _kind(changed)
-        yield f"{kind}, changed since: {', '.join(changed[:PATHS_SHOWN])}{more}"
+        yield f"{_kind(changed)}, changed since: {some_of(changed, PATHS_SHOWN)}"
         return
     if _identity(existing)[-1] != _identity(proposal)[-1]:
         yield "other metrics or another main loop"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -91,15 +91,13 @@ class _Seen(msgspec.Struct, frozen=True):
         return all(_ascends(run) for run in self.values)
 
 
-def judge(runs: Mapping[str, Sequence[SlotSeries]], elsewhere: Collection[tuple[str, str, int]] = ()) -> list[Judged]:
+def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
     """Say what each slot of the runs of one variant is.
 
     Parameters
     ----------
     runs : mapping from str to sequence of SlotSeries
         What each run printed. Slots of different runs are one where source, template and position are equal.
-    elsewhere : collection of tuple
-        Keys of slots that are metrics since runs of another variant differ in them: metrics here too, though equal.
 
     Returns
     -------
@@ -115,7 +113,7 @@ def judge(runs: Mapping[str, Sequence[SlotSeries]], elsewhere: Collection[tuple[
     data = data_slots((series[0].slot, max(len(one.values) for one in series)) for series in slots.values())
     settings = listed_settings(series[0].slot for series in slots.values())
     return [
-        _judged(_seen(series, leads=key in clocks, setting=settings.get(key, "")), data.get(key, ""), key in elsewhere)
+        _judged(_seen(series, leads=key in clocks, setting=settings.get(key, "")), data.get(key, ""))
         for key, series in slots.items()
     ]
 
@@ -137,9 +135,8 @@ def _differ(one: Floats, other: Floats) -> bool:
     return not np.array_equal(one[:shared], other[:shared], equal_nan=True)
 
 
-def _judged(seen: _Seen, data: str, differs_elsewhere: bool) -> Judged:
-    elsewhere: tuple[JudgedKind, str] = ("metric", "runs of another variant differ in it")
-    kind, reason = elsewhere if differs_elsewhere else _verdict(seen, data)
+def _judged(seen: _Seen, data: str) -> Judged:
+    kind, reason = _verdict(seen, data)
     return Judged(
         slot=seen.slot,
         kind=kind,
@@ -147,7 +144,7 @@ def _judged(seen: _Seen, data: str, differs_elsewhere: bool) -> Judged:
         varies=seen.varies,
         varies_within=seen.varies_within,
         runs=len(seen.values),
-        meaning=_meaning(seen.slot) if kind == "metric" else None,
+        meaning=meaning_of_slot(seen.slot) if kind == "metric" else None,
     )
 
 
@@ -294,7 +291,7 @@ def _unit_costs(slot: Slot) -> bool:
     return slot.unit in _UNITS_OF_COST or slot.unit in _UNITS_OF_MEMORY
 
 
-def _meaning(slot: Slot) -> Meaning:
+def meaning_of_slot(slot: Slot) -> Meaning:
     """Return kind and direction by the unit, where that is of a time, a rate or memory, else by the name."""
     by_name = meaning_of(slot.words)
     if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind != "loss"):

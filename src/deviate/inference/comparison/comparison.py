@@ -27,9 +27,9 @@ from deviate.inference.comparison.looks import Labels, PairLook, pair_look, read
 from deviate.inference.comparison.match import (
     Match,
     direction_of,
+    main_of,
     match_metrics,
     settle_names,
-    several_alike,
     units_differ,
 )
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric, paired_samples
@@ -251,12 +251,11 @@ def _directed(match: Match, options: ComparisonOptions) -> Sample:
 
 def _main(samples: Sequence[Sample], sides: Sequence[Side], options: ComparisonOptions) -> list[str]:
     """Return the metric that is claimed where the user names none; none where several stand alike."""
-    alike = equals(samples, in_order=not all(side.variant == IMPORTED for side in sides))
-    if len(alike) == 1:
-        return [alike[0].name]
+    in_order = not all(side.variant == IMPORTED for side in sides)
     if options.until:
-        raise several_alike([each.name for each in alike], "--metric")
-    return []
+        return [main_of(samples, in_order=in_order)]
+    alike = equals(samples, in_order=in_order)
+    return [alike[0].name] if len(alike) == 1 else []
 
 
 def _with_reached(sides: Sequence[Side], options: ComparisonOptions) -> ComparisonOptions:

@@ -22,8 +22,8 @@ class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
     shared: list[str] = []
     #: Label of a side -> factors whose one draw the other side does not repeat: no verdict about recipes is possible.
     unshared: dict[str, list[str]] = {}
-    #: Label of a side that was imported -> factors whose one draw all runs of the other side repeat: what varied in the
-    #: imported runs is not known, so a difference may be one of recipes or of this draw.
+    #: Label of an imported side -> factors that have one draw in all runs of the other side. What varied in imported
+    #: runs is unknown, so a difference may come from the recipes or from this draw.
     unknown: dict[str, list[str]] = {}
 
     @property

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import structs
 
-from deviate.errors import BadOption
+from deviate.errors import BadOption, some_of
 from deviate.experiment import Direction
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.side import Side
 from deviate.results.names import same_name
+from deviate.results.order import equals
 from deviate.results.sample import Sample
 from deviate.shell_words import typed_word
 
@@ -80,13 +81,21 @@ def direction_of(match: Match, options: ComparisonOptions) -> Direction | None:
     return options.samples.directions.get(match[0].name) or (known.pop() if len(known) == 1 else None)
 
 
-def several_alike(names: Sequence[str], option: str) -> BadOption:
-    """Return the error for a question about one metric where several stand alike."""
-    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    return BadOption(
-        f"which metric is not said, and {len(names)} stand alike: {shown}",
-        hint=f"type {option} {typed_word(names[0])}",
-    )
+def main_of(samples: Iterable[Sample], *, in_order: bool) -> str:
+    """Return the name of the main metric; `in_order`: see `equals`.
+
+    Raises
+    ------
+    BadOption
+        If several stand alike.
+    """
+    names = [each.name for each in equals(samples, in_order=in_order)]
+    if len(names) > 1:
+        raise BadOption(
+            f"which metric is not said, and {len(names)} stand alike: {some_of(names, SHOWN)}",
+            hint=f"type --metric {typed_word(names[0])}",
+        )
+    return names[0]
 
 
 def unmatched_metrics(sides: Sequence[Side], matches: Sequence[Match]) -> dict[str, list[str]]:

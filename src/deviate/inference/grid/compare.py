@@ -18,9 +18,9 @@ from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.families import Adjusted, adjust_families, is_measured_time
 from deviate.inference.comparison.match import (
     direction_of,
+    main_of,
     match_metrics,
     settle_names,
-    several_alike,
     unmatched_metrics,
 )
 from deviate.inference.comparison.options import ComparisonOptions
@@ -28,7 +28,7 @@ from deviate.inference.comparison.side import Side
 from deviate.inference.grid.facts import Grid, GridCell, GridLook, GridMetric, GridTerm, MissingCell
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.project.cells import Cell
-from deviate.results.order import equals, ranks
+from deviate.results.order import ranks
 
 #: The factor that several tables of one file are the levels of.
 TABLE = "experiment"
@@ -66,10 +66,7 @@ def compare_cells(
         )
     rank = ranks(match[0] for match in matches)
     matches.sort(key=lambda match: rank(match[0]))
-    alike = equals([match[0] for match in matches], in_order=True)
-    if not options.metrics and len(alike) > 1:
-        raise several_alike([each.name for each in alike], "--metric")
-    claimed = options.metrics or [alike[0].name]
+    claimed = options.metrics or [main_of([match[0] for match in matches], in_order=True)]
     measured = [[measured_sample(each, options.level) for each in match] for match in matches]
     settings = _settings(cells)
     draws = [repeated_draws(sides[0], side) for side in sides[1:]]

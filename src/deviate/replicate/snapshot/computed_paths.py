@@ -22,7 +22,7 @@ _ELSEWHERE = Path("/elsewhere") / "/".join("abcdefgh") / "file.py"
 
 @deeply
 def computed_paths(text: str, file: Path, start: Path) -> list[Path]:
-    """Return the paths that expressions of a Python file give, absolute and relative ones, as far as they are told.
+    """Return the paths, absolute and relative, that expressions of a Python file evaluate to, where that is known.
 
     `start` is the folder in which the program is started. An absolute path that is written out is none of them: it
     means the same in every copy.

@@ -35,7 +35,7 @@ from typing import ClassVar
 
 import msgspec
 
-from deviate.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable
+from deviate.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable, some_of
 from deviate.experiment import Experiment, Run
 from deviate.replicate.workspace.files import file_sum, read_json, write_json, write_whole
 from deviate.replicate.workspace.inside import require_names, require_no_link
@@ -478,8 +478,7 @@ def _names_hint(name: str, names: Sequence[str]) -> str:
     if not names:
         return "no experiment yet; make one with: deviate run"
     if cells := [each for each in names if each.startswith(f"{name}@")]:
-        more = f" and {len(cells) - MOST_NAMED} more" if len(cells) > MOST_NAMED else ""
-        return f"it is a grid: deviate compare {name}; its cells: {', '.join(cells[:MOST_NAMED])}{more}"
+        return f"it is a grid: deviate compare {name}; its cells: {some_of(cells, MOST_NAMED)}"
     near = difflib.get_close_matches(name, names, n=MOST_NAMED)
     listed = [*near, *(each for each in names if each not in near)]
     more = f" and {len(listed) - MOST_NAMED} more: deviate list" if len(listed) > MOST_NAMED else ""

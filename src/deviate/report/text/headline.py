@@ -28,7 +28,7 @@ from deviate.results.order import equals, main_metric
 from deviate.results.run import RunResult
 from deviate.shell_words import typed_word
 
-#: Metrics of which the answer has a sentence each, where nothing tells which of them is the main one.
+#: The answer has a sentence for so many metrics at most, where none of them stands before the others.
 ALIKE = 2
 
 

@@ -51,7 +51,7 @@ def training_caveats(facts: VariantFacts, loops: Sequence[MainLoop]) -> Iterator
 
 
 def _several(facts: VariantFacts, loops: Sequence[MainLoop]) -> str:
-    """Say how many trainings a run holds, and of which one its numbers are."""
+    """State the number of trainings in a run, and the training that each number belongs to."""
     times = _range(facts.trainings.counts)
     places = f" ({listed([f'{loop.file}:{loop.line}' for loop in loops])})" if loops else ""
     where = f"main loop{places}" if len(loops) < 2 else f"main loops{places}"
