@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deviate.errors import NotImportable
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
+from deviate.importing.trainings import split_stored
 from deviate.paths import files_below
 from deviate.trackers.mlflow import META, METRICS, read_database, read_metric
 from deviate.trackers.scalar import Scalar
@@ -28,7 +29,11 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     once = set(by_digest.values())
     folders = [run for path in metas if path in once for run in _from_folder(path)]
     databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
-    return ForeignResults(runs=in_order([*folders, *databases]))
+    divided = [split_stored(run, "step") for run in (*folders, *databases)]
+    return ForeignResults(
+        runs=in_order(run for trainings, _ in divided for run in trainings),
+        notes=[note for _, said in divided for note in said],
+    )
 
 
 def _metric_files(folder: Path) -> list[Path]:

@@ -17,10 +17,11 @@ from deviate.importing.unit import is_counter, plain
 #: The values that a line or a box names, each with what stands before it; in a box nothing does.
 Pairs = dict[str, tuple[str, str]]
 
-#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``.
+#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
+#: ``loss is 0.5``.
 _NAMED = re.compile(
-    r"(?<![\w./-])(?P<name>[A-Za-z][\w@./-]*(?: [A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
-    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+)(?P<value>{NUMBER})"
+    r"(?<![\w./-])(?!(?:and|the) )(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
+    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%]|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )

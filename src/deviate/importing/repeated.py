@@ -12,7 +12,7 @@ from deviate.importing.foreign import Reading
 from deviate.importing.parts import Part
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import Roles, columns_of, is_setting
-from deviate.importing.rows import Row, number
+from deviate.importing.rows import Row, is_name, number
 from deviate.shell_words import typed_word
 
 #: Columns that a hint names.
@@ -68,7 +68,7 @@ def _telling(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
         numbers = [number(word) for word in words]
         if not free or len(set(words)) < 2 or max(map(len, words)) > LONGEST_NAME:
             continue
-        if all(value is None for value in numbers) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
+        if all(map(is_name, words)) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
             yield name
 
 
@@ -93,7 +93,7 @@ def check_one_recipe(label: str, trainings: Sequence[Sequence[Row]], metrics: Se
         words = [{row[name] for row in each if name in row} for each in trainings]
         if all(len(each) == 1 for each in words) and len(set.union(*words)) > 1:
             word = min(words[0])
-            if number(word) is None:
+            if is_name(word):
                 raise _several_recipes(label, name, word)
 
 
@@ -184,5 +184,5 @@ def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
         if name in roles.taken - {roles.group}:
             continue
         words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
-        if len(words) > len({iteration for iteration, _ in words}) and all(number(word) is None for _, word in words):
+        if len(words) > len({iteration for iteration, _ in words}) and all(is_name(word) for _, word in words):
             yield name, next(row[name] for row in rows if name in row)

@@ -10,7 +10,7 @@ import msgspec
 from deviate.analyse.naming.words import is_in_settings, is_schedule, is_settings_name, split_of
 from deviate.errors import BadOption
 from deviate.importing.request import TableOptions
-from deviate.importing.rows import Row, number
+from deviate.importing.rows import Row, is_name, number
 from deviate.importing.unit import EXAMPLES, FOLDS, check_run_column, is_counter, own_name, plain
 
 #: Columns that tell the runs apart, without case and punctuation.
@@ -141,10 +141,20 @@ def _counting(columns: list[str], words: tuple[str, ...], options: TableOptions)
 def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
     named = sorted((name for name in columns if is_run_name(name)), key=_order)
+    own = _first_of(columns, NAMES)
+    if own and _first_of(columns, STATES) and _is_list_of_runs(own, named, rows):
+        return (own,)
     if len(named) < 2:
-        return tuple(named) or tuple(filter(None, [_first_of(columns, NAMES)]))
+        return tuple(named) or tuple(filter(None, [own]))
     together = {tuple(row.get(name, "") for name in named) for row in rows}
     return next(((name,) for name in named if len({row.get(name, "") for row in rows}) == len(together)), tuple(named))
+
+
+def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:
+    """Tell whether each row has a name of its own, which a seed or a number of a run is not: a tracker's list."""
+    words = [row.get(own, "") for row in rows]
+    numbered = {row.get(named[0], "") for row in rows} if named else set()
+    return all(map(is_name, words)) and len(set(words)) == len(rows) > len(numbered) > 0
 
 
 def _order(name: str) -> bool:

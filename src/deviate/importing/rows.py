@@ -194,6 +194,26 @@ def seconds(word: str) -> float | None:
     return 3600 * int(parts[1] or 0) + 60 * int(parts[2]) + float(parts[3]) if parts else number(word)
 
 
+#: A date, or the time of a day, alone or with more.
+_MOMENT = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?\b|\d\d?[-/.]\d\d?[-/.]\d{4}\b|.*\b\d\d?:\d\d:\d\d\b")
+
+
+def is_moment(word: str) -> bool:
+    """Tell whether a cell holds a date, a time of day or a duration with colons.
+
+    Examples
+    --------
+    >>> [is_moment(word) for word in ("08:38:07", "2024-01-31", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
+    [True, True, True, True, False, False]
+    """
+    return _MOMENT.match(word) is not None or (":" in word and seconds(word) is not None)
+
+
+def is_name(word: str) -> bool:
+    """Tell whether a cell may name something: it holds no number and no moment."""
+    return number(word) is None and not is_moment(word)
+
+
 def flat(value: object, name: str = "") -> dict[str, Any]:
     """Return a nested object as one of depth one, its keys joined by slashes."""
     if isinstance(value, dict):

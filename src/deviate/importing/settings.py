@@ -12,7 +12,7 @@ from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.errors import some_of
 from deviate.importing.foreign import ForeignRun
 from deviate.importing.roles import Roles, columns_of, is_run_name, is_setting
-from deviate.importing.rows import Row, number, seconds
+from deviate.importing.rows import Row, is_moment, number
 from deviate.shell_words import typed_word
 
 #: Words of names of what is another in each run, whatever was set.
@@ -79,7 +79,7 @@ def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
     first = {_alike(word): word for word in reversed(written)}
     words = [first[_alike(word)] for word in written]
     times = Counter(words)
-    if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(_is_moment(word) for word in words):
+    if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words):
         return []
     if is_setting(name):
         return list(times)
@@ -97,10 +97,6 @@ def _are_chosen(values: Sequence[float]) -> bool:
         return True
     steps = {round(later - earlier, 9) for earlier, later in pairwise(sorted(set(values)))}
     return len(set(values)) > 2 and len(steps) == 1
-
-
-def _is_moment(word: str) -> bool:
-    return (":" in word and seconds(word) is not None) or re.match(r"\d{4}-\d\d-\d\d", word) is not None
 
 
 def _recipes(runs: Sequence[ForeignRun]) -> list[str]:

@@ -23,7 +23,7 @@ from deviate.importing.request import TableOptions
 from deviate.importing.roles import FILE, METRIC_PREFIX, Roles, find_roles
 from deviate.importing.rows import Row, number, seconds
 from deviate.importing.settings import settings_of
-from deviate.importing.trainings import Split, split_trainings
+from deviate.importing.trainings import Split, split_notes, split_trainings, training_label
 from deviate.importing.unit import refuse, trend
 from deviate.shell_words import typed_word
 
@@ -208,11 +208,11 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
             settings=settings_of(of_training, metrics, roles),
         )
         for each, label, of_training in zip(split.trainings, labels, rows, strict=True)
-    ], list(_split_notes(part.label, split, roles.iteration))
+    ], list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
 
 
 def _training(label: str, index: int, word: str | None, telling: str) -> str:
-    return f"{label}, {telling} {word}" if telling else f"{label}, training {index + 1}"
+    return f"{label}, {telling} {word}" if telling else training_label(label, index)
 
 
 def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: TableOptions) -> Split:
@@ -223,19 +223,6 @@ def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: Tab
         return Split([every], [0], [])
     counted = [roles.iteration in row for row in part.rows]
     return split_trainings(readings, counted, part.label, roles.iteration, begins_anew=bool(options.iteration))
-
-
-def _split_notes(label: str, split: Split, counter: str) -> Iterator[str]:
-    if len(split.trainings) > 1:
-        yield (
-            f"{label} holds {len(split.trainings)} trainings: {counter!r} begins again with each. If they are one, "
-            "type --rows iterations."
-        )
-    if split.resumed:
-        at, back = split.resumed[0]
-        how = f"goes back from {at} to {back}" if back < at else f"is {at} again"
-        more = f", and {len(split.resumed) - 1} times more" if len(split.resumed) > 1 else ""
-        yield f"{label} was resumed: {counter!r} {how}{more}. Of what stands twice, the later value counts."
 
 
 def _clock(row: Row, roles: Roles) -> float | None:

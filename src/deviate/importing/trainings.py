@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
+
 from deviate.errors import NotRuns
-from deviate.importing.foreign import Reading
+from deviate.importing.foreign import ForeignRun, Reading
 from deviate.shell_words import typed_word
 
 #: Fewest values before a counter goes back that show whether the values go on.
@@ -40,14 +42,15 @@ class Split(NamedTuple):
 
 def split_trainings(
     readings: Sequence[Sequence[Reading]], counted: Sequence[bool], label: str, counter: str, *,
-    begins_anew: bool = False,
+    begins_anew: bool = False, values_decide: bool = False,
 ) -> Split:  # fmt: skip
     """Divide the readings of rows, in their order, into trainings.
 
     `counted` tells which rows have an iteration of their own, and not that of the row before.
 
     A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
-    that say the opposite leave two readings, unless `begins_anew` says that a training begins there.
+    that say the opposite leave two readings, unless `begins_anew` says that a training begins there, or `values_decide`
+    that they are right.
 
     Raises
     ------
@@ -60,8 +63,11 @@ def split_trainings(
     training = _Training()
     split = Split([training.readings], [0], [])
     for index, row in enumerate(readings):
-        if row and counted[index] and (training.falls(row) or training.stands(row, readings[index + 1 :])):
-            if _is_new(training, row, readings[index:], label, counter, begins_anew=begins_anew):
+        rest = readings[index : index + 1 + AHEAD]
+        is_counted = bool(row) and counted[index]
+        stands = is_counted and not values_decide and training.stands(row, rest[1:])
+        if stands or (is_counted and training.falls(row)):
+            if _is_new(training, rest, label, counter, begins_anew=begins_anew, values_decide=values_decide):
                 training = _Training()
                 split.trainings.append(training.readings)
                 split.starts.append(index)
@@ -101,7 +107,7 @@ class _Training:
             # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
             return False
         counted = [each.iteration for each in self.readings if each.metric == row[0].metric]
-        later = [each.iteration for after in rest[:AHEAD] for each in after if each.metric == row[0].metric]
+        later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
         is_once = len(counted) >= FEWEST_ONCE and len(set(counted)) == len(counted)
         goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
         return is_once and goes_on
@@ -116,17 +122,61 @@ class _Training:
         self._last.update({reading.metric: reading.iteration for reading in row})
 
 
+def split_stored(run: ForeignRun, counter: str) -> tuple[list[ForeignRun], list[str]]:
+    """Divide what a store calls one run into trainings, with what is to be said of them.
+
+    Nobody can say more of a store than it holds, so where the counter goes back the values decide.
+    """
+    in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
+    rows = [[reading] for reading in in_time]
+    split = split_trainings(rows, [True] * len(rows), run.label, counter, values_decide=True)
+    if len(split.trainings) == 1:
+        return [run], list(split_notes(run.label, split, counter, ""))
+    return [
+        msgspec.structs.replace(
+            run, label=training_label(run.label, number), readings=_from_its_start(each), seconds=None
+        )
+        for number, each in enumerate(split.trainings)
+    ], list(split_notes(run.label, split, counter, ""))
+
+
+def has_times(readings: Sequence[Reading]) -> bool:
+    """Tell whether every reading has a time."""
+    return not any(math.isnan(reading.elapsed_s) for reading in readings)
+
+
+def _from_its_start(readings: Sequence[Reading]) -> list[Reading]:
+    start = min(reading.elapsed_s for reading in readings)
+    return [msgspec.structs.replace(each, elapsed_s=each.elapsed_s - start) for each in readings]
+
+
+def training_label(label: str, index: int) -> str:
+    """Return how one of several trainings is called that are one after the other in a place."""
+    return f"{label}, training {index + 1}"
+
+
+def split_notes(label: str, split: Split, counter: str, remedy: str) -> Iterator[str]:
+    """Say how many trainings there are, and where one was resumed."""
+    if len(split.trainings) > 1:
+        yield f"{label} holds {len(split.trainings)} trainings: {counter!r} begins again with each.{remedy}"
+    if split.resumed:
+        at, back = split.resumed[0]
+        how = f"goes back from {at} to {back}" if back < at else f"is {at} again"
+        more = f", and {len(split.resumed) - 1} times more" if len(split.resumed) > 1 else ""
+        yield f"{label} was resumed: {counter!r} {how}{more}. Of what stands twice, the later value counts."
+
+
 def _is_new(
-    training: _Training, row: Sequence[Reading], rest: Sequence[Sequence[Reading]], label: str, counter: str, *,
-    begins_anew: bool,
+    training: _Training, rest: Sequence[Sequence[Reading]], label: str, counter: str, *,
+    begins_anew: bool, values_decide: bool,
 ) -> bool:  # fmt: skip
-    back = row[0].iteration
+    row, back = rest[0], rest[0][0].iteration
     at_start = back <= training.start(row)
     against = _goes_on if at_start else _starts_again
     if not _says(against, training, rest):
         return at_start
-    if begins_anew:
-        return True
+    if begins_anew or values_decide:
+        return begins_anew or not at_start
     values = "go on" if at_start else "begin anew"
     raise NotRuns(
         f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "

@@ -68,6 +68,13 @@ def test_a_part_of_the_data_before_a_number_names_it(log):
     assert iterations(results, "train") == [0, 50]
 
 
+def test_several_values_of_a_line_that_are_what_they_are_are_all_read(log):
+    text = "".join(f"[epoch {k}] train loss is 0.{9 - k}, the test acc is 0.{k}\n" for k in range(4))
+    results = read(log(text))
+    assert values(results, "train loss") == {"train.log": [0.9, 0.8, 0.7, 0.6]}
+    assert values(results, "test acc") == {"train.log": [0.0, 0.1, 0.2, 0.3]}
+
+
 def test_a_line_of_a_form_of_its_own_has_its_counter(log):
     results = read(
         log(

@@ -121,6 +121,36 @@ def test_a_copy_of_an_event_file_counts_once(torch_writer, tmp_path):
     assert results.notes[1] == "latest is a copy of a, and is counted once."
 
 
+#: Steps and values that programs wrote one after the other into one folder; how many trainings they are.
+WRITTEN_IN_TURN = [
+    ([range(6), range(6)], "down, then down", 2),
+    ([range(6), range(4, 10)], "on", 1),
+    ([range(6), range(6)], "on", 1),
+    ([range(3), range(1, 6)], "on", 1),
+    ([range(1), range(1)], "down, then down", 1),
+]
+
+
+@pytest.mark.parametrize(("steps", "values", "count"), WRITTEN_IN_TURN)
+def test_trainings_one_after_the_other_in_a_folder_are_told_apart(torch_writer, tmp_path, steps, values, count):
+    made = 0
+    for number, each in enumerate(steps):
+        with torch_writer(tmp_path / "a") as writer:
+            for place, step in enumerate(each):
+                value = 9 * 0.5 ** (made if values == "on" else place)
+                writer.add_scalar("loss", value, step, walltime=1e9 + made)
+                writer.add_scalar("acc", -value, step, walltime=1e9 + made)
+                made += 1
+        (path,) = (tmp_path / "a").glob("events*")
+        path.rename(tmp_path / f"{number}.tfevents")
+    (tmp_path / "a").rmdir()
+    results = read_tensorboard([tmp_path])
+    assert len(results.runs) == count
+    assert min(reading.elapsed_s for reading in results.runs[-1].readings) == 0
+    said = [note for note in results.notes if "trainings: 'step'" in note or "was resumed" in note]
+    assert len(said) == (len(steps[0]) > 1)
+
+
 def test_a_torn_event_file_gives_what_is_whole(torch_writer, tmp_path):
     with torch_writer(tmp_path) as writer:
         for step in range(4):

@@ -93,6 +93,20 @@ def test_mlflow_and_wandb_exports(table):
     assert [run.seconds for run in results.runs] == [12.0, 3.0]
 
 
+def test_a_list_of_runs_in_which_a_seed_comes_twice(table):
+    head = "ID,State,seed,val acc\n"
+    results = read(table(head + "1xa2,finished,0,0.9\n2xb3,finished,0,0.8\n3xc4,finished,1,0.7\n"))
+    assert values(results, "val acc") == {"1xa2": [0.9], "2xb3": [0.8], "3xc4": [0.7]}
+    results = read(table("ID,State,seed,val acc\na,finished,0,0.9\nb,finished,1,0.8\n"))
+    assert list(values(results, "val acc")) == ["seed 0", "seed 1"]
+
+
+def test_the_times_of_rows_name_no_recipes(table):
+    rows = "08:38:07,0,0.1\n08:39:07,1,0.2\n08:40:00,0,0.1\n08:41:00,1,0.3\n"
+    results = read(table("clock,epoch,acc\n" + rows))
+    assert list(values(results, "acc").values()) == [[0.1, 0.2], [0.1, 0.3]]
+
+
 def test_a_chart_of_wandb_and_a_curve_of_tensorboard(table):
     chart = '"Step","a - acc","a - acc__MIN","a - acc__MAX","b - acc","b - acc__MIN","b - acc__MAX"\n'
     assert values(read(table(chart + "0,0.1,0.1,0.1,0.2,0.2,0.2\n1,0.3,0.3,0.3,,,\n")), "acc") == {

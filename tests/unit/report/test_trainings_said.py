@@ -18,8 +18,8 @@ def document(trainings, reports, **extra):
 @pytest.mark.parametrize(
     ("trainings", "reports", "label", "slug"),
     [
-        (Trainings(count=3), [3], "test acc (best of 3 trainings)", "several-trainings"),
-        (Trainings(count=3), [12], "test acc (best of 3 trainings)", "several-trainings"),
+        (Trainings(count=3), [3], "test acc (best of 3 values)", "several-trainings"),
+        (Trainings(count=3), [12], "test acc (best of 12 values)", "several-trainings"),
         (Trainings(count=3), [2], "test acc (best of 2 values)", "several-trainings"),
         (Trainings(count=2, together=True), [3], "test acc (best of 3 values)", "several-trainings"),
         # Reported once, after all of them.

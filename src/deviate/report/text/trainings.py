@@ -16,13 +16,10 @@ _PICKED = ("last", "best", "mean", "max", "min")
 
 
 def taken_from(metric: MetricSpread, facts: TrainingsFacts) -> str:
-    """Return how one number is made of all that a run reported of a metric: ``last of 3 trainings``."""
+    """Return how one number is made of all that a run reported of a metric: ``last of 12 values``."""
     reports = facts.reports.get(metric.name, [])
     if metric.aggregate not in _PICKED or not reports or not (facts.several or facts.unplaced):
         return metric.aggregate
-    # Of processes side by side, each may report metrics of its own.
-    if facts.several and not facts.together and reports[0] >= facts.counts[-1]:
-        return f"{metric.aggregate} of {_range(facts.counts)} trainings"
     return f"{metric.aggregate} of {_range(reports)} values"
 
 
