@@ -18,7 +18,7 @@ import pytest
 from forking import Parent
 from programs import FACTORS, INJECTED, METRICS, Both, Outcome, Run, clean_environment, other_pythons, read_outcome
 
-from deviate.instrument.edits import Edit
+from deviate.instrument.edits import Edit, Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.sites import span_of
 
@@ -129,13 +129,13 @@ def python(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def wrap_losses(source: bytes) -> tuple[bytes, str]:
-    """Record every use of the name ``loss``; return the text and by how much its columns moved."""
+def wrap_losses(source: bytes) -> Instrumented:
+    """Record every use of the name ``loss``."""
     uses = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and node.id == "loss")
     edits = [Edit(span=span_of(use), before="__dv__(0, ") for use in uses if isinstance(use.ctx, ast.Load)]
     result = instrument_source(source, edits)
     assert result.done
-    return result.data, json.dumps(result.columns)
+    return result
 
 
 @pytest.fixture
@@ -149,11 +149,12 @@ def both(run: Run, work: Path, tmp_path: Path) -> Both:
         for number, (name, text) in enumerate(texts.items()):
             if "loss" in text:
                 place = tmp_path / f"{number}.py"
-                data, columns = wrap_losses(text.encode())
-                place.write_bytes(data)
-                place.with_suffix(".json").write_text(columns)
+                wrapped = wrap_losses(text.encode())
+                place.write_bytes(wrapped.data)
+                place.with_suffix(".json").write_text(json.dumps(wrapped.columns))
                 size, crc = len(text.encode()), zlib.crc32(text.encode())
-                given[name] = {"text": str(place), "size": size, "crc": crc, "written": 0}
+                file = {"text": str(place), "size": size, "crc": crc, "written": 0, "imports": wrapped.imports}
+                given[name] = file
 
         def once(**config: Any) -> Outcome:
             for name, text in texts.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from programs import Run
+from programs import Both, Run
 
 READ, WRITTEN, KEPT = "read.txt", "written.txt", "kept.txt"
 
@@ -43,6 +43,48 @@ def test_files_outside_are_noted_as_they_were_and_as_they_were_left(run: Run, tm
     assert (rows[WRITTEN][2], rows[WRITTEN][3][0]) == (True, 3)
     before, digest, written, after = rows[KEPT]
     assert (before[0], digest, written, after[0]) == (3, "", True, 7)
+
+
+#: Each first lines of a script, and which files are noted then: of the script, a module of the project and a library.
+FIRST = {
+    "import lib.part": ["script"],
+    "import lib.part\nimport math, _heapq": ["script"],
+    "'''Text.'''\nfrom __future__ import annotations\nfrom lib import part": ["script"],
+    "import json, other\nimport lib": ["lib", "project", "script"],
+    "import lib.alias": ["script"],
+    "import json": ["script"],
+    "import json\njson.loads('1')\nimport lib": ["lib", "script"],
+    "from other import opens\nimport lib": ["lib", "project", "script"],
+    "try:\n    import lib\nexcept ImportError:\n    pass": ["lib", "script"],
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_files_are_noted_from_where_a_script_has_imported_libraries(
+    both: Both, tmp_path: Path, first: str, python: str
+):
+    for name in ("lib", "project", "script"):
+        (tmp_path / name).write_text("old")
+    opens = f"open({str(tmp_path)!r} + '/NAME').close()\n"
+    library = tmp_path / "site-packages" / "lib"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text(
+        opens.replace("NAME", "lib") + "import sys, types\nsys.modules['lib.alias'] = types.ModuleType('lib.alias')\n"
+    )
+    (library / "part.py").write_text("import sys\nprint('part')\n")
+    seen = both(
+        f"{first}\n{opens.replace('NAME', 'script')}loss = 1.0\nprint(loss)\n",
+        files={"other.py": opens.replace("NAME", "project") + "opens = 1\n"},
+        path=(library.parent,),
+        python=python,
+    )
+    events = seen.of("opened")
+    if "3.7" in python:
+        assert events == []
+        return
+    assert events[-1]["ended"]
+    rows = [Path(row[0]).name for event in events for row in event.get("files", ())]
+    assert sorted({"lib", "project", "script"}.intersection(rows)) == FIRST[first]
 
 
 STARTS = """

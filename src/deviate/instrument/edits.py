@@ -58,6 +58,8 @@ class FileCode(msgspec.Struct, frozen=True, kw_only=True):
     #: None: the file runs as it is.
     given: bytes | None = None
     columns: Columns = {}
+    #: Modules that it imports before it does anything else.
+    imports: list[str] = []
 
 
 class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,8 @@ class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
     #: The file as it was.
     source: bytes = b""
     columns: Columns = {}
+    #: Modules that it imports before it does anything else.
+    imports: list[str] = []
 
     @property
     def data(self) -> bytes:
@@ -80,7 +84,8 @@ class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def code(self) -> FileCode:
         """The file, and what Python is given in its place."""
-        return FileCode(source=self.source, given=self.data if self.done else None, columns=self.columns)
+        given = self.data if self.done else None
+        return FileCode(source=self.source, given=given, columns=self.columns, imports=self.imports)
 
 
 def skip(edit: Edit, reason: str, detail: str = "") -> Skipped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -34,7 +35,8 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         return unchanged(source, edits, "unreadable", str(error))
     try:
-        tree = index_tree(parse(decoded.text))
+        parsed = parse(decoded.text)
+        tree = index_tree(parsed)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return unchanged(source, edits, "unparsable", str(error))
     sites, not_located = locate_all(edits, decoded, tree)
@@ -46,7 +48,29 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
         done=[site.edit for site in sites if site.edit not in {each.edit for each in written.skipped}],
         skipped=[*not_located, *written.skipped],
         columns=written.columns,
+        imports=first_imports(parsed),
     )
+
+
+def first_imports(tree: ast.Module) -> list[str]:
+    """Return the modules that a file imports before it does anything else, each after the packages that it lies in.
+
+    A relative import ends them.
+    """
+    modules: list[str] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            modules += [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+            modules.append(statement.module)
+        elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+            break
+    ends = ((module, end) for module in modules for end in [*_dots(module), len(module)])
+    return list(dict.fromkeys(module[:end] for module, end in ends))
+
+
+def _dots(module: str) -> list[int]:
+    return [place for place, sign in enumerate(module) if sign == "."]
 
 
 def unchanged(source: bytes | str, edits: Iterable[Edit], reason: str, detail: str) -> Instrumented:

@@ -29,6 +29,8 @@ class GivenCode(msgspec.Struct, frozen=True, kw_only=True):
     crc: int
     #: Nanoseconds at which the file was last written; 0: its content tells whether it is the author's.
     written: int
+    #: Modules that the file imports before it does anything else.
+    imports: list[str]
 
 
 def overlay_path(run: RunFolder, snapshot: Snapshot) -> Path:
@@ -85,7 +87,11 @@ def give_code(folder: RunFolder, copy: Path, overlay: Mapping[str, FileCode]) ->
         text.with_suffix(".json").write_bytes(msgspec.json.encode(code.columns))
         path = real_path(name) if os.path.isabs(name) else name
         given[path] = GivenCode(
-            text=str(text), size=len(code.source), crc=zlib.crc32(code.source), written=_written(copy / path, code)
+            text=str(text),
+            size=len(code.source),
+            crc=zlib.crc32(code.source),
+            written=_written(copy / path, code),
+            imports=code.imports,
         )
     return given
 

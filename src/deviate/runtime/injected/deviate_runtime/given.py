@@ -13,6 +13,7 @@ import sys
 
 from .libraries import is_library_file
 from .patching import replaces
+from .words import command_words
 
 
 class Given:
@@ -41,6 +42,18 @@ class Given:
         if file is None and os.path.basename(path) in self.names and not is_library_file(path):
             file = self.files.get(os.path.realpath(path))
         return file if file is not None and is_as_written(path, file) else None
+
+    def script(self):
+        """Return the script of this process as its command line names it, None where its code is not given."""
+        words = getattr(sys, "argv", None)
+        # Python 3.7 says only later which of its words is the script.
+        candidates = command_words()[1:] if words is None else words[:1]
+        return next((word for word in candidates if self.find_safely(word)), None)
+
+    def first_imports(self):
+        """Return the modules that the script of this process imports before it does anything else."""
+        path = self.script()
+        return [] if path is None else self.find(path).get("imports", [])
 
     def find_safely(self, path):
         """Do as `find` does; a path that cannot be looked at is that of no such file."""

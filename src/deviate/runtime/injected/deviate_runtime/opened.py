@@ -1,13 +1,16 @@
 """Write down which files outside its copy of the project a training opens, and what they were like when it did.
 
 The interpreter tells of every file that Python opens (`sys.addaudithook`, Python 3.8 or newer). What a library opens
-by itself is looked for among the files that the process has open or mapped. At its first opening a file's size and
+by itself is looked for among the files that the process has open or mapped. What libraries open while a script that
+begins with imports imports them is not noted. At its first opening a file's size and
 time are taken; what it holds is read at the end, where the file is still the same.
 """
 
 import os
 import sys
 from stat import S_ISREG
+
+from .libraries import is_library_file
 
 #: Folders of the system, whose files are no inputs of a training.
 SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/run/", "<")
@@ -35,8 +38,11 @@ WRITES = os.O_WRONLY | os.O_RDWR
 class Opened:
     """The files that this process opened, by path."""
 
-    def __init__(self, process):
+    def __init__(self, process, add):
         self.process = process
+        self.add_hook = add
+        #: Names of the libraries whose imports are waited for, None once files are watched.
+        self.imports = []
         self.forget()
 
     def forget(self):
@@ -51,6 +57,25 @@ class Opened:
         self.left = 0
         #: True while the runtime itself opens files.
         self.busy = False
+
+    def begin_after(self, name):
+        """Watch from now on, if no import is waited for beside that of the module `name`."""
+        if self.imports is not None:
+            self.imports = [each for each in self.imports if each != name and not is_imported(each)]
+            if not self.imports:
+                self.begin()
+
+    def before_import(self, spec, is_watched):
+        """Do not wait for a module after whose import nothing is called; watch at once what is no library."""
+        if not is_watched:
+            self.begin_after(spec.name)
+        elif not is_library_file(spec.origin or ""):
+            self.begin()
+
+    def begin(self):
+        """Watch from now on."""
+        self.imports = None
+        self.add_hook(self.hook())
 
     def hook(self):
         """Return what the interpreter calls at each event; it returns at once from all but two."""
@@ -160,13 +185,15 @@ class Opened:
 
     def tick(self, iteration):
         """Write what was opened before an iteration of the main loop: a program may end without a word."""
-        if iteration == 0:
+        if iteration == 0 and self.imports is None:
             self.look()
         if self.new:
             self.write()
 
     def finish(self):
         """Write all that is known at the end; that it was looked is written where there was nothing, too."""
+        if self.imports is not None:
+            return
         self.look()
         self.write(ended=True)
         self.process.events.write({"event": "opened", "ended": True, "left": self.left})
@@ -210,11 +237,27 @@ def mapped_now():
 
 
 def watch(process):
-    """Have the interpreter tell of files that are opened; nothing is done where it cannot."""
+    """Have the interpreter tell of files that are opened; nothing is done where it cannot.
+
+    A script that begins with imports of libraries is watched from their end on: nothing can take a hook away, and it is
+    called some hundred thousand times while they are imported.
+    """
     add = getattr(sys, "addaudithook", None)
     if add is not None:
-        process.opened = Opened(process)
-        add(process.opened.hook())
+        process.opened = Opened(process, add)
+        process.opened.imports = process.given.first_imports()
+        process.opened.begin_after(None)
+
+
+def imported(module, process):
+    """Begin to watch if what was imported is the last of the libraries that the script begins with."""
+    process.opened.begin_after(module.__name__)
+
+
+def is_imported(name):
+    """Tell whether a module is imported, and wholly."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 def is_power(number):

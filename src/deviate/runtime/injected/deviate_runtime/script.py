@@ -12,15 +12,10 @@ import sys
 from collections import defaultdict
 from functools import partial
 
-from .words import command_words
-
 
 def watch_script(given):
     """Be asked about the script of this process, if its code is given."""
-    words = getattr(sys, "argv", None)
-    # Python 3.7 says only later which of its words is the script.
-    candidates = command_words()[1:] if words is None else words[:1]
-    path = next((word for word in candidates if given.find_safely(word)), None)
+    path = given.script()
     code = None if path is None else given.code(path, script_name(path))
     if code is not None:
         run_for(path, None, code)

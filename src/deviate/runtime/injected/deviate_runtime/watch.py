@@ -57,12 +57,19 @@ def wanted_hooks(process):
         for row in every(field):
             if wanted[target.partition(".")[0].partition(":")[0]] and target not in hooks.setdefault(row[0], []):
                 hooks[row[0]].append(target)
+    for name in awaited(process):
+        hooks.setdefault(name, []).append("opened:imported")
     if os.environ.get("DEVIATE_FIXED"):
         from .fixing import hooks as fixing_hooks
 
         for module, target in fixing_hooks():
             hooks.setdefault(module, []).append(target)
     return hooks
+
+
+def awaited(process):
+    """Return the names of modules after whose imports files are watched."""
+    return (process.opened and process.opened.imports) or ()
 
 
 class Finder:
@@ -88,7 +95,9 @@ class Finder:
         if self.redirect.active and name.partition(".")[0] not in self.known:
             self.redirect.outside.look(spec, self.redirect, self.process)
         if hooks or apart:
-            call_after_import(spec, hooks, self.process)
+            is_watched = call_after_import(spec, hooks, self.process)
+            if name in awaited(self.process):
+                self.process.opened.before_import(spec, is_watched)
         return spec
 
     def ask_others(self, name, path, target):
@@ -102,10 +111,13 @@ class Finder:
 
 
 def call_after_import(spec, hooks, process):
-    """Have `hooks` called once the module of `spec` is complete; the loader stays what it is otherwise."""
+    """Have `hooks` called once the module of `spec` is complete; the loader stays what it is otherwise.
+
+    Return whether they will be.
+    """
     loader = spec.loader
     if loader is None or isinstance(loader, type) or not hasattr(loader, "exec_module"):
-        return
+        return False
     execute = loader.exec_module
 
     @roomy
@@ -124,9 +136,11 @@ def call_after_import(spec, hooks, process):
 
     try:
         loader.exec_module = exec_module
+        return True
     except AttributeError as error:
         if hooks:
             process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
+        return False
 
 
 def roomy(function):
