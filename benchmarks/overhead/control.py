@@ -39,7 +39,7 @@ from intervals import summary
 
 from deviate.experiment import Run
 from deviate.factors import DEFAULT_VARIANT
-from deviate.instrument.project import instrument_experiment
+from deviate.instrument.project import file_codes, instrument_experiment
 from deviate.replicate.environment.command import RUNTIME_VARIABLE
 from deviate.replicate.environment.hardware import usable_cores
 from deviate.replicate.executors.executor import Launch
@@ -171,7 +171,7 @@ def prepare(project: Path, words: list[str], variant: str) -> Source:
         experiment=experiment,
         folder=folder,
         snapshot=snapshot,
-        overlay={file: result.data for file, result in instrumented.items()},
+        overlay=file_codes(instrumented),
         environment=environment,
         program=prepared.program,
         executor="local",

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from costs import INJECTED
 from scipy.stats import binom
-from trainings import Training, prepare
+from trainings import Training, given_code, prepare
 
 #: The most that the median may be with labels, which are kept by default.
 BAR = 1.02
@@ -138,13 +138,11 @@ def start(training: Training, folder: Path, setting: Mapping[str, object] | None
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment = {**inherited, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     if setting is not None:
-        for file, data in training.overlay.items():
-            (copy / file).write_bytes(data)
         order = {
             "schema": 1, "records": str(records), "original": str(training.project), "overlay": str(copy), "kept": [],
             "control": "streams", "seeds": dict.fromkeys(FACTORS, 1), "varying": list(FACTORS), "hold_impl": False,
             "threads": 1, "metrics": training.metrics, "draws": [],
-            "comparisons": training.comparisons, **setting,
+            "comparisons": training.comparisons, "instrumented": given_code(training, folder, copy), **setting,
         }  # fmt: skip
         (folder / "runtime.json").write_text(json.dumps(order))
         environment |= {"PYTHONPATH": str(INJECTED), "DEVIATE_RUNTIME": str(folder / "runtime.json")}

@@ -13,12 +13,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from costs import INJECTED
 from intervals import summary
 
 from deviate.analyse.project import analyse_project
-from deviate.instrument.project import instrument_project
+from deviate.experiment import Run
+from deviate.instrument.edits import FileCode
+from deviate.instrument.project import file_codes, instrument_project
 from deviate.project.target import find_target
+from deviate.replicate.snapshot.working_copy import give_code
+from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.slots import read_records
 
 
@@ -50,11 +55,11 @@ class Started:
 
 @dataclass(frozen=True)
 class Training:
-    """A project, its command and the files to put over a copy of it."""
+    """A project, its command and the code that Python is given for its files."""
 
     project: Path
     words: list[str]
-    overlay: dict[str, bytes]
+    overlay: dict[str, FileCode]
     metrics: list[dict[str, str]]
     #: For each comparison of predictions with targets, whether the target comes first.
     comparisons: list[bool]
@@ -72,11 +77,10 @@ def prepare(project: Path, command: str) -> Training:
     described = [
         {"name": m.name, "how": m.capture.how, "reads": m.capture.reads, "label": m.capture.label} for m in chosen
     ]
-    overlay = {file: result.data for file, result in instrumented.items()}
     compared = [comparison.target_first for comparison in findings.comparisons]
     if words[0] in ("python", "python3"):
         words[0] = sys.executable
-    return Training(project, words, overlay, described, compared, reports=findings.main_loop is None)
+    return Training(project, words, file_codes(instrumented), described, compared, reports=findings.main_loop is None)
 
 
 def compare(training: Training, folder: Path, pairs: int) -> dict[str, object]:
@@ -112,13 +116,16 @@ def start(training: Training, folder: Path, instrumented: bool) -> Started:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment = {**inherited, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     if instrumented:
-        for file, data in training.overlay.items():
-            (copy / file).write_bytes(data)
         environment["DEVIATE_RUNTIME"] = str(write_order(training, own, copy, records))
         environment["PYTHONPATH"] = str(INJECTED)
     with (records / "stdout.log").open("wb") as output:
         process = subprocess.Popen(training.words, cwd=copy, env=environment, stdout=output, stderr=subprocess.STDOUT)
     return Started(process, records)
+
+
+def given_code(training: Training, folder: Path, copy: Path) -> object:
+    """Write the code that Python is given for files in `copy` into a folder; return where it lies."""
+    return msgspec.to_builtins(give_code(RunFolder(folder, Run(variant="as-is", index=0)), copy, training.overlay))
 
 
 def write_order(training: Training, folder: Path, copy: Path, records: Path) -> Path:
@@ -134,6 +141,7 @@ def write_order(training: Training, folder: Path, copy: Path, records: Path) -> 
         "threads": None,
         "reports": training.reports,
         "metrics": training.metrics,
+        "instrumented": given_code(training, folder, copy),
     }
     path = folder / "runtime.json"
     path.write_text(json.dumps(order))

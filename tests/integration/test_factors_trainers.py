@@ -46,6 +46,7 @@ def test_hugging_face(tmp_path: Path) -> None:
     assert {("transformers/trainer_utils.py", "42")} <= {(event["file"], event["given"]) for event in own}
 
 
+@pytest.mark.nightly
 def test_two_ranks(tmp_path: Path) -> None:
     words = ["--standalone", "--nproc-per-node=2", PROGRAMS / "torch_ddp.py"]
     present = set(FACTORS) - {"data"}

@@ -87,6 +87,7 @@ def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
     assert {run.read_info().executor for run in runs(project)} == {"slurm"}
 
 
+@pytest.mark.nightly
 def test_what_was_not_handed_over_goes_where_the_first_run_went(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "2")
     first = tool(*RUN, "-n", "2", "--cpus", "2")
@@ -183,7 +184,8 @@ def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch)
     assert "Nothing was trained" in again.out
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGKILL, marks=pytest.mark.nightly), signal.SIGINT])
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_tool_that_is_ended_leaves_cells_of_a_grid_to_the_next_one(project, monkeypatch, number):
     monkeypatch.setenv("PAUSE", "2")
     (project / "deviate.toml").write_text(GRID)
