@@ -26,6 +26,9 @@ AHEAD = 20
 #: How many times nearer the values are to one end of what was before than to the other.
 NEARER = 3.0
 
+#: Values before the counter goes back whose differences are its noise.
+MOST_COMPARED = 100
+
 #: Values at either end whose mean is compared.
 AT_ENDS = 3
 
@@ -78,13 +81,38 @@ def split_trainings(
     return split
 
 
+class _Along:
+    """What one training reported of one metric so far."""
+
+    def __init__(self, first: int) -> None:
+        #: The least iteration, and the last one since the counter last went back.
+        self.first = first
+        self.last: int | None = None
+        self.count = 0
+        self.iterations: set[int] = set()
+        #: Those that are finite.
+        self.values: list[float] = []
+
+    @property
+    def is_once(self) -> bool:
+        """Whether several iterations have one value each."""
+        return self.count >= FEWEST_ONCE and self.count == len(self.iterations)
+
+    def add(self, reading: Reading) -> None:
+        """Add a reading."""
+        self.first, self.last = min(self.first, reading.iteration), reading.iteration
+        self.count += 1
+        self.iterations.add(reading.iteration)
+        if math.isfinite(reading.value):
+            self.values.append(reading.value)
+
+
 class _Training:
     """The readings of one training so far."""
 
     def __init__(self) -> None:
         self.readings: list[Reading] = []
-        #: Of each metric, its last iteration since the counter last went back.
-        self._last: dict[str, int] = {}
+        self.along: dict[str, _Along] = {}
 
     @property
     def at(self) -> int:
@@ -93,33 +121,35 @@ class _Training:
 
     def start(self, row: Sequence[Reading]) -> int:
         """Return the first iteration of the metrics in a row."""
-        names = {reading.metric for reading in row}
-        return min((each.iteration for each in self.readings if each.metric in names), default=row[0].iteration)
+        known = (self.along[reading.metric].first for reading in row if reading.metric in self.along)
+        return min(known, default=row[0].iteration)
 
     def falls(self, row: Sequence[Reading]) -> bool:
         """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
-        return any(reading.iteration < self._last.get(reading.metric, reading.iteration) for reading in row)
+        return any(last is not None and each.iteration < last for each in row for last in [self._last(each)])
 
     def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]]) -> bool:
         """Tell whether an iteration was made again: all of its values come twice, and those of no other one do."""
-        names = {reading.metric for reading in row if reading.iteration == self._last.get(reading.metric)}
-        if len(names) < len(row):
+        if any(reading.iteration != self._last(reading) for reading in row):
             # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
             return False
-        counted = [each.iteration for each in self.readings if each.metric == row[0].metric]
         later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
-        is_once = len(counted) >= FEWEST_ONCE and len(set(counted)) == len(counted)
         goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
-        return is_once and goes_on
+        return goes_on and self.along[row[0].metric].is_once
+
+    def _last(self, reading: Reading) -> int | None:
+        return self.along[reading.metric].last if reading.metric in self.along else None
 
     def go_back(self) -> None:
         """Count anew."""
-        self._last.clear()
+        for along in self.along.values():
+            along.last = None
 
     def add(self, row: Sequence[Reading]) -> None:
         """Add the readings of a row."""
         self.readings.extend(row)
-        self._last.update({reading.metric: reading.iteration for reading in row})
+        for reading in row:
+            self.along.setdefault(reading.metric, _Along(reading.iteration)).add(reading)
 
 
 def split_stored(run: ForeignRun, counter: str) -> tuple[list[ForeignRun], list[str]]:
@@ -211,7 +241,7 @@ def _starts_again(ends: _Ends) -> bool:
 
 def _ends(metric: str, training: _Training, rest: Sequence[Sequence[Reading]]) -> _Ends | None:
     """Return the means of a metric; None where it had not moved beyond its noise."""
-    before = [each.value for each in training.readings if each.metric == metric and math.isfinite(each.value)]
+    before = training.along[metric].values if metric in training.along else []
     if len(before) < FEWEST_BEFORE:
         return None
     size = min(AT_ENDS, len(before) // 2)
@@ -219,6 +249,6 @@ def _ends(metric: str, training: _Training, rest: Sequence[Sequence[Reading]]) -
     for row in rest[: 4 * size]:
         behind += [each.value for each in row if each.metric == metric and math.isfinite(each.value)]
     first, last = statistics.fmean(before[:size]), statistics.fmean(before[-size:])
-    noise = statistics.median(abs(later - earlier) for earlier, later in pairwise(before))
+    noise = statistics.median(abs(later - earlier) for earlier, later in pairwise(before[-MOST_COMPARED:]))
     moved = abs(last - first) > 2 * noise
     return _Ends(first, last, statistics.fmean(behind[:size])) if moved and behind else None
