@@ -17,7 +17,8 @@ MODULES = ("report/text", "report/pages", "report/figures", "contrast", "measure
            "collect/checkpoints.py", "collect/observed/judge.py", "inference/learning.py", "inference/stability.py",
            "inference/weights.py", "inference/grid", "inference/comparison/predictions.py", "inference/gate/groups.py",
            "importing/build.py", "importing/columns.py", "importing/formats.py", "importing/foreign.py",
-           "importing/import_results.py", "importing/tables.py", "importing/tensorboard.py", "importing/wandb.py",
+           "importing/import_results.py", "importing/tables.py", "importing/tensorboard.py", "importing/trainings.py",
+           "importing/wandb.py",
            "preflight/verdicts.py", "preflight/probes.py", "preflight/proof.py")  # fmt: skip
 
 #: A text of so many words, or one that ends a sentence, is a statement unless it is listed among the labels.

@@ -19,7 +19,7 @@ from deviate.report.text.words import count, joined, seed_text
 VERDICTS: dict[Verdict, str] = {
     "varies": "varies",
     "pinned": "pinned",
-    "absent": "not present",
+    "absent": "no draw counted",
     "unknown": "cannot tell",
 }
 
@@ -48,7 +48,7 @@ def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
     if names["pinned"]:
         yield f"Pinned, the same in every run: {joined(names['pinned'])}."
     if names["absent"]:
-        yield f"Not present: {joined(names['absent'])}."
+        yield f"No draw was counted under: {joined(names['absent'])}."
     # Of GPU kernels two probes can tell nothing.
     if unknown := [*names["unknown"], *(["impl"] if brief and audit.gpu else [])]:
         yield f"Unknown: {joined(unknown)}."
