@@ -16,6 +16,11 @@ from deviate.importing.roles import is_run_name
 FINISHED = frozenset({"finished", "completed", "complete", "success", "succeeded", "done", "ok"})
 
 
+#: A longer word is no setting, but content; a longer one that is called a seed is none.
+LONGEST_SETTING = 6_000
+LONGEST_SEED = 100
+
+
 class Reading(msgspec.Struct, frozen=True):
     """One value that a run reported."""
 
@@ -76,7 +81,11 @@ def storable(results: ForeignResults) -> ForeignResults:
         msgspec.structs.replace(
             run, label=encodable(run.label), group=encodable(run.group), status=encodable(run.status),
             broken=encodable(run.broken),
-            settings={encodable(name): encodable(word) for name, word in run.settings.items()},
+            settings={
+                encodable(name): encodable(word)
+                for name, word in run.settings.items()
+                if len(name) + len(word) <= LONGEST_SETTING
+            },
             readings=[
                 each if each.metric.isascii() else msgspec.structs.replace(each, metric=encodable(each.metric))
                 for each in run.readings
@@ -99,7 +108,8 @@ def _without_values(run: ForeignRun) -> ForeignRun:
 
 def seed_of(settings: Mapping[str, str]) -> str | None:
     """Return the seed among what was set."""
-    return next((word for name, word in settings.items() if is_run_name(name) and "seed" in name.lower()), None)
+    seeds = (word for name, word in settings.items() if is_run_name(name) and "seed" in name.lower())
+    return next((word for word in seeds if len(word) <= LONGEST_SEED), None)
 
 
 def seeded_label(name: str, seed: object) -> str:

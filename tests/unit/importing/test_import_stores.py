@@ -452,6 +452,14 @@ def mlflow_run(folder, name, values, status=3, seed=None):
         (run / "params" / "seed").write_text(str(seed))
 
 
+def test_a_file_in_the_place_of_a_seed_or_setting_is_none(tmp_path):
+    mlflow_run(tmp_path / "0", "first", [0.5], seed=3)
+    for name in ("seed", "lr"):
+        (tmp_path / "0" / "first" / "params" / name).write_text("7" * 20_000)
+    results = read_results(ImportRequest(paths=[tmp_path], project=tmp_path), "mlflow")
+    assert [(run.label, run.settings) for run in results.runs] == [("first", {})]
+
+
 def test_the_folder_store_of_mlflow(tmp_path):
     folder = tmp_path / "mlruns" / "123"
     folder.mkdir(parents=True)
