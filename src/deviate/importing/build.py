@@ -123,7 +123,13 @@ def _proposal(
         format=kind,
         sources=[encodable(str(path)) for path in request.paths],
         labels=dict(zip(map(str, range(len(runs))), _labels(runs), strict=True)),
-        notes=[*setting_notes(runs, option=option), *dict.fromkeys(notes), *_copies(runs), *_seeds(runs)],
+        notes=[
+            *setting_notes(runs, option=option),
+            *dict.fromkeys(notes),
+            *(note for run in runs for note in run.notes),
+            *_copies(runs),
+            *_seeds(runs),
+        ],
     )
     experiment = Experiment(
         name=name,

@@ -50,6 +50,8 @@ class ForeignRun(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str] = {}
     #: Why nothing could be read of it; empty where something was.
     broken: str = ""
+    #: What is to be said of it where it is imported.
+    notes: list[str] = []
 
     @property
     def is_finished(self) -> bool:
@@ -80,7 +82,7 @@ def storable(results: ForeignResults) -> ForeignResults:
     runs = [
         msgspec.structs.replace(
             run, label=encodable(run.label), group=encodable(run.group), status=encodable(run.status),
-            broken=encodable(run.broken),
+            broken=encodable(run.broken), notes=[encodable(note) for note in run.notes],
             settings={
                 encodable(name): encodable(word)
                 for name, word in run.settings.items()

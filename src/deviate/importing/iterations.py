@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from deviate.analyse.naming.words import meaning_of
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import CLOCKS, Roles, columns_of, is_run_name, is_setting
 from deviate.importing.rows import Row, number, seconds
-from deviate.importing.unit import FEWEST_FOR_TREND, TREND, plain, rank_correlation
+from deviate.importing.unit import FEWEST_FOR_TREND, TREND, is_amount, plain, rank_correlation
 
 #: What 32 bits hold, as records do.
 LARGEST = 2**31 - 1
@@ -33,18 +34,20 @@ class Counted(NamedTuple):
 def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: TableOptions) -> Counted:
     """Find what counts the iterations of the rows of each part, which is of one file and one run.
 
-    Of the columns whose names count, that of whole numbers which falls and stalls least often, is there in most rows,
-    and counts in the smallest steps. Where no name counts, one whose values rise evenly while a metric follows them.
+    Of the columns whose names count, that of whole numbers which least often begins again while another one goes on,
+    then that which counts most rows, in the smallest steps. Where no name counts, one whose values rise evenly while a
+    metric follows them.
     """
     if roles.iteration:
         return Counted(roles.iteration)
-    sound = [name for name in roles.counters if _is_whole(name, parts)]
+    sound = [name for name in roles.counters if _counts(name, parts, roles)]
     if sound:
         return Counted(min(sound, key=lambda name: _faults(name, parts, roles)))
     if max(map(len, parts), default=0) < 2 or options.rows == "runs":
         return Counted()
-    if roles.counters and not options.rows:
-        name = roles.counters[0]
+    broken = [name for name in roles.counters if not _is_whole(name, parts)]
+    if broken and not options.rows:
+        name = broken[0]
         return Counted(
             in_order=True,
             notes=(f"Rows are counted in their order: {name!r} holds no whole numbers, or too large ones.",),
@@ -70,28 +73,57 @@ def _is_whole(name: str, parts: Sequence[Sequence[Row]]) -> bool:
     return bool(words) and all((count := whole(word)) is not None and -1 <= count <= LARGEST for word in words)
 
 
-def _faults(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> tuple[int, int, int, float]:
-    falls = stalls = 0
-    for rows in parts:
-        for numbers in _by_metric(name, rows, roles):
-            falls += sum(later < earlier for earlier, later in pairwise(numbers))
-            stalls += sum(later == earlier for earlier, later in pairwise(numbers))
-    missing = sum(name not in row for rows in parts for row in rows)
-    largest = max((number(row[name]) or 0.0 for rows in parts for row in rows if name in row), default=0.0)
-    return falls, stalls, missing, largest
+class _Step(NamedTuple):
+    """Two rows with values of one metric, the later one next after the earlier, and what a column holds in them."""
+
+    earlier: Row
+    later: Row
+    before: float
+    after: float
 
 
-def _by_metric(name: str, rows: Sequence[Row], roles: Roles) -> Iterable[list[float]]:
-    """Return the numbers of a column along each metric: those of training and of validation count apart."""
-    along: dict[tuple[str | None, ...], list[float]] = {}
+def _steps(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> list[_Step]:
+    """Return the steps of a column along each metric: those of training and of validation count apart."""
     others = {*roles.counters, roles.time, roles.split, roles.group, roles.metric}
-    for row in rows:
-        if name in row:
-            counted = number(row[name]) or 0.0
+    steps: list[_Step] = []
+    for rows in parts:
+        along: dict[tuple[str | None, ...], Row] = {}
+        for row in rows:
+            if name not in row:
+                continue
             for metric in row.keys() - others if not roles.value else {roles.value}:
                 key = (metric, row.get(roles.metric), row.get(roles.split), row.get(roles.group))
-                along.setdefault(key, []).append(counted)
-    return along.values()
+                if (last := along.get(key)) is not None:
+                    steps.append(_Step(last, row, number(last[name]) or 0.0, number(row[name]) or 0.0))
+                along[key] = row
+    return steps
+
+
+def _counts(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
+    """Tell whether a column may count: it holds whole numbers and, where it may be an amount that is set, rises."""
+    if not is_amount(name) or not _is_whole(name, parts):
+        return _is_whole(name, parts)
+    steps = _steps(name, parts, roles)
+    rises = Counter(step.after - step.before for step in steps if step.after > step.before)
+    falls = sum(step.after < step.before for step in steps)
+    is_even = 2 * max(rises.values(), default=0) > rises.total()
+    return rises.total() > 2 * falls and (is_even or len(steps) >= FEWEST_FOR_TREND)
+
+
+def _faults(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> tuple[int, int, float]:
+    """Count how often a column begins again while another one goes on, and else the rows that it does not count."""
+    steps = _steps(name, parts, roles)
+    falls = [step for step in steps if step.after < step.before]
+    within = sum(any(_rises(other, step) for other in roles.counters) for step in falls)
+    stalls = sum(step.after == step.before for step in steps)
+    missing = sum(name not in row for rows in parts for row in rows)
+    largest = max((number(row[name]) or 0.0 for rows in parts for row in rows if name in row), default=0.0)
+    return within, len(falls) - within + stalls + missing, largest
+
+
+def _rises(name: str, step: _Step) -> bool:
+    before, after = (number(row.get(name, "")) for row in (step.earlier, step.later))
+    return before is not None and after is not None and before < after
 
 
 def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
@@ -100,10 +132,10 @@ def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
     long = [rows for rows in parts if len(rows) > 1]
     if sum(map(len, long)) < FEWEST_FOR_TREND:
         return False
-    return any(all(_rises([seconds(row.get(name, "")) for row in rows]) for rows in long) for name in names)
+    return any(all(_goes_up([seconds(row.get(name, "")) for row in rows]) for rows in long) for name in names)
 
 
-def _rises(values: Sequence[float | None]) -> bool:
+def _goes_up(values: Sequence[float | None]) -> bool:
     known = [value for value in values if value is not None]
     return len(known) == len(values) and known[0] < known[-1] and all(one <= two for one, two in pairwise(known))
 

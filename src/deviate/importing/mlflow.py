@@ -29,11 +29,8 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     once = set(by_digest.values())
     folders = [run for path in metas if path in once for run in _from_folder(path)]
     databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
-    divided = [split_stored(run, "step") for run in (*folders, *databases)]
-    return ForeignResults(
-        runs=in_order(run for trainings, _ in divided for run in trainings),
-        notes=[note for _, said in divided for note in said],
-    )
+    runs = in_order(training for run in (*folders, *databases) for training in split_stored(run, "step"))
+    return ForeignResults(runs=runs)
 
 
 def _metric_files(folder: Path) -> list[Path]:
@@ -43,7 +40,8 @@ def _metric_files(folder: Path) -> list[Path]:
 def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
     folder, meta = meta_file.parent, _flat_yaml(meta_file)
     # A run that logged nothing lacks the folder of metrics in a copy made by Git.
-    is_run = os.path.isdir(folder / METRICS) or not {"run_id", "run_uuid"}.isdisjoint(meta)
+    # A model that MLflow 3 logs has a folder of metrics, too.
+    is_run = "model_id" not in meta and (os.path.isdir(folder / METRICS) or not {"run_id", "run_uuid"}.isdisjoint(meta))
     if is_run and meta.get("lifecycle_stage") != DELETED:
         start, settings = _milliseconds(meta.get("start_time")), _params(folder / "params")
         files = _metric_files(folder)

@@ -13,6 +13,7 @@ from deviate.errors import some_of
 from deviate.importing.foreign import ForeignRun
 from deviate.importing.roles import Roles, columns_of, is_run_name, is_setting
 from deviate.importing.rows import Row, is_moment, number
+from deviate.importing.unit import is_amount
 from deviate.shell_words import typed_word
 
 #: Words of names of what is another in each run, whatever was set.
@@ -29,7 +30,8 @@ MOST_SETTINGS, MOST_VALUES = 6, 4
 
 def settings_of(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> dict[str, str]:
     """Return what may be settings: columns with one value in all rows of a run, but known metrics."""
-    used = (roles.taken - {roles.group}).union(name for name in metrics if meaning_of(name) is not None)
+    amounts = {name for name in roles.counters if is_amount(name) and name != roles.iteration}
+    used = (roles.taken - {roles.group} - amounts).union(name for name in metrics if meaning_of(name) is not None)
     found: dict[str, str] = {}
     for name in columns_of(rows):
         words = {row[name] for row in rows if name in row} if name not in used else set()

@@ -51,15 +51,14 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
                 events.settings.update(read_hparams(path))
             events.scalars.extend((prefix(scalar.tag), scalar) for scalar in scalars)
     around = {label: near for label, events in runs.items() if (near := _run_around(events, runs))}
-    divided = [split_stored(_run(label, events), "step") for label, events in runs.items() if label not in around]
+    stored = [_run(label, events) for label, events in runs.items() if label not in around]
     return ForeignResults(
-        runs=in_order(run for trainings, _ in divided for run in trainings),
+        runs=in_order(training for run in stored for training in split_stored(run, "step")),
         notes=[
             "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
             *(f"{copy} is a copy of {label}, and is counted once." for copy, label in copies.items()),
             *(f"{label} is not a separate run, but belongs to {near}: {_why_silent(runs[label].files)}."
               for label, near in around.items()),
-            *(note for _, said in divided for note in said),
         ],
     )  # fmt: skip
 

@@ -152,22 +152,24 @@ class _Training:
             self.along.setdefault(reading.metric, _Along(reading.iteration)).add(reading)
 
 
-def split_stored(run: ForeignRun, counter: str) -> tuple[list[ForeignRun], list[str]]:
-    """Divide what a store calls one run into trainings, with what is to be said of them.
+def split_stored(run: ForeignRun, counter: str) -> list[ForeignRun]:
+    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes.
 
     Nobody can say more of a store than it holds, so where the counter goes back the values decide.
     """
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     rows = [[reading] for reading in in_time]
     split = split_trainings(rows, [True] * len(rows), run.label, counter, values_decide=True)
+    notes = list(split_notes(run.label, split, counter, ""))
     if len(split.trainings) == 1:
-        return [run], list(split_notes(run.label, split, counter, ""))
+        return [msgspec.structs.replace(run, notes=notes)]
     return [
         msgspec.structs.replace(
-            run, label=training_label(run.label, number), readings=_from_its_start(each), seconds=None
+            run, label=training_label(run.label, number), readings=_from_its_start(each), seconds=None,
+            notes=[] if number else notes,
         )
         for number, each in enumerate(split.trainings)
-    ], list(split_notes(run.label, split, counter, ""))
+    ]  # fmt: skip
 
 
 def has_times(readings: Sequence[Reading]) -> bool:

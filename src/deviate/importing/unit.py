@@ -26,6 +26,8 @@ _BESIDE = frozenset({
     "grad", "gradient", "opt", "optimizer", "sampled", "this", "outer", "inner", "main", "communication", "the",
     "i",
 })  # fmt: skip
+#: Words that say how many.
+_AMOUNTS = frozenset({"num", "n", "nb", "number", "total", "count"})
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 #: Names of columns, without case and punctuation, by what they count.
@@ -73,6 +75,18 @@ def is_counter(name: str) -> bool:
     last = own_name(name.removeprefix("_"))
     words = {word.lower() for word in _PART.findall(last)}
     return plain(last) == "timestep" or (not words.isdisjoint(_COUNTED) and words <= _COUNTED | _BESIDE)
+
+
+def is_amount(name: str) -> bool:
+    """Tell by its name whether a counter may be how many there shall be.
+
+    Examples
+    --------
+    >>> [is_amount(name) for name in ("num_epochs", "epochs", "n_steps", "epoch", "global_step")]
+    [True, True, True, False, False]
+    """
+    words = {word.lower() for word in _PART.findall(own_name(name))}
+    return any(word in _COUNTED and word.endswith("s") for word in words) or not words.isdisjoint(_AMOUNTS)
 
 
 def counted_by(name: str) -> str:

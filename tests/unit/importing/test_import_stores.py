@@ -147,7 +147,7 @@ def test_trainings_one_after_the_other_in_a_folder_are_told_apart(torch_writer, 
     results = read_tensorboard([tmp_path])
     assert len(results.runs) == count
     assert min(reading.elapsed_s for reading in results.runs[-1].readings) == 0
-    said = [note for note in results.notes if "trainings: 'step'" in note or "was resumed" in note]
+    said = [note for run in results.runs for note in run.notes]
     assert len(said) == (len(steps[0]) > 1)
 
 
@@ -450,6 +450,14 @@ def mlflow_run(folder, name, values, status=3, seed=None):
     (run / "metrics" / "val" / "acc").write_text("".join(lines))
     if seed is not None:
         (run / "params" / "seed").write_text(str(seed))
+
+
+def test_a_model_that_mlflow_logged_is_no_run(tmp_path):
+    mlflow_run(tmp_path / "0", "first", [0.5])
+    model = tmp_path / "0" / "models" / "m-1"
+    (model / "metrics").mkdir(parents=True)
+    (model / "meta.yaml").write_text("model_id: m-1\nname: model\nstatus: 2\n")
+    assert [run.label for run in read_mlflow([tmp_path]).runs] == ["first"]
 
 
 def test_a_file_in_the_place_of_a_seed_or_setting_is_none(tmp_path):

@@ -93,6 +93,56 @@ def test_mlflow_and_wandb_exports(table):
     assert [run.seconds for run in results.runs] == [12.0, 3.0]
 
 
+def lines(rows):
+    return "\n".join(map(json.dumps, rows))
+
+
+def step_rows(steps, **more):
+    return [{"step": step, "loss": 9 / step, **more} for step in steps]
+
+
+#: Rows with several columns that are called as counters, and the iterations of the loss.
+COUNTED = {
+    "a count of what was done, equal in most rows": (
+        [{"iteration": k, "loss": 9 / k, "train_steps": 200} for k in (1, 2, 3, 4, 1, 2, 3, 4, 5)],
+        [[1, 2, 3, 4], [1, 2, 3, 4, 5]],
+    ),
+    "an epoch in few rows, and a step that stands twice": (
+        [*step_rows(range(10, 50, 10)), {"epoch": 1, "step": 45, "val_loss": 4.0}, *step_rows([50, 60, 60, 70, 80]),
+         {"epoch": 2, "step": 85, "val_loss": 3.0}],
+        [[10, 20, 30, 40, 50, 60, 60, 70, 80]],
+    ),
+    "evaluations that count epochs by the name of steps": (
+        [*step_rows([100, 200], epoch=1, data_time=1), {"acc": 1, "step": 1, "data_time": 1},
+         *step_rows([300, 400], epoch=2, data_time=1), {"acc": 2, "step": 2, "data_time": 1}],
+        [[100, 200, 300, 400]],
+    ),
+    "steps that begin again in each epoch": (
+        [{"epoch": k, "batch": b, "loss": 9 / (3 * k + b + 1)} for k in (0, 1) for b in range(3)],
+        [[0, 0, 0, 1, 1, 1]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_which_of_several_counters_counts(table, case):
+    rows, expected = COUNTED[case]
+    results = read(table(lines(rows), "log.jsonl"))
+    found = [[each.iteration for each in run.readings if each.metric == "loss"] for run in results.runs]
+    assert [sorted(each) for each in found] == expected
+
+
+@pytest.mark.parametrize("rows", ["15,72\n30,77\n30,80\n20,76\n20,75\n15,71\n", "12,0.1\n11,0.3\n6,0.2\n8,0.4\n"])
+@pytest.mark.parametrize("name", ["num_epochs", "epochs"])
+def test_how_many_epochs_were_set_counts_none(table, name, rows):
+    path = table(f"{name},best_acc\n{rows}")
+    with pytest.raises(NotRuns, match="may be runs"):
+        read(path)
+    results = read(path, rows="runs")
+    assert len(results.runs) == rows.count("\n")
+    assert results.runs[0].settings == {name: rows.partition(",")[0]}
+
+
 def test_a_list_of_runs_in_which_a_seed_comes_twice(table):
     head = "ID,State,seed,val acc\n"
     results = read(table(head + "1xa2,finished,0,0.9\n2xb3,finished,0,0.8\n3xc4,finished,1,0.7\n"))
