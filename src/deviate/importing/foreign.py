@@ -98,6 +98,19 @@ def storable(results: ForeignResults) -> ForeignResults:
     return ForeignResults(runs=runs, notes=[encodable(note) for note in results.notes])
 
 
+def without_unset(results: ForeignResults) -> ForeignResults:
+    """Leave out ``hp_metric`` of -1, which Lightning writes where a program gives no such metric."""
+    runs = [
+        msgspec.structs.replace(run, readings=[each for each in run.readings if not _is_unset(each)])
+        for run in results.runs
+    ]
+    return msgspec.structs.replace(results, runs=runs)
+
+
+def _is_unset(reading: Reading) -> bool:
+    return reading.value == -1 and reading.metric.endswith("hp_metric")
+
+
 def named_broken(results: ForeignResults) -> ForeignResults:
     """Call runs without any value broken, so that they are counted among the runs, and among those that failed."""
     runs = [run if run.readings or not run.is_finished else _without_values(run) for run in results.runs]

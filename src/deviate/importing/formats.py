@@ -11,7 +11,7 @@ import msgspec
 
 from deviate.errors import BadOption, NotImportable
 from deviate.importing.files import beside, of_one_training, recurring, text_kind
-from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken, storable
+from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken, storable, without_unset
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import read_mlflow
 from deviate.importing.objects import json_rows
@@ -62,7 +62,8 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
         "wandb": read_wandb,
     }
     read = stores.get(kind)
-    results = _by_settings(read(request.paths), request.table) if read else _read_files(kind, request)
+    found = _by_settings(read(request.paths), request.table) if read else _read_files(kind, request)
+    results = without_unset(found)
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
         raise NotImportable(f"no value of a metric was found in {named}", hint=_without_values(results, kind, request))

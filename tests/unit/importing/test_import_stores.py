@@ -452,6 +452,19 @@ def mlflow_run(folder, name, values, status=3, seed=None):
         (run / "params" / "seed").write_text(str(seed))
 
 
+def test_what_lightning_writes_where_no_metric_is_given_is_none(torch_writer, tmp_path):
+    for name, more in (("a", 1), ("b", 0)):
+        with torch_writer(tmp_path / name) as writer:
+            writer.add_scalar("hp_metric", -1, 0)
+            for step in range(3 * more):
+                writer.add_scalar("acc", step, step)
+    results = read_results(ImportRequest(paths=[tmp_path], project=tmp_path), "tensorboard")
+    assert [({reading.metric for reading in run.readings}, run.is_finished) for run in results.runs] == [
+        ({"acc"}, True),
+        (set(), False),
+    ]
+
+
 def test_a_model_that_mlflow_logged_is_no_run(tmp_path):
     mlflow_run(tmp_path / "0", "first", [0.5])
     model = tmp_path / "0" / "models" / "m-1"
