@@ -22,6 +22,7 @@ import json
 import math
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -80,6 +81,9 @@ PATIENCE = 120.0
 
 #: Leaves that tell of the interruption itself: no training ran between the signal and the command typed again.
 TELLING = ("/timeline/pauses", "/timeline/paused_s")
+
+#: Leaves that tell which place a run had: one that is made again alone has the first.
+PLACES = re.compile(r"/(cores/\d+|slot|lane)$")
 
 SHOWN = ("Traceback", "Exception ignored", "Exception in thread", "Fatal Python error", "KeyboardInterrupt")
 
@@ -245,7 +249,7 @@ def undisturbed(place: Place, words: str, times: int) -> Undisturbed:
     same = {
         path: value
         for path, value in first.items()
-        if path not in TELLING and all(other.get(path) == value for other in others)
+        if path not in TELLING and not PLACES.search(path) and all(other.get(path) == value for other in others)
     }
     return Undisturbed(status, seconds, same)
 
