@@ -105,7 +105,7 @@ def run_outcome(
     if expects_python and not has_started(events):
         return NotInstrumented(
             **how,
-            reason="no Python process reported: none that it started was instrumented",
+            reason="no Python process reported: it started none, or PYTHONPATH did not reach it or was ignored",
             hint=_uninstrumented_hint(words),
         )
     if (loss := lost_records(events) or lost_in(run)) is not None:
