@@ -26,6 +26,9 @@ SIMULATED = 4000
 #: Effects are looked for up to this many SDs.
 _LARGEST_EFFECT = 1e3
 
+#: Times the edge, or 1, from which on t is beyond it: a normal value, or the root of a mean square, is 40 SDs off.
+_SURE = 80.0
+
 #: Points of the integral over how the variance divides between the sides: the power is right to 0.0001.
 _SHARES = 16
 
@@ -100,11 +103,14 @@ def welch_edges(n: int, m: int, alpha: float) -> tuple[Floats, Floats]:
 
 def shown_beyond(edges: Floats, freedom: int, center: float | Floats) -> Floats:
     """Give the probability of t beyond each edge on either side, for a noncentral t distribution."""
-    near, far = special.nctdtr(freedom, center, edges), special.nctdtr(freedom, center, -edges)
+    # So far off t is beyond for sure, whatever its freedom; SciPy may take ten seconds to give no number there.
+    is_sure = center >= _SURE * np.maximum(edges, 1.0)
+    asked = np.where(is_sure, 0.0, center)
+    near, far = special.nctdtr(freedom, asked, edges), special.nctdtr(freedom, asked, -edges)
     # Deep in its tails SciPy's noncentral t is not a number.
-    below: Floats = np.where(np.isfinite(near), near, np.less(center, edges))
+    below: Floats = np.where(np.isfinite(near), near, np.less(asked, edges))
     beyond: Floats = 1 - below + np.where(np.isfinite(far), far, 0.0)
-    return beyond
+    return np.where(is_sure, 1.0, beyond)
 
 
 def detectable_difference(
