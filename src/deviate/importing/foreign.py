@@ -15,7 +15,6 @@ from deviate.importing.roles import is_run_name
 #: Words by which stores say that a run ended well.
 FINISHED = frozenset({"finished", "completed", "complete", "success", "succeeded", "done", "ok"})
 
-
 #: A longer word is no setting, but content; a longer one that is called a seed is none.
 LONGEST_SETTING = 6_000
 LONGEST_SEED = 100

@@ -101,8 +101,9 @@ def _steps(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> list[_Ste
 
 def _counts(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
     """Tell whether a column may count: it holds whole numbers and, where it may be an amount that is set, rises."""
-    if not is_amount(name) or not _is_whole(name, parts):
-        return _is_whole(name, parts)
+    is_whole = _is_whole(name, parts)
+    if not is_whole or not is_amount(name):
+        return is_whole
     steps = _steps(name, parts, roles)
     rises = Counter(step.after - step.before for step in steps if step.after > step.before)
     falls = sum(step.after < step.before for step in steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from deviate.analyse.source.stack import deeply
 from deviate.instrument.edits import Columns, Edit, Instrumented, Skipped, skip
@@ -65,12 +66,8 @@ def first_imports(tree: ast.Module) -> list[str]:
             modules.append(statement.module)
         elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
             break
-    ends = ((module, end) for module in modules for end in [*_dots(module), len(module)])
-    return list(dict.fromkeys(module[:end] for module, end in ends))
-
-
-def _dots(module: str) -> list[int]:
-    return [place for place, sign in enumerate(module) if sign == "."]
+    names = (name for module in modules for name in accumulate(module.split("."), "{}.{}".format))
+    return list(dict.fromkeys(names))
 
 
 def unchanged(source: bytes | str, edits: Iterable[Edit], reason: str, detail: str) -> Instrumented:
