@@ -50,7 +50,7 @@ def test_each_verdict_has_a_sentence_with_its_factors():
     assert answer(*(factor(name, verdict) for name, verdict in verdicts.items())) == [
         "Varies between runs: init.",
         "Pinned, the same in every run: shuffle.",
-        "No draw was counted under: layers.",
+        "No draw counted: layers.",
         "Unknown: other.",
         SAID,
     ]

@@ -48,7 +48,7 @@ def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
     if names["pinned"]:
         yield f"Pinned, the same in every run: {joined(names['pinned'])}."
     if names["absent"]:
-        yield f"No draw was counted under: {joined(names['absent'])}."
+        yield f"No draw counted: {joined(names['absent'])}."
     # Of GPU kernels two probes can tell nothing.
     if unknown := [*names["unknown"], *(["impl"] if brief and audit.gpu else [])]:
         yield f"Unknown: {joined(unknown)}."
