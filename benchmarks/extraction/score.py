@@ -1,14 +1,15 @@
 """Score metric extraction against labelled training projects.
 
-    python benchmarks/extraction/score.py [CHECKOUTS] [--labels FOLDER] [--commands] [--json FILE] [--verbose]
+    python benchmarks/extraction/score.py [CHECKOUTS] [--labels FILE] [--commands] [--json FILE] [--verbose]
 
 CHECKOUTS holds the projects as folders named owner+name, or as git directories of that name (bare or not), of which the
 labelled commit is then taken out into a temporary folder. A project that is not there is cloned into it from GitHub;
 without CHECKOUTS all are, into a temporary folder.
-The labels beside this script hold one JSON file per project: ``repo``, ``commit``, ``root``, ``entry``, ``main_loop``
-(a list of file and line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core``
-or ``optional``, aliases, via). They were made by reading the projects. ``labels/written_on`` are projects that the
-analysis was written on, the ``labels/first_sight*`` projects that it met when they were labelled.
+The labels beside this script hold one project per line, as JSON: ``name`` (that of its folder, and of the entry where a
+project has several), ``repo``, ``commit``, ``root``, ``entry``, ``main_loop`` (a list of file and line, any of which is
+right) and ``metrics`` (file, variable, exprs, lines, function, level ``core`` or ``optional``, aliases, via). They were
+made by reading the projects. ``labels/written_on.jsonl`` has projects that the analysis was written on, the
+``labels/first_sight*.jsonl`` those that it met when they were labelled.
 
 Without ``--commands`` any option may be given; with it, the options of the labelled command are known, as they are to
 ``deviate run -- COMMAND``.
@@ -40,7 +41,7 @@ from deviate.analyse.project import analyse_project
 from deviate.errors import DeviateError
 from deviate.experiment import Metric
 
-LABELS = Path(__file__).parent / "labels" / "written_on"
+LABELS = Path(__file__).parent / "labels" / "written_on.jsonl"
 
 #: A report may stand so many lines below the line that its label names.
 LINES_BELOW = 12
@@ -186,17 +187,16 @@ def run(labels: Path, folder: Path, commands: bool) -> list[Score]:
     """Analyse and score every labelled project, with the options of its command or without."""
     scores = []
     with tempfile.TemporaryDirectory() as scratch:
-        for path in sorted(labels.glob("*.json")):
-            label = json.loads(path.read_text(encoding="utf-8"))
+        for label in map(json.loads, labels.read_text(encoding="utf-8").splitlines()):
             began = time.perf_counter()
             try:
                 root = checkout(label["repo"], label["commit"], folder, Path(scratch)) / label["root"]
                 words = arguments_of(label) if commands else None
                 found = analyse_project(root, Path(label["entry"]), arguments=words)
-                one = score(path.stem, anchored(label, root), found)
+                one = score(label["name"], anchored(label, root), found)
             except (DeviateError, OSError, subprocess.CalledProcessError) as problem:
                 core = sum(metric["level"] == "core" for metric in label["metrics"])
-                one = Score(path.stem, core=core, error=str(problem), missed=["everything"] * core)
+                one = Score(label["name"], core=core, error=str(problem), missed=["everything"] * core)
             one.seconds = time.perf_counter() - began
             scores.append(one)
     return scores
