@@ -27,7 +27,7 @@ from deviate.project.config import Config, DrawEntry, EvaluateEntry, LoopEntry, 
 
 ROOT = Path(__file__).parents[2]
 BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-PAGES = [*BESIDE, *tracked_files("docs/*.md", "examples/*.md")]
+PAGES = [*BESIDE, *tracked_files("docs/*.md", "examples/*.md", "benchmarks/*.md")]
 
 
 #: Above the texts of `--help`.
