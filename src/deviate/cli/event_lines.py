@@ -134,9 +134,7 @@ def _packing(event: PackingTried) -> str:
 
 
 def _factors(event: FactorsSeen) -> str:
-    present = f"randomness seen in: {', '.join(event.present)}" if event.present else ""
-    absent = f"{'not' if present else 'no randomness seen'} in: {', '.join(event.absent)}" if event.absent else ""
-    return f"  {'; '.join(filter(None, (present, absent)))}"
+    return f"  randomness seen in: {', '.join(event.present)}" if event.present else "  no draw was counted"
 
 
 def _alike(event: FactorsSeen) -> Iterator[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from deviate.collect.processes import Process
 from deviate.collect.sketches import joined_parts, same_examples
-from deviate.factors import DATA, SEEDED
+from deviate.factors import DATA, OTHER, SEEDED
 from deviate.replicate.workspace.records import count_values
 
 #: Fingerprints that are no factor's: of the final weights, and of the content of the first batches.
@@ -96,15 +96,26 @@ def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = Fal
     """
     by_name: dict[str, list[_Drawn]] = {}
     length = 0
-    for process in processes:
+    members = list(processes)
+    for process in members:
+        # What starts the ranks of a distributed training draws for names of its own.
+        left_out = {OTHER} if _launches(process, members) else set()
         length += count_values(process.record_file) if process.record_file is not None else 0
         for name, drawn in _drawn(process, interrupted=interrupted).items():
-            by_name.setdefault(name, []).append(drawn)
+            if name not in left_out:
+                by_name.setdefault(name, []).append(drawn)
     order = {name: rank for rank, name in enumerate(NAMES)}
     names = sorted(by_name, key=lambda name: (order.get(name, len(order)), name))
     joined = {name: _joined(name, by_name[name], length) for name in names}
     # Sets that were drawn anew in each pass are no data: nothing is left of them.
     return {name: each for name, each in joined.items() if each.parts or name != EXAMPLES}
+
+
+def _launches(process: Process, members: Iterable[Process]) -> bool:
+    """Whether a process only starts the ranks of a training: it has no rank, came before them and recorded nothing."""
+    if process.rank is not None or process.record_file is not None:
+        return False
+    return any(each.rank is not None and (process.started or 0) < (each.started or 0) for each in members)
 
 
 class _Drawn:

@@ -136,6 +136,8 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         return np.stack([each.columns[name][order] for each, order in zip(passes, orders, strict=True)])
 
     targets = column("target")
+    if by == "position" and targets is not None and _counts_rows(targets[0]):
+        return Withheld("the targets number the rows of a batch, and do not show that the runs evaluated the same")
     if targets is not None and not (targets == targets[:1]).all():
         return Withheld("the runs have other targets for the same examples, or evaluated them in another order")
     classes = passes[0].header.classes
@@ -148,6 +150,11 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         in_one_order=len(common) == most and all((order == orders[0]).all() for order in orders),
         features=None if by == "position" else _features(passes, keys), inputs=_inputs(passes, keys),
     )  # fmt: skip
+
+
+def _counts_rows(targets: Array) -> bool:
+    """Whether targets are places in a batch, as in contrastive training: 0, 1, 2, … and from 0 again."""
+    return targets[0] == 0 and bool(((np.diff(targets) == 1) | (targets[1:] == 0)).all())
 
 
 def match_every(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> EveryPass | Withheld:

@@ -46,11 +46,10 @@ class GoesOn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first run of a call showed: which factors the program draws for, and which it does not."""
+    """What the first run of a call showed: for which factors it drew."""
 
     run: Run
     present: list[str]
-    absent: list[str]
     #: Pairs of variants whose runs are likely to come out equal.
     alike: list[tuple[str, str]] = []
 

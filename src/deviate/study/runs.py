@@ -311,4 +311,4 @@ def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:
     if not prints:
         return None
     present = [factor for factor in SEEDED if factor in prints and not prints[factor].is_undrawn]
-    return FactorsSeen(run=run, present=present, absent=[factor for factor in SEEDED if factor not in present])
+    return FactorsSeen(run=run, present=present)

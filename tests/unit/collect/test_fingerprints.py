@@ -209,3 +209,19 @@ def test_what_content_was_made_with_is_told_by_the_first_draws(tmp_path):
     interrupted = printed(tmp_path / "b", [first])["shuffle"]
     assert ended.drawn == interrupted.drawn
     assert not is_replaced([ended, interrupted])
+
+
+def test_what_starts_the_ranks_draws_nothing_for_the_training(tmp_path):
+    def names(*processes):
+        project = tmp_path / str(len(list(tmp_path.iterdir())))
+        project.mkdir()
+        run = make_run(make_experiment(project, [metric("acc")]), 0)
+        for place, (time, rank, events) in enumerate(processes):
+            write_process(run, [], stem=f"{place}-1", time=time, rank=rank, events=events)
+        return list(read_run(run).fingerprints)
+
+    launcher, helper = (1.0, None, [said("other", "l")]), (3.0, None, [said("other", "h")])
+    trains = (2.0, 0, [said("init", "i")])
+    assert names(launcher, trains) == ["init"]
+    assert names(trains, helper) == ["init", "other"]
+    assert names(launcher) == ["other"]

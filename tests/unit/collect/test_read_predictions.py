@@ -13,7 +13,7 @@ from deviate.collect.predictions import read_pass, read_predictions
 from deviate.replicate.workspace.integrity import damage
 from deviate.results.predictions import damage_notes
 
-TARGETS = np.arange(40) % 4
+TARGETS = np.arange(40) * 7 % 5 % 4
 
 
 def one_run(tmp_path, index=0, rows=None):
@@ -257,3 +257,10 @@ def test_files_that_claim_more_than_they_have_are_refused_before_anything_is_mad
     for name, reason in (("a.parquet", "1,000 rows of 1 columns"), ("a.npy", "larger than the 0 bytes")):
         with pytest.raises(UnreadableError, match=reason):
             read_prediction_file(tmp_path / name)
+
+
+def test_targets_that_number_the_rows_of_a_batch_match_nothing(tmp_path):
+    places = np.r_[np.arange(16), np.arange(16), np.arange(8)]
+    found = matched(tmp_path, {"target": places, "label": places}, {"target": places, "label": places[::-1]})
+    assert isinstance(found, Withheld)
+    assert "number the rows of a batch" in found.reason

@@ -88,7 +88,7 @@ def test_a_tracker_that_left_no_file_is_named():
     known = facts(stored, libraries={"wandb", "mlflow"})
     assert known.unread_trackers == ["mlflow"]
     assert reported_sentences(known)[-1] == (
-        "What it reported to mlflow alone is not among them: no file of the run holds it."
+        "What it may have reported to mlflow alone is not among them: no file of the run holds it."
     )
 
 

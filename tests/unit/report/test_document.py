@@ -44,8 +44,8 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
     assert only(cases.usual()).headline == [
         "test acc (best) over 8 runs: 96.94 ± 0.52 (mean ± SD; 95% CI of the SD 0.29–1.21, heavy tails allowed for). "
         "The best and the worst run differ by 1.70.",
-        "Seeds, also those the program sets, varied; the data and random draws for them were held fixed. The "
-        "implementation could not vary: pinned threads, no GPU.",
+        "Seeds, also those the program sets, varied; the files it reads and the draws that count as data were held "
+        "fixed. The implementation could not vary: pinned threads, no GPU.",
         "Of the losses and resources, train loss varies most relative to its mean (CV 8.3%) and test loss least (CV "
         "5.9%).",
         "A run took 3.25 ± 0.17 s.",

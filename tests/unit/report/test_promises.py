@@ -89,9 +89,9 @@ PINNED = "The implementation could not vary: pinned threads, no GPU."
 @pytest.mark.parametrize(
     ("variant", "noiseless", "said"),
     [
-        ("algo+impl", False, "Seeds and the implementation varied; the data were held fixed."),
-        ("algo+impl", True, f"Seeds varied; the data were held fixed. {PINNED}"),
-        ("algo", False, "Seeds varied; the data and the implementation were held fixed."),
+        ("algo+impl", False, "Seeds and the implementation varied; the files it reads were held fixed."),
+        ("algo+impl", True, f"Seeds varied; the files it reads were held fixed. {PINNED}"),
+        ("algo", False, "Seeds varied; the files it reads and the implementation were held fixed."),
         ("impl", False, "Only the implementation varied."),
         ("impl", True, PINNED),
         ("init,shuffle", False, "Only the initialisation and the data order varied."),
@@ -115,8 +115,8 @@ def test_seeds_of_the_program_and_draws_for_the_data_are_named():
     known = {"runs": [], "evidence": [data], "files_known": True}
     proof = VariantProof(variant="algo", planned=2, completed=2, own_seeds=True, **known)
     assert varied_statement(proof) == (
-        "Seeds, also those the program sets, varied; the data and random draws for them and the implementation were "
-        "held fixed."
+        "Seeds, also those the program sets, varied; the files it reads, the draws that count as data and the "
+        "implementation were held fixed."
     )
     varied = VariantProof(variant="algo,impl,data", planned=2, completed=2, runs=[], evidence=[data])
     assert varied_statement(varied) == "Seeds, the data and the implementation varied."

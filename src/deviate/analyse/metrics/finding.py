@@ -119,9 +119,6 @@ def metric_of(finding: Finding) -> Metric:
     why = f"{_HOW_REPORTED.get(report.sink, f'reported to {report.sink}')} {finding.where}; {finding.verdict.why}"
     if finding.aliases:
         why += f"; also reported as {', '.join(dict.fromkeys(finding.aliases))}"
-    lines = ", ".join(str(capture.span.line) for capture in finding.further if capture.span)
-    if lines:
-        why += f"; recorded after the loop too (line {lines})"
     capture = finding.capture
     file, line, end_line, function = _site(finding)
     if capture is None:

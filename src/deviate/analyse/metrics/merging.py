@@ -199,7 +199,7 @@ def _is_alternative(finding: Finding, other: Finding) -> bool:
 def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
     """Keep the more telling of two reports, under the more telling name."""
     best, other = (second, first) if _worth(second) > _worth(first) else (first, second)
-    if not _is_plain(other) and not _is_plain(best) and _letters(best.name) != _letters(other.name):
+    if equal and not _is_plain(other) and not _is_plain(best) and _letters(best.name) != _letters(other.name):
         best.aliases.append(f"{other.name!r} ({other.report.sink})")
     if (equal or _is_plain(best)) and "{" not in other.name:
         namesake = max((best, other), key=_telling)

@@ -25,6 +25,7 @@ _WEIGHTS = word_lists(__file__)["weights"]
 _GAPS = r"[\s,;|]+"
 _RUN = re.compile(rf"{NUMBER}(?:{_GAPS}{NUMBER})+")
 _BARE_LIST = re.compile(rf"\s*{LIST},?\s*")
+_ARRAY = re.compile(rf"\b(?:tensor|array|Array)\(\s*(?:\[[\s\[]*{NUMBER}|\[*\s*{LIST})")
 #: Logs, as are files that report metrics by name.
 _OUTPUT = {"stdout", "stderr"}
 
@@ -62,7 +63,7 @@ def _of_source(slots: Sequence[Slot]) -> dict[Key, str]:
         label = _RUN.sub("", slot.template, count=1)
         reason = WEIGHT if _is_weight(slot.words) else ""
         is_inner = bool(torn) and not slot.words and _is_inner(slot.template, torn_lengths)
-        if slot.template in torn or _is_nested(slot.template) or is_inner:
+        if slot.template in torn or _is_nested(slot.template) or is_inner or _ARRAY.search(slot.template):
             reason = MATRIX
         elif _is_under_one_name(slot) and _is_row(_longest(slot.template), lengths[label], label):
             reason = ROW

@@ -27,7 +27,8 @@ _SHORT = {
 }
 
 #: What a variant in which every algorithmic factor varies may still hold.
-_SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
+_FILES = "the files it reads"
+_SPARED = ((_FILES, DATA), ("the implementation", IMPLEMENTATION))
 
 _PINNED = "The implementation could not vary: pinned threads, no GPU."
 
@@ -123,9 +124,9 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
         return "Everything was held fixed."
     varying = [name for name, varies in _varying(variant, facts) if varies]
     held = [name for name, factor in _SPARED if factor not in variant.varying]
-    held = held if facts.files_held else [name for name in held if name != "the data"]
-    if held and DATA not in variant.varying and _draws_data(facts) and not brief:
-        held[0] = "the data and random draws for them"
+    held = held if facts.files_held else [name for name in held if name != _FILES]
+    if DATA not in variant.varying and _draws_data(facts) and not brief:
+        held.insert(held.index(_FILES) + 1 if _FILES in held else 0, "the draws that count as data")
     if not set(ALGORITHMIC) <= variant.varying:
         nothing = (
             _PINNED if _is_noiseless(facts, variant) else "The program uses no randomness of the kind that was to vary."
@@ -188,7 +189,7 @@ def _gloss(variant: Variant) -> str:
     if variant.disturbed:
         return f"everything held but {_DISTURBANCES[variant.disturbed]}"
     if set(ALGORITHMIC) <= variant.varying:
-        held = [name for name, factor in _SPARED if factor not in variant.varying]
+        held = ["the data" if name == _FILES else name for name, factor in _SPARED if factor not in variant.varying]
         return f"everything varies{' but ' if held else ''}{' and '.join(held)}"
     if not variant.varying:
         return "everything held fixed"

@@ -284,8 +284,8 @@ def _seeds(facts: ExperimentFacts) -> Iterator[str]:
         f"The seed of each source of randomness in each run{of} derives from the experiment's seed "
         f"{facts.definition.seed} by SHA-256; sources that were held fixed have the same seed in all runs."
     )
-    if facts.seeds_replaced:
-        yield f"Seeds that the program sets itself were replaced in {count(len(facts.seeds_replaced), 'place')}."
+    if own := [seed for seed in facts.seeds_replaced if not seed.library]:
+        yield f"Seeds that the program sets itself were replaced in {count(len(own), 'place')}."
 
 
 def _versions(facts: ExperimentFacts) -> Iterator[str]:

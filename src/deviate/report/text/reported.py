@@ -49,7 +49,7 @@ def missing_text(names: list[str]) -> str:
 
 def unread_text(trackers: list[str]) -> str:
     """Say to which trackers a program may have reported numbers that are in no file of the run."""
-    return f"What it reported to {listed(trackers)} alone is not among them: no file of the run holds it."
+    return f"What it may have reported to {listed(trackers)} alone is not among them: no file of the run holds it."
 
 
 def left_number(number: ReportedNumber) -> str:

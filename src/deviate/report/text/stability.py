@@ -10,7 +10,6 @@ from deviate.inference.representations import RepresentationFacts
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
-from deviate.measure.jackknife import METHOD_AS_WHOLES
 from deviate.report.numbers import points, show_level, show_percent, significant
 from deviate.report.text.learning import learning_sentences
 from deviate.report.text.words import count
@@ -75,10 +74,9 @@ def stability_sentences(facts: Stability) -> list[str]:
     known = facts.labels.correctness if facts.labels is not None else None
     course = [] if facts.learning is None else learning_sentences(facts.learning)
     if known is None:
-        return [*brief_stability(facts), *_as_wholes(facts.labels), *course]
+        return [*brief_stability(facts), *course]
     return [
         *brief_stability(facts),
-        *_as_wholes(facts.labels),
         *_classes(known),
         *_variance(known),
         *_ensembles(known),
@@ -90,7 +88,7 @@ def _churn(labels: Labels, examples: int) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
     beyond = ""
     if forced is not None and labels.churn.value:
-        explained = f"only {show_percent(forced)}" if forced else "none of it"
+        explained = show_percent(forced) if forced else "none of it"
         beyond = f"; the difference between their accuracies explains {explained}"
     return f"{_labelled(labels, examples)}{beyond}."
 
@@ -100,15 +98,6 @@ def _labelled(labels: Labels, examples: int) -> str:
         return f"All runs label each of the {examples} examples alike"
     share, interval = show_percent(labels.churn.value), show_interval(labels.churn.interval)
     return f"Two runs label {share} of the {examples} examples differently{interval}"
-
-
-def _as_wholes(labels: Labels | None) -> Iterator[str]:
-    """Say why the interval of the churn is wide."""
-    if labels is not None and labels.churn.interval.known and labels.churn.interval.method == METHOD_AS_WHOLES:
-        yield (
-            "Some pairs of runs differ on many more examples than others, by more than chance allows; the interval is "
-            "wider for it."
-        )
 
 
 def _stable(labels: Labels) -> str:

@@ -48,6 +48,7 @@ def test_a_stored_model_holds_no_metric_and_all_its_numbers_are_listed():
         ("accuracy: 0.5 0.6 0.7 0.8", "accuracy: 0.4 0.6 0.7 0.9", {"metric"}),
         ("1 0.5 0.6 0.7 0.8", "2 0.4 0.6 0.7 0.9", {"metric"}),
         ("[0.5, 0.25]\n[0.4, 0.75]", "[0.6, 0.15]\n[0.3, 0.35]", {"metric"}),
+        ("tensor([[0.25]])\nloss tensor(0.5)", "tensor([[0.75]])\nloss tensor(0.25)", {"data", "metric"}),
         ("per class: [0.5, 0.25, 0.5]", "per class: [0.6, 0.15, 0.75]", {"metric"}),
     ],
 )

@@ -125,5 +125,5 @@ def _is_one_of_samples(reported: ReportedValue) -> bool:
 
 def _origin_words(value: Value, meaning: Meaning) -> str:
     if value.has(From.LIVE):
-        return "computed from the model's output" if meaning.kind != "speed" else "measured while training"
+        return "computed while it trains" if meaning.kind != "speed" else "measured while training"
     return "a measured time" if value.has(From.DURATION) else "a measured amount of memory"
