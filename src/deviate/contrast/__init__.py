@@ -1,6 +1,6 @@
 """Comparison of two samples of runs: pure functions, arrays in, frozen results out.
 
-Everything here that random draws enter takes the generator; SciPy and statsmodels compute, this package chooses, guards
+Everything here that random draws enter takes the generator; SciPy computes, this package chooses, guards
 and names its constants.
 
 Parameters have one meaning everywhere, and a docstring describes only what differs:

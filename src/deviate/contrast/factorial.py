@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 import msgspec
 import numpy as np
+from scipy import special
 
 from deviate.contrast.results import Effect, Tested, outcome, quiet, unknown_effect
 from deviate.measure.intervals import Interval
@@ -66,7 +67,7 @@ def factorial_anova(samples: Sequence[Sequence[float]], settings: Sequence[Mappi
     if reason := _why_not(values, settings, factors):
         return Factorial(reason=reason)
     scaled, _ = common_scale(values)
-    return _fitted([sample.tolist() for sample in scaled], settings, factors)
+    return _analysed(scaled, settings, factors)
 
 
 def _why_not(values: Sequence[Floats], settings: Sequence[Mapping[str, str]], factors: Sequence[str]) -> str:
@@ -84,56 +85,59 @@ def _why_not(values: Sequence[Floats], settings: Sequence[Mapping[str, str]], fa
     return ""
 
 
-def _fitted(
-    values: Sequence[Sequence[float]], settings: Sequence[Mapping[str, str]], factors: Sequence[str]
-) -> Factorial:
-    import pandas as pd
-    from statsmodels.formula.api import ols
-    from statsmodels.stats.anova import anova_lm
-
-    # Columns have names of their own, since those of the user may be words of a formula.
-    rows = [
-        {"value": value, **{f"f{place}": cell[name] for place, name in enumerate(factors)}}
-        for sample, cell in zip(values, settings, strict=True)
-        for value in sample
-    ]
+def _analysed(values: Sequence[Floats], settings: Sequence[Mapping[str, str]], factors: Sequence[str]) -> Factorial:
+    levels = [sorted({cell[name] for cell in settings}) for name in factors]
+    found = {tuple(cell[name] for name in factors): sample for sample, cell in zip(values, settings, strict=True)}
+    cells = [found[setting] for setting in product(*levels)]
+    effects = [each for order in range(1, len(factors) + 1) for each in combinations(range(len(factors)), order)]
+    shape = [len(each) for each in levels]
     with quiet():
-        formula = " * ".join(f"C(f{place}, Sum)" for place in range(len(factors)))
-        model = ols(f"value ~ {formula}", pd.DataFrame(rows)).fit()
-        classic, robust = (anova_lm(model, typ=3, robust=how).T.to_dict() for how in (None, "hc3"))
-        residual = float(model.df_resid)
-        terms = [
-            _term(
-                [factors[place] for place in places], classic[_name(places)], robust[_name(places)], residual, len(rows)
-            )
-            for order in range(1, len(factors) + 1)
-            for places in combinations(range(len(factors)), order)
-        ]
-    return Factorial(terms=terms, df_residual=residual)
+        terms = [_term([factors[place] for place in each], cells, _contrasts(shape, each)) for each in effects]
+    return Factorial(terms=terms, df_residual=float(sum(sample.size - 1 for sample in cells)))
 
 
-def _name(places: Sequence[int]) -> str:
-    return ":".join(f"C(f{place}, Sum)" for place in places)
+def _contrasts(shape: Sequence[int], places: Sequence[int]) -> Floats:
+    """Return the contrasts of the cells' means that are 0 where the factors at `places` have no effect together."""
+    rows = np.ones((1, 1))
+    for place, levels in enumerate(shape):
+        average = np.full((1, levels), 1 / levels)
+        rows = np.kron(rows, np.eye(levels)[:-1] - average if place in places else average)
+    return rows
 
 
-def _term(factors: list[str], row: Mapping[str, float], robust: Mapping[str, float], residual: float, n: int) -> Term:
+def _term(factors: list[str], cells: Sequence[Floats], rows: Floats) -> Term:
+    """Test that all contrasts of the cells' means, one a row, are 0."""
+    runs, means = np.array([(sample.size, sample.mean()) for sample in cells]).T
+    squares = np.array([np.square(sample - sample.mean()).sum() for sample in cells])
+    n = float(runs.sum())
+    residual = n - len(cells)
+    # In a model with every interaction HC3 has a closed form.
+    classic = _wald(means, squares.sum() / residual / runs, rows, residual)
+    robust = _wald(means, squares / (runs - 1) ** 2, rows, residual)
     return Term(
         factors=factors,
-        df=row["df"],
-        classic=outcome(row["F"], row["PR(>F)"], "F test, equal SDs"),
-        robust=outcome(robust["F"], robust["PR(>F)"], "F test, HC3"),
-        eta_squared=_eta_squared(row["F"], row["df"], residual, n),
+        df=float(len(rows)),
+        classic=outcome(*classic, "F test, equal SDs"),
+        robust=outcome(*robust, "F test, HC3"),
+        eta_squared=_eta_squared(classic[0], len(rows), residual, n),
     )
 
 
-def _eta_squared(statistic: float, df: float, residual: float, n: int) -> Effect:
-    """Give partial eta squared with its interval, from that of the noncentrality of F [1]_."""
-    from statsmodels.stats.oneway import confint_noncentrality
+def _wald(means: Floats, variances: Floats, rows: Floats, residual: float) -> tuple[float, float]:
+    """Return F and p; the means have these variances and are independent."""
+    values, covariance = rows @ means, (rows * variances) @ rows.T
+    rank = np.linalg.matrix_rank(covariance)
+    statistic = values @ np.linalg.pinv(covariance) @ values / rank
+    return float(statistic), float(special.fdtrc(rank, residual, statistic))
 
+
+def _eta_squared(statistic: float, df: int, residual: float, n: float) -> Effect:
+    """Give partial eta squared with its interval, from that of the noncentrality of F [1]_."""
     method = "noncentral F"
     if not np.isfinite(statistic):
         return unknown_effect("the statistic is not finite for these values", ETA_LEVEL, method)
-    low, high = confint_noncentrality(statistic, (df, residual), alpha=1 - ETA_LEVEL)
-    bounds = [max(float(end), 0.0) / (max(float(end), 0.0) + n) if np.isfinite(end) else 0.0 for end in (low, high)]
-    interval = Interval(low=bounds[0], high=bounds[1], level=ETA_LEVEL, method=method)
+    tail = (1 - ETA_LEVEL) / 2
+    ends = special.ncfdtrinc(df, residual, [1 - tail, tail], statistic)
+    low, high = (max(float(end), 0.0) / (max(float(end), 0.0) + n) if np.isfinite(end) else 0.0 for end in ends)
+    interval = Interval(low=low, high=high, level=ETA_LEVEL, method=method)
     return Effect(value=statistic * df / (statistic * df + residual), interval=interval)

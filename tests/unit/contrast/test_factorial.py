@@ -1,8 +1,14 @@
 """The analysis of variance of a grid, against published results, SciPy and values worked out by hand."""
 
+from itertools import product
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.oneway import confint_noncentrality
 
 from deviate.contrast.factorial import factorial_anova
 
@@ -40,6 +46,34 @@ def test_it_is_what_aov_of_r_prints():
     assert [term.eta_squared.value for term in found.terms] == pytest.approx(
         [450.7 / 6195.8, 2034.3 / 7779.4, 1002.8 / 6747.9], abs=1e-4
     )
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (4, 3), (2, 2, 3)], ids=str)
+def test_it_is_the_analysis_of_statsmodels(shape):
+    rng = np.random.default_rng(len(shape))
+    cells = {
+        key: rng.normal(rng.normal(), rng.lognormal(), rng.integers(2, 9)).tolist()
+        for key in product(*("abcd"[:levels] for levels in shape))
+    }
+    # A cell whose runs agree has no variance.
+    cells[next(iter(cells))] = [1.5, 1.5, 1.5]
+    names = [f"f{place}" for place in range(len(shape))]
+    rows = [{**dict(zip(names, key, strict=True)), "value": value} for key, each in cells.items() for value in each]
+    model = ols(f"value ~ {' * '.join(f'C({name}, Sum)' for name in names)}", pd.DataFrame(rows)).fit()
+    classic, robust = (anova_lm(model, typ=3, robust=how).T.to_dict() for how in (None, "hc3"))
+    found = grid(cells, *names)
+    assert found.df_residual == model.df_resid
+    assert len(found.terms) == len(classic) - 2
+    for term in found.terms:
+        name = ":".join(f"C({factor}, Sum)" for factor in term.factors)
+        for tested, expected in ((term.classic, classic[name]), (term.robust, robust[name])):
+            assert (tested.statistic, tested.p) == pytest.approx(
+                (expected["F"], expected["PR(>F)"]), rel=1e-12, abs=1e-12
+            )
+        ends = confint_noncentrality(classic[name]["F"], (term.df, model.df_resid), alpha=0.1)
+        shares = [max(end, 0) / (max(end, 0) + len(rows)) if np.isfinite(end) else 0 for end in ends]
+        interval = term.eta_squared.interval
+        assert [interval.low, interval.high] == pytest.approx(shares, rel=1e-12, abs=1e-12)
 
 
 def test_one_factor_is_the_one_way_analysis_of_scipy():
