@@ -43,4 +43,4 @@ def _is_clock(series: Sequence[SlotSeries]) -> bool:
         return False
     order = np.argsort(np.concatenate([each.offsets for each in series]), kind="stable")
     values = np.concatenate([each.values for each in series])[order]
-    return len(values) >= FEWEST_LINES and len(np.unique(values)) > 1 and bool(np.all(values[1:] >= values[:-1]))
+    return len(values) >= FEWEST_LINES and values[-1] > values[0] and bool(np.all(values[1:] >= values[:-1]))

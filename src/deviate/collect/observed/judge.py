@@ -282,7 +282,7 @@ def _counts_evenly(seen: _Seen) -> bool:
         if len(onward) == 0 or not np.all(run == np.floor(run)):
             return False
         ahead = onward[onward > 0]
-        if len(ahead) < 2 or len(np.unique(ahead)) > 1 or bool(np.any(run[1:][steps < 0] > run[0] + ahead[0])):
+        if len(ahead) < 2 or np.any(ahead != ahead[0]) or bool(np.any(run[1:][steps < 0] > run[0] + ahead[0])):
             return False
     return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,9 @@ def number_pattern(thousands: bool) -> str:
     return rf"{_SIGN}(?:{_NOT_FINITE}|(?>{body})(?:{_END}))"
 
 
-_NUMBER = re.compile(number_pattern(thousands=True), re.ASCII)
+@cache
+def _number() -> re.Pattern[str]:
+    return re.compile(number_pattern(thousands=True), re.ASCII)
 
 
 def read_number(text: str) -> tuple[float, int] | None:
@@ -53,7 +56,7 @@ def read_number(text: str) -> tuple[float, int] | None:
     ((97.5, 2), (1234.0, 0), (120000.0, -4), None)
     """
     word = text.strip().removesuffix("%").rstrip()
-    match = _NUMBER.fullmatch(word)
+    match = _number().fullmatch(word)
     return None if match is None else (_value(word), decimals_of(word))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, NamedTuple
 
 from deviate.analyse.naming.words import is_bookkeeping, is_metric_word, word_lists
@@ -82,6 +83,7 @@ def without_varying(line: bytes) -> bytes:
 _STANDING_FOR = {True: PATH.encode(), False: IDENTIFIER.encode()}
 
 
+@cache
 def _scanner(thousands: bool) -> re.Pattern[str]:
     """Return the pattern of all that is no plain text: the first alternative that fits at a position wins.
 
@@ -120,7 +122,6 @@ def _scanner(thousands: bool) -> re.Pattern[str]:
     return re.compile(whole.replace(r"\1", r"(?P=divider)").replace(r"([-/.])", r"(?P<divider>[-/.])"), re.ASCII)
 
 
-_SCANNERS = {thousands: _scanner(thousands) for thousands in (False, True)}
 _NUMBERS = re.compile(number_pattern(thousands=False), re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
 
@@ -169,7 +170,7 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
     texts, lists, fields, kept = [""], [], [], list[Span]()
     scales: list[Scale] = []
     at = read = 0
-    for token in _SCANNERS[thousands].finditer(text):
+    for token in _scanner(thousands).finditer(text):
         if read >= MOST_NUMBERS:
             text = text[:at]
             break
