@@ -19,6 +19,7 @@ from deviate.report.pages.experiment.answer import IN_FULL
 from deviate.report.pages.experiment.metrics import METRICS_SHOWN
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.strips import strip
+from deviate.report.writers.csv_text import csv_rows
 from deviate.report.writers.experiment_csv import RECORD_COLUMNS, records_csv, summary_csv
 from deviate.report.writers.registry import find_writer
 from deviate.report.writers.terminal import print_page
@@ -312,6 +313,15 @@ def test_csv_holds_every_record_bit_for_bit():
     assert read[:-5] == [struct.pack("<d", value) for value in table["value"][:-5]]
     assert [row["value"] for row in rows[-5:-2]] == ["nan", "inf", "-inf"]
     assert read[-2:] == [struct.pack("<d", 0.1 + 0.2), struct.pack("<d", -0.0)]
+
+
+def test_csv_says_what_is_the_same_in_all_rows_in_each_of_them():
+    table = pd.DataFrame(
+        {"variant": pd.Categorical(["a,b"] * 3), "run": 0, "iteration": [0, 1, 1], "value": [0.0, -0.0, 5e-324]}
+    )
+    assert csv_rows(table, "e").splitlines() == ['e,"a,b",0,0,0', 'e,"a,b",0,1,-0', 'e,"a,b",0,1,5e-324']
+    assert csv_rows(table[["value"]]).splitlines() == ["0", "-0", "5e-324"]
+    assert csv_rows(table[["variant"]]) == '"a,b"\n' * 3
 
 
 def test_csv_without_records_is_the_head():

@@ -25,9 +25,7 @@ def records_csv(facts: ExperimentFacts, parts: Iterable[pd.DataFrame]) -> Iterat
     yield ",".join(("experiment", *RECORD_COLUMNS)) + "\n"
     for records in parts:
         kept = records[records["metric"].isin(chosen)] if chosen else records
-        table = kept.loc[:, list(RECORD_COLUMNS)]
-        table.insert(0, "experiment", facts.experiment)
-        yield csv_rows(table)
+        yield csv_rows(kept[list(RECORD_COLUMNS)], facts.experiment)
 
 
 def summary_csv(facts: ExperimentFacts) -> str:
