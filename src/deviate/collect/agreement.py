@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from deviate.analyse.naming.words import meaning_of
-from deviate.collect.columns import TICK_NAME, run_table
-from deviate.collect.derived import DerivedTable
-from deviate.collect.identity import Identity, RunValues, Series, compare_runs, metric_indices, numbers, table_series
+from deviate.collect.columns import run_table
+from deviate.collect.identity import Identity, RunValues, Series, compare_runs, table_series
 from deviate.collect.measured import MACHINES, measured_metrics
 from deviate.collect.observation import Observation
-from deviate.collect.parquet import run_parquet
+from deviate.collect.parquet import RunRecords
 from deviate.collect.runs import RunFiles
 from deviate.experiment import Experiment, Metric
 from deviate.replicate.workspace.folders import RunFolder
 
 
-def record_tables(experiment: Experiment, runs: Iterable[RunFiles]) -> list[DerivedTable]:
+def record_tables(experiment: Experiment, runs: Iterable[RunFiles]) -> list[RunRecords]:
     """Return the records of runs."""
     names = [metric.name for metric in experiment.metrics]
-    return [run_parquet(run.folder, names) for run in runs]
+    return [RunRecords(run.folder, names) for run in runs]
 
 
-def recorded_names(files: Iterable[DerivedTable]) -> list[tuple[str, int]]:
+def recorded_names(records: Iterable[RunRecords]) -> list[tuple[str, int]]:
     """Return the names of metrics that have records, each with its index in the experiment (-1: unforeseen)."""
-    pairs: set[tuple[str, int]] = set()
-    for file in files:
-        table = file.read(["metric", "source"])
-        if len(table):
-            words, indices = metric_indices(table)
-            sources = numbers(table.column("source")).astype(np.int64) + 1
-            width = int(sources.max()) + 1
-            # Counted, since millions of pairs take seconds to be sorted.
-            present = np.flatnonzero(np.bincount(indices.astype(np.int64) * width + sources)).tolist()
-            pairs.update((words[pair // width], pair % width - 1) for pair in present)
-    return sorted(pair for pair in pairs if pair[0] != TICK_NAME)
+    return sorted({pair for each in records for pair in each.names})
 
 
 def identities(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from deviate.collect.database import Table
 from deviate.collect.processes import Process, run_processes
 from deviate.collect.trainings import counted_before, looped_processes
 from deviate.replicate.workspace.folders import RunFolder
@@ -16,18 +17,19 @@ from deviate.replicate.workspace.records import FIRST_DYNAMIC, TICK
 #: What ticks of the main loop are called in the stored table; not a metric.
 TICK_NAME = ""
 
-SCHEMA = pa.schema(
-    [
-        ("metric", pa.dictionary(pa.int32(), pa.string())),
-        # Position of the metric in the experiment; -1: reported by a framework and not foreseen.
-        ("source", pa.int32()),
-        ("iteration", pa.int32()),
-        # Since the first process of the run started.
-        ("elapsed_s", pa.float64()),
-        ("value", pa.float64()),
-        ("process", pa.dictionary(pa.int32(), pa.string())),
-    ]
-)
+#: The columns of a run's table with their types.
+SCHEMA = {
+    # Its name.
+    "metric": np.int32,
+    # Position of the metric in the experiment; -1: reported by a framework and not foreseen.
+    "source": np.int32,
+    "iteration": np.int32,
+    # Since the first process of the run started.
+    "elapsed_s": np.float64,
+    "value": np.float64,
+    # What the files of the process share.
+    "process": np.int32,
+}
 
 
 class RunNames:
@@ -69,7 +71,7 @@ class RunNames:
         return name if clear else f"{own}/{name}"
 
 
-def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
+def run_table(folder: RunFolder, metrics: Sequence[str]) -> Table:
     """Return the records of the processes that are the run, in the order they were written.
 
     The run has ended. `metrics` are the names of the experiment's metrics: the position is the id.
@@ -79,14 +81,19 @@ def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
     looped = looped_processes(members)
     # One process counts as it did; records of several are read twice.
     before = counted_before(looped) if len(looped) > 1 else {}
+    words: dict[str, int] = {}
     tables = [
-        _process_table(process, names, since_start(process, members), before.get(process.stem, 0))
-        for process in members
+        _process_columns(place, process, names, words, since_start(process, members), before.get(process.stem, 0))
+        for place, process in enumerate(members)
     ]
-    if not tables:
-        return SCHEMA.empty_table()
-    table = pa.concat_tables(tables).unify_dictionaries()
-    return table if len(tables) == 1 else _by_time(table)
+    columns = {
+        name: np.concatenate([np.empty(0, kind), *(table[name] for table in tables)]) for name, kind in SCHEMA.items()
+    }
+    if len(tables) > 1:
+        # Stable, so that records of one process with equal times keep the order they were written in.
+        order = np.argsort(columns["elapsed_s"], kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
+    return Table(columns, {"metric": list(words), "process": [process.stem for process in members]})
 
 
 def since_start(process: Process, members: Iterable[Process]) -> float:
@@ -95,33 +102,26 @@ def since_start(process: Process, members: Iterable[Process]) -> float:
     return 0.0 if first is None or process.started is None else process.started - first
 
 
-def _process_table(process: Process, names: RunNames, offset: float, before: int) -> pa.Table:
+def _process_columns(
+    place: int, process: Process, names: RunNames, words: dict[str, int], offset: float, before: int
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of one process; names that are new are added to `words`."""
     records = process.records()
     records = records[records["id"] >= TICK]
-    ids, positions = np.unique(records["id"], return_inverse=True)
+    # np.unique would import numpy.ma.
+    ids = np.sort(records["id"])
+    ids = ids[np.diff(ids, prepend=ids[:1] - 1) > 0]
     dynamic = process.dynamic_names()
     named = [names.of(int(identifier), dynamic) for identifier in ids]
-    sources = np.array([source for source, _ in named], dtype=np.int32)
-    columns = {
-        "metric": _dictionary(positions, [name for _, name in named]),
-        "source": sources[positions] if len(named) else np.empty(0, np.int32),
+    # Two ids may have one name: a metric reported from two places.
+    for word in sorted({name for _, name in named}):
+        words.setdefault(word, len(words))
+    positions = np.searchsorted(ids, records["id"])
+    return {
+        "metric": np.array([words[name] for _, name in named], np.int32)[positions],
+        "source": np.array([source for source, _ in named], np.int32)[positions],
         "iteration": records["iteration"] + np.int32(before),
         "elapsed_s": records["elapsed"] + offset,
         "value": records["value"],
-        "process": _dictionary(np.zeros(len(records)), [process.stem]),
+        "process": np.full(len(records), place, np.int32),
     }
-    return pa.Table.from_pydict(columns, schema=SCHEMA)
-
-
-def _dictionary(positions: NDArray[np.generic], words: list[str]) -> pa.DictionaryArray:
-    # Two ids may have one name (a metric reported from two places), and a dictionary must not repeat its words.
-    unique = sorted(set(words))
-    places = np.array([unique.index(word) for word in words], dtype=np.int32)
-    indices = places[positions.astype(np.int64)] if len(words) else np.empty(0, np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(unique, pa.string()))
-
-
-def _by_time(table: pa.Table) -> pa.Table:
-    # Stable, so that records of one process with equal times keep the order they were written in.
-    order = np.argsort(table.column("elapsed_s").to_numpy(), kind="stable")
-    return table.take(pa.array(order))

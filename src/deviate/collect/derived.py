@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from deviate.collect.database import Table, parquet_shape, read_parquet, write_parquet
 from deviate.replicate.workspace.files import FileSum, file_sum, write_aside, write_whole
 
 
@@ -28,14 +27,7 @@ class DerivedTable:
 
     path: Path
     #: None where the file has it.
-    held: pa.Table | None = None
-
-    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the table, or some of its columns."""
-        if self.held is not None:
-            return self.held if columns is None else self.held.select(columns)
-        # pq.read_table would import pandas.
-        return pq.ParquetFile(self.path).read(columns=columns)
+    held: Table | None = None
 
 
 def stamp_of(files: Iterable[Path], *parts: object) -> str:
@@ -44,22 +36,37 @@ def stamp_of(files: Iterable[Path], *parts: object) -> str:
     return hashlib.sha256(msgspec.json.encode([parts, sizes])).hexdigest()
 
 
-def derived_table(target: Path, stamp: str, make: Callable[[], pa.Table]) -> DerivedTable:
+def derived_table(target: Path, stamp: str, make: Callable[[], Table]) -> DerivedTable:
     """Return a table, made now where its file is missing or was made from something else.
 
     `stamp` stands for what it is made from. The file spares making it again: where there is no room for it, where its
     folder may not be written to or the file cannot be read back, the table is held in memory.
     """
-    if _is_current(target, stamp):
+    if _is_current(target, stamp) and _is_readable(target):
         return DerivedTable(target)
     table = make()
+    kept = _keep(table, target, stamp) and _is_readable(target)
+    return DerivedTable(target, None if kept else table)
+
+
+def read_derived(target: Path, stamp: str, make: Callable[[], Table]) -> Table:
+    """Return what the file of a table has, which is made now like that of a `derived_table`."""
+    if _is_current(target, stamp):
+        with suppress(OSError):
+            return read_parquet(target)
+    table = make()
+    _keep(table, target, stamp)
+    return table
+
+
+def _keep(table: Table, target: Path, stamp: str) -> bool:
     try:
-        write_aside(target, lambda aside: pq.write_table(table, aside, compression="zstd"))
+        write_aside(target, lambda aside: write_parquet(aside, table))
         derived = Derived(made_from=stamp, content=file_sum(target))
         write_whole(_beside(target), msgspec.json.encode(derived))
-    except (OSError, pa.ArrowException):
-        return DerivedTable(target, table)
-    return DerivedTable(target) if _is_readable(target) else DerivedTable(target, table)
+    except OSError:
+        return False
+    return True
 
 
 def _beside(path: Path) -> Path:
@@ -70,14 +77,14 @@ def _is_current(path: Path, stamp: str) -> bool:
     """Tell whether a derived file is there, whole, and made from what there is; if not it is made again."""
     try:
         derived = msgspec.json.decode(_beside(path).read_bytes(), type=Derived)
-        return derived.made_from == stamp and file_sum(path) == derived.content and _is_readable(path)
+        return derived.made_from == stamp and file_sum(path) == derived.content
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
 
 
 def _is_readable(path: Path) -> bool:
     """Tell whether the head of a Parquet file can be read: one that was written may be larger than readers allow."""
-    with suppress(OSError, pa.ArrowException):
-        pq.ParquetFile(path).close()
+    with suppress(OSError):
+        parquet_shape(path)
         return True
     return False

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from deviate.collect.derived import DerivedTable
 from deviate.collect.measured import MeasuredMetric
 from deviate.collect.observation import Observation, ObservedSeries, observe
-from deviate.collect.parquet import run_parquet
+from deviate.collect.parquet import RunRecords
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, read_run
 from deviate.experiment import Experiment, Step
@@ -28,8 +27,7 @@ class Pass:
     run: RunFiles
     #: Of the run among all.
     place: int
-    #: Its records.
-    file: DerivedTable
+    records: RunRecords
 
     @property
     def key(self) -> str:
@@ -104,7 +102,7 @@ def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int) -> Evaluated:
     passes = [one for repeat, each in enumerate(every) for one in _passes(step, repeat, each, harmed)]
     observation = observe(
         [each.run for each in passes],
-        [each.file for each in passes],
+        [each.records for each in passes],
         keys=[each.key for each in passes],
         metrics=step.metrics,
     )
@@ -114,7 +112,7 @@ def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int) -> Evaluated:
 def _passes(step: Step, repeat: int, runs: list[RunFiles], harmed: Collection[int]) -> list[Pass]:
     names = [metric.name for metric in step.metrics]
     return [
-        Pass(repeat, run, place, run_parquet(run.folder, names))
+        Pass(repeat, run, place, RunRecords(run.folder, names))
         for place, run in enumerate(runs)
         if run.completed and place not in harmed
     ]

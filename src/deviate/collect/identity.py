@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from deviate.collect.columns import TICK_NAME
-from deviate.collect.derived import DerivedTable
+from deviate.collect.database import Table
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,32 +110,12 @@ def _digest(series: Mapping[str, Series]) -> bytes:
     return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
 
 
-def metric_indices(table: pa.Table) -> tuple[list[str], NDArray[Any]]:
-    """Return the metrics of a table that is not empty, and for each row the index of its metric among these."""
-    column = table.column("metric").unify_dictionaries().combine_chunks()
-    return column.dictionary.to_pylist(), np.from_dlpack(column.indices)
-
-
-def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Return a column without nulls as an array; pyarrow's own way would import pandas."""
-    return np.from_dlpack(column.combine_chunks())
-
-
-def read_series(table: DerivedTable) -> dict[str, Series]:
-    """Return the values of a run's table by metric."""
-    return table_series(table.read(["metric", "iteration", "value"]))
-
-
-def table_series(table: pa.Table) -> dict[str, Series]:
+def table_series(table: Table) -> dict[str, Series]:
     """Return the values of a table of records by metric."""
-    if not len(table):
-        return {}
-    words, indices = metric_indices(table)
-    iterations = numbers(table.column("iteration"))
-    values = numbers(table.column("value"))
+    metric, iterations, values = (table.columns[name] for name in ("metric", "iteration", "value"))
     series = {}
-    for index, word in enumerate(words):
-        positions = np.flatnonzero(indices == index).astype(np.int32)
+    for index, word in enumerate(table.words["metric"]):
+        positions = np.flatnonzero(metric == index).astype(np.int32)
         if word != TICK_NAME and len(positions):
             series[word] = Series(iterations[positions], values[positions], positions)
     return series

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
-from deviate.collect.derived import derived_table, stamp_of
-from deviate.collect.identity import numbers
+from deviate.collect.database import Table
+from deviate.collect.derived import read_derived, stamp_of
 from deviate.collect.logged import logged_series
 from deviate.collect.marks import NO_MARKS, Marks, read_timeline
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
@@ -27,8 +26,8 @@ from deviate.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
 VERSION = "7"
 
-#: Keys of the file's metadata: the slots, the number of lines that were left out, and the files.
-SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
+#: Keys of the table's notes: the slots, the number of lines that were left out, and the files.
+SLOTS, LEFT_OUT, DAMAGED = "deviate slots", "deviate lines left out", "deviate files damaged"
 
 
 class RunSeries(NamedTuple):
@@ -54,8 +53,7 @@ class MinedRun(NamedTuple):
 def mined_run(folder: RunFolder) -> MinedRun:
     """Return what a run that has ended reported."""
     files = [*folder.text_files(), *folder.record_files(), *folder.event_files()]
-    table = derived_table(folder.reported_file, stamp_of(files, VERSION), lambda: _as_table(_mined(folder)))
-    return _read(table.read())
+    return _read(read_derived(folder.reported_file, stamp_of(files, VERSION), lambda: _as_table(_mined(folder))))
 
 
 def _mined(folder: RunFolder) -> MinedRun:
@@ -106,7 +104,7 @@ def _placed(series: SlotSeries, marks: Marks) -> RunSeries:
     return RunSeries(series, *marks.at(series.offsets))
 
 
-def _as_table(run: MinedRun) -> pa.Table:
+def _as_table(run: MinedRun) -> Table:
     mined = run.series
     counts = [len(each.series.values) for each in mined]
     columns = {
@@ -118,7 +116,7 @@ def _as_table(run: MinedRun) -> pa.Table:
         "seconds": _joined([each.seconds for each in mined], np.float64),
     }
     slots, damaged = _encoded([each.series.slot for each in mined]), msgspec.json.encode(run.damaged)
-    return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out), DAMAGED: damaged})
+    return Table(columns, notes={SLOTS: slots, LEFT_OUT: b"%d" % run.left_out, DAMAGED: damaged})
 
 
 def _encoded(slots: list[Slot]) -> bytes:
@@ -137,10 +135,8 @@ def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
 
 
-def _read(table: pa.Table) -> MinedRun:
-    metadata = table.schema.metadata
-    slots = _decoded(metadata[SLOTS])
-    columns = {name: numbers(table.column(name)) for name in table.column_names}
+def _read(table: Table) -> MinedRun:
+    slots, columns = _decoded(table.notes[SLOTS]), table.columns
     ends = np.searchsorted(columns["slot"], np.arange(len(slots) + 1))
     parts = [{name: column[start:end] for name, column in columns.items()} for start, end in pairwise(ends)]
     series = [
@@ -149,4 +145,4 @@ def _read(table: pa.Table) -> MinedRun:
         )
         for slot, part in zip(slots, parts, strict=True)
     ]
-    return MinedRun(series, int(metadata[LEFT_OUT]), msgspec.json.decode(metadata[DAMAGED], type=list[str]))
+    return MinedRun(series, int(table.notes[LEFT_OUT]), msgspec.json.decode(table.notes[DAMAGED], type=list[str]))

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from deviate.collect.derived import DerivedTable
-from deviate.collect.identity import RunValues, Series, read_series
+from deviate.collect.identity import RunValues, Series
 from deviate.collect.marks import STREAMS
 from deviate.collect.measured import MACHINES, OBSERVED, MeasuredMetric
 from deviate.collect.mined import MinedRun, RunSeries, mined_run
 from deviate.collect.observed.load import load_slots
+from deviate.collect.parquet import RunRecords
 from deviate.collect.reported import (
     Key,
     ReportedNumber,
@@ -97,14 +97,14 @@ class Observation:
 
 
 def observe(
-    runs: Sequence[RunFiles], files: Sequence[DerivedTable], wishes: Sequence[ObservedWish] = (),
+    runs: Sequence[RunFiles], records: Sequence[RunRecords], wishes: Sequence[ObservedWish] = (),
     keys: Sequence[str] = (), metrics: Sequence[Metric] = (),
 ) -> Observation:  # fmt: skip
     """Read what runs reported.
 
     Parameters
     ----------
-    runs, files
+    runs, records
         Runs in their order, and the records of each; runs that did not complete are passed over.
     wishes : sequence of ObservedWish
         What the user says of numbers in text.
@@ -113,13 +113,13 @@ def observe(
     metrics : sequence of Metric
         Those of the source.
     """
-    named = dict(zip(keys or [run.name for run in runs], zip(runs, files, strict=True), strict=True))
+    named = dict(zip(keys or [run.name for run in runs], zip(runs, records, strict=True), strict=True))
     by_variant: dict[str, dict[str, MinedRun]] = {}
     recorded: dict[str, RunValues] = {}
-    for key, (run, file) in named.items():
+    for key, (run, recording) in named.items():
         if run.completed:
             by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder)
-            recorded[key] = read_series(file)
+            recorded[key] = recording.series
     reported = {
         variant: (
             {key: each.series for key, each in mined.items()},

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from deviate.collect.database import parquet_shape, read_parquet
 from deviate.collect.foreign_arrays import MOST_UNPACKED, UNREADABLE, read_npy, read_npz
 
 #: Bytes of a cell of a table in memory, at least.
@@ -75,7 +75,7 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """
     try:
         return _read(path, names)
-    except (*UNREADABLE, pa.ArrowException) as error:
+    except (*UNREADABLE, msgspec.DecodeError) as error:
         raise UnreadableError(f"{path.name} cannot be read: {error or type(error).__name__}") from error
 
 
@@ -91,8 +91,7 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
         case ".npz":
             return read_npz(path)
         case ".parquet":
-            _check_parquet(path)
-            table = pd.read_parquet(path)
+            return _read_parquet(path)
         case ".jsonl":
             table = pd.read_json(path, lines=True)
         case _:
@@ -100,12 +99,35 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
     return {str(name): table[name].to_numpy() for name in table.columns}
 
 
-def _check_parquet(path: Path) -> None:
-    """Refuse a table that is unpacked to more than is read: a column of one value takes no bytes, and any memory."""
-    metadata = pq.ParquetFile(path).metadata
-    cells = metadata.num_rows * metadata.num_columns
-    if CELL * cells > MOST_UNPACKED:
-        raise ValueError(f"a table of {metadata.num_rows:,} rows of {metadata.num_columns:,} columns")
+class _PandasNote(msgspec.Struct):
+    """What pandas says of a table; the index is a name, or a range that no column has."""
+
+    index_columns: list[str | dict[str, Any]] = []
+
+
+def _read_parquet(path: Path) -> dict[str, Any]:
+    """Return the columns of a table, but for the index of pandas.
+
+    One that is unpacked to more than is read is refused: a column of one value takes no bytes, and any memory.
+    """
+    rows, columns = parquet_shape(path)
+    if CELL * rows * columns > MOST_UNPACKED:
+        raise ValueError(f"a table of {rows:,} rows of {columns:,} columns")
+    table = read_parquet(path)
+    index = msgspec.json.decode(table.notes.get("pandas", b"{}"), type=_PandasNote).index_columns
+    return {name: _plain(column) for name, column in table.columns.items() if name not in index}
+
+
+def _plain(column: Any) -> Any:
+    """Return a column with NaN or None in the place of nulls, and with bytes that can be keys."""
+    values = np.ma.getdata(column)
+    if np.ma.isMaskedArray(column):
+        null: Any = np.nan if values.dtype.kind in "iuf" else None
+        values = np.where(column.mask, null, values.astype(object) if null is None else values)
+    return _hashable(values) if values.dtype.kind == "O" else values
+
+
+_hashable = np.frompyfunc(lambda value: bytes(value) if isinstance(value, bytearray) else value, 1, 1)
 
 
 def _named(table: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -8,6 +8,13 @@ from collections.abc import Iterable
 STORED = "SELECT * FROM read_parquet({files}, filename = true, file_row_number = true)"
 HELD = "SELECT * FROM held"
 
+# What a Parquet file has, what is said of it, and the numbers of its rows and columns.
+COLUMNS = "SELECT * FROM read_parquet($path)"
+NOTES = "SELECT key, value FROM parquet_kv_metadata($path)"
+SHAPE = """
+SELECT num_rows, (SELECT count(*) FROM parquet_schema($path) WHERE type IS NOT NULL) FROM parquet_file_metadata($path)
+"""
+
 # One row a record, in the order each run wrote them.
 RECORDS = """
 SELECT files.variant, files.run, files.place, files.part, files.prefix || metric::VARCHAR AS metric,
@@ -80,6 +87,11 @@ WHERE false
 """
 
 
-def listed(words: Iterable[str]) -> str:
+def quoted(text: object) -> str:
+    """Return a text as SQL has it."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def listed(words: Iterable[object]) -> str:
     """Return words as a list in SQL."""
-    return "[" + ", ".join("'" + str(word).replace("'", "''") + "'" for word in words) + "]"
+    return f"[{', '.join(map(quoted, words))}]"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deviate.collect.identity import RunValues, Series, read_series
+from deviate.collect.identity import RunValues, Series
 from deviate.collect.tables import Tables
 
 
@@ -26,7 +26,7 @@ def _evaluated(tables: Tables) -> dict[str, dict[str, Series]]:
         recorded = [
             (one.place, each.step.prefix + metric, series)
             for one in each.passes
-            for metric, series in read_series(one.file).items()
+            for metric, series in one.records.series.items()
         ]
         for place, metric, series in [*recorded, *((one.place, one.metric, one.recorded) for one in each.series)]:
             passes.setdefault(tables.runs[place].name, {}).setdefault(metric, []).append(series)

@@ -10,16 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from deviate.collect.aggregates import pick
 from deviate.collect.agreement import identities, record_tables, recorded_names
-from deviate.collect.columns import SCHEMA, TICK_NAME
-from deviate.collect.derived import DerivedTable
+from deviate.collect.columns import TICK_NAME
+from deviate.collect.database import connected
 from deviate.collect.directions import Directions, directions_of, listed_directions
 from deviate.collect.evaluated import Evaluated, read_evaluated
 from deviate.collect.identity import Identity
@@ -31,33 +30,30 @@ from deviate.collect.measured import (
     measured_metrics,
     with_times,
 )
-from deviate.collect.observation import Observation, ObservedSeries, observe
+from deviate.collect.observation import Observation, observe
+from deviate.collect.parquet import RunRecords
 from deviate.collect.queries import (
     AGGREGATES,
     AREA,
     AT,
-    HELD,
     ITERATION_TIMES,
     LOOPED,
-    NO_RECORDS,
-    RECORDS,
-    STORED,
     VALUES_AT,
-    listed,
 )
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, in_order, read_ended_runs
+from deviate.collect.views import create_view, view_of
 from deviate.experiment import Direction, Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 SAMPLE_COLUMNS = ("variant", "run", "metric", "aggregate", "value")
 
 #: Stands for the iteration of a run's last values, whichever it is.
 LAST_VALUES = -2
-
-#: Place of observed metrics among the files of a run: after all of them, since no record says when they came.
-AFTER_FILES = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +70,10 @@ class Tables:
     evaluated: list[Evaluated]
     #: What the user says of metrics, see `listed_directions`.
     listed: Directions
-    _files: list[DerivedTable]
+    _recordings: list[RunRecords]
     #: The files that the view of records reads, with the run of each.
     _listed: pd.DataFrame
-    _database: duckdb.DuckDBPyConnection
+    _database: DuckDBPyConnection
 
     def records(self) -> pd.DataFrame:
         """Return every record, in the order each run wrote them; then those of its evaluations, and what was only seen.
@@ -92,15 +88,25 @@ class Tables:
         return self._records("record", "metric IN (SELECT unnest($metrics))", metrics=list(metrics))
 
     def parts(self) -> Iterator[pd.DataFrame]:
-        """Yield what `records` returns run by run, so that no more than the records of one are in memory."""
-        for place in range(len(self.runs)):
-            files = self._listed[self._listed["place"] == place]
-            yield self._records(f"({_select(files)})", "metric <> $tick AND place = $place", place=place)
+        """Yield what `records` returns run by run, so that no more than the records of one are in memory.
 
-    def _records(self, source: str, chosen: str, **parameters: object) -> pd.DataFrame:
+        Column ``variant`` is categorical.
+        """
+        for place, run in enumerate(self.runs):
+            source = f"({view_of(self._listed[self._listed['place'] == place])})"
+            chosen = "metric <> $tick AND place = $place"
+            rows = self._records(source, chosen, columns=RECORD_COLUMNS[2:], place=place)
+            codes = np.zeros(len(rows), np.int8)
+            rows.insert(0, "variant", pd.Series(pd.Categorical.from_codes(codes, pd.Index([run.variant]))))
+            rows.insert(1, "run", run.index)
+            yield rows
+
+    def _records(
+        self, source: str, chosen: str, columns: Sequence[str] = RECORD_COLUMNS, **parameters: object
+    ) -> pd.DataFrame:
         given = parameters if "$tick" not in chosen else {"tick": TICK_NAME, **parameters}
         order = "place, part, repeat, position, metric"
-        query = f"SELECT {', '.join(RECORD_COLUMNS)} FROM {source} AS record WHERE {chosen} ORDER BY {order}"
+        query = f"SELECT {', '.join(columns)} FROM {source} AS record WHERE {chosen} ORDER BY {order}"
         return self._database.execute(query, given).df()
 
     @cached_property
@@ -113,7 +119,8 @@ class Tables:
     def names(self) -> list[tuple[str, int]]:
         """The names of metrics that have records, see `recorded_names`; observed ones come last."""
         later = [
-            (each.step.prefix, each.offset, recorded_names(one.file for one in each.passes)) for each in self.evaluated
+            (each.step.prefix, each.offset, recorded_names(one.records for one in each.passes))
+            for each in self.evaluated
         ]
         observed = [(each.metric, OBSERVED) for evaluated in self.evaluated for each in evaluated.series]
         return [
@@ -136,7 +143,7 @@ class Tables:
 
     @cached_property
     def _recorded(self) -> list[tuple[str, int]]:
-        return recorded_names(self._files)
+        return recorded_names(self._recordings)
 
     def directions(self, typed: Directions | None = None) -> dict[str, Direction]:
         """Return which values are better of the metrics that the user says it of, `typed` now or before."""
@@ -234,39 +241,15 @@ def open_tables(
     experiment = folder.read_experiment() if experiment is None else experiment
     ended = read_ended_runs(folder) if runs is None else runs
     taken = in_order((run for run in ended if run.completed or include_failed), experiment)
-    with duckdb.connect() as database:
-        files = record_tables(experiment, taken)
-        observation = observe(taken, files, experiment.observed, metrics=experiment.metrics)
+    with connected() as database:
+        records = record_tables(experiment, taken)
+        observation = observe(taken, records, experiment.observed, metrics=experiment.metrics)
         evaluated = read_evaluated(experiment, taken)
-        table = _file_table(taken, files, evaluated)
-        database.register("files", table)
         series = [*observation.series, *(one for each in evaluated for one in each.series)]
-        database.register("observed", _observed_rows(series))
-        if table["held"].any():
-            database.register("held", _held_rows([*files, *(one.file for each in evaluated for one in each.passes)]))
-        database.execute(f"CREATE VIEW record AS {_select(table) if files else NO_RECORDS}")
+        files = create_view(database, records, taken, evaluated, series)
         yield Tables(
-            experiment, taken, observation, evaluated, listed_directions(folder.project), files, table, database
+            experiment, taken, observation, evaluated, listed_directions(folder.project), records, files, database
         )
-
-
-def _select(files: pd.DataFrame) -> str:
-    stored = files["filename"][~files["held"]]
-    parts = [STORED.format(files=listed(stored))] if len(stored) else []
-    parts += [HELD] if files["held"].any() else []
-    return RECORDS.format(stored=" UNION ALL BY NAME ".join(parts), tick=TICK_NAME)
-
-
-def _held_rows(files: Sequence[DerivedTable]) -> pa.Table:
-    """Return the records that are in memory with the columns that DuckDB gives those of files."""
-    words = pa.schema([(each.name, pa.string()) if pa.types.is_dictionary(each.type) else each for each in SCHEMA])
-    return pa.concat_tables(
-        table.cast(words)
-        .append_column("filename", pa.array([str(each.path)] * len(table), pa.string()))
-        .append_column("file_row_number", pa.array(np.arange(len(table))))
-        for each in files
-        if (table := each.held) is not None
-    )
 
 
 def _mean(values: pd.Series) -> float:
@@ -291,53 +274,3 @@ def _no_samples() -> pd.DataFrame:
     return pd.DataFrame({"variant": [], "run": [], "metric": [], "aggregate": [], "value": []}).astype(
         {"variant": str, "run": "int64", "metric": str, "aggregate": str, "value": "float64"}
     )
-
-
-def _observed_rows(series: Sequence[ObservedSeries]) -> pd.DataFrame:
-    """Return the values of observed metrics with the columns of the view of records."""
-    parts = [
-        pd.DataFrame(
-            {
-                "variant": each.run.variant,
-                "run": each.run.index,
-                "place": each.place,
-                "part": AFTER_FILES,
-                "metric": each.metric,
-                "source": np.int32(OBSERVED),
-                "iteration": each.mined.iterations.astype(np.int32),
-                "elapsed_s": each.mined.seconds,
-                "value": each.mined.series.values,
-                "process": "",
-                "position": np.arange(len(each.mined.iterations)),
-                "repeat": each.repeat,
-            }
-        )
-        for each in series
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else _NOTHING_OBSERVED
-
-
-#: Columns of the view of records with their types.
-_NOTHING_OBSERVED = pd.DataFrame(
-    {
-        "variant": pd.Series(dtype=str), "run": pd.Series(dtype="int64"), "place": pd.Series(dtype="int64"),
-        "part": pd.Series(dtype="int64"), "metric": pd.Series(dtype=str), "source": pd.Series(dtype="int32"),
-        "iteration": pd.Series(dtype="int32"), "elapsed_s": pd.Series(dtype="float64"),
-        "value": pd.Series(dtype="float64"), "process": pd.Series(dtype=str), "position": pd.Series(dtype="int64"),
-        "repeat": pd.Series(dtype="int64"),
-    }
-)  # fmt: skip
-
-
-def _file_table(
-    runs: Sequence[RunFiles], files: Sequence[DerivedTable], evaluated: Iterable[Evaluated]
-) -> pd.DataFrame:
-    rows = [(file, run, place, "", 0, 0) for place, (run, file) in enumerate(zip(runs, files, strict=True))]
-    rows += [
-        (one.file, one.run, one.place, each.step.prefix, each.offset, one.repeat)
-        for each in evaluated
-        for one in each.passes
-    ]
-    named = [(str(file.path), file.held is not None, run.variant, run.index, *rest) for file, run, *rest in rows]
-    columns = ["filename", "held", "variant", "run", "place", "prefix", "first", "repeat"]
-    return pd.DataFrame(named, columns=columns).assign(part=np.arange(len(named)))

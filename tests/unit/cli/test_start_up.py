@@ -78,7 +78,29 @@ def test_nothing_heavy_is_imported(project, words):
 def test_what_compares_values_imports_no_more_than_it_takes_to_read_them(project, words):
     status, heavy = imported(project, *words)
     assert not status
-    assert set(heavy) <= {"numpy", "pyarrow"}
+    assert set(heavy) <= {"duckdb", "numpy"}
+
+
+#: Runs one command where libraries of which Deviate once used a little are not installed.
+WITHOUT_REFERENCES = (
+    """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name in ("pyarrow", "statsmodels"):
+            raise ModuleNotFoundError(f"No module named {name}", name=name)
+sys.meta_path.insert(0, Missing)
+"""
+    + PROGRAM
+)
+
+
+@pytest.mark.parametrize("words", [["report", "train", "--format", "csv"], ["compare", "train", "other", "third"]])
+def test_no_command_needs_what_only_tests_use(project, words):
+    for name in words[2:] if words[0] == "compare" else ():
+        write_experiment(project, name, {"acc": [90.0, 91.5, 92.5]})
+    status, _ = imported(project, *words, program=WITHOUT_REFERENCES)
+    assert not status
 
 
 def test_before_the_first_run_starts_no_more_is_imported_than_it_takes_to_start_it(tmp_path):

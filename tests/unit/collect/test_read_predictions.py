@@ -224,6 +224,20 @@ def test_numbers_that_are_no_whole_ones_are_values(tmp_path):
     assert read_prediction_file(tmp_path / "p.csv").keys() == {"value", "target"}
 
 
+def test_nulls_bytes_and_the_index_of_a_parquet_file_are_read_as_pandas_has_them(tmp_path):
+    path = tmp_path / "p.parquet"
+    columns = {"pred": [1, None, 3], "score": [0.5, None, 0.25], "flag": [True, None, False], "id": [b"a", b"b", b"c"]}
+    pd.DataFrame({name: pd.array(column) if name != "id" else column for name, column in columns.items()}).set_index(
+        pd.Index(["x", "y", "z"], name="target")
+    ).to_parquet(path)
+    read = prediction_files.read_columns(path, names=())
+    assert list(read) == list(columns)
+    assert str(read["pred"].tolist()) == "[1.0, nan, 3.0]"
+    assert str(read["score"].tolist()) == "[0.5, nan, 0.25]"
+    assert read["flag"].tolist() == [True, None, False]
+    assert read["id"].tolist() == [b"a", b"b", b"c"]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

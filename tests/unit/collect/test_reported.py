@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 import pytest
@@ -83,6 +85,19 @@ def test_records_at_the_same_place_are_in_one_order_in_every_run(tmp_path):
         table = tables.records()
     orders = [table[table["run"] == index]["metric"].tolist() for index in range(2)]
     assert orders == [sorted(names) * 5] * 2
+
+
+def test_the_last_value_of_an_observed_metric_may_be_no_number(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index in range(2):
+        run = make_run(experiment, index, [])
+        losses = [0.5 + index / 8, 0.25, math.nan]
+        run.stdout_file.write_text("".join(f"epoch {epoch} val loss {loss}\n" for epoch, loss in enumerate(losses)))
+    with open_tables(experiment) as tables:
+        samples = tables.samples({"val loss": "last"})
+        least = tables.samples({"val loss": "min"})
+    assert str(samples[samples["metric"] == "val loss"]["value"].tolist()) == "[nan, nan]"
+    assert least[least["metric"] == "val loss"]["value"].tolist() == [0.25, 0.25]
 
 
 def test_observed_metrics_are_samples_that_say_so(folder):

@@ -132,7 +132,7 @@ def test_of_a_line_some_hundred_numbers_are_read_and_what_is_kept_of_it_is_small
     assert sum(len(each.values) for each in mined) <= MOST_NUMBERS + 4
     run = MinedRun([RunSeries(each, each.offsets, each.values) for each in mined], 0, [])
     table = _as_table(run)
-    assert len(table.schema.metadata[SLOTS]) < 200_000
+    assert len(table.notes[SLOTS]) < 200_000
     assert [each.series.slot for each in _read(table).series] == [each.slot for each in mined]
 
 
