@@ -173,7 +173,7 @@ def is_secret(name: str) -> bool:
         return False
     spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-+"))
     words = re.sub(r"[-.:/]+", "_", spread).lower()
-    return NAME.fullmatch(words) is not None or NAME.fullmatch(re.split(r"[.:/]", spread.lower())[-1]) is not None
+    return any(re.fullmatch(NAME, each) for each in (words, re.split(r"[.:/]", spread.lower())[-1]))
 
 
 def is_secret_variable(name: str) -> bool:

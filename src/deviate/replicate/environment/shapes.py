@@ -11,8 +11,9 @@ import re
 #: What stands for a secret.
 STARS = "***"
 
-#: Names of secrets, as lower-case words joined by ``_``; of a longer name the end counts.
-NAME = re.compile(
+#: Names of secrets, as lower-case words joined by ``_``; of a longer name the end counts. Compiled at first
+#: use by `re`.
+NAME = (
     r"(.*_)?("
     r"[a-z]*(password|passwd|passphrase|passcode)|pwd|(db|ssh|smtp|mail|mysql|pg|ftp|http|proxy|root|admin|user)_?pass"
     r"|secrets?|credentials?|creds|authorization|bearer|auth|otp|jwt|cookie|webhook(_url)?|connection_string"

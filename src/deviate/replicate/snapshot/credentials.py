@@ -50,7 +50,8 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 #: Keys of SSH by any name, key stores, ``.env`` and its like but for its templates; names that say it.
-_PATTERN = re.compile(
+#: Compiled at first use by `re`.
+_PATTERN = (
     r"\.env(rc|\.(?!example|sample|template|dist|defaults?$).+)?|(?!example|sample|template|default).+\.env"
     r"|id_(rsa|dsa|ecdsa|ed25519)\w*|.+\.(pem|key|p12|pfx|jks|keystore|keytab|ppk|kdbx|gpg|ovpn|token)"
     r"|(.*[-_.])?(secrets?|credentials?|creds|api[-_]?keys?|access[-_]?keys?|service[-_]?accounts?|client[-_]?secrets?"
@@ -99,7 +100,7 @@ def is_credentials(path: str) -> bool:
         pure.name in _NAMES
         or not _FOLDERS.isdisjoint(pure.parts[:-1])
         or (pure.name == "config" and pure.parent.name == ".git")
-        or _PATTERN.fullmatch(pure.name) is not None
+        or re.fullmatch(_PATTERN, pure.name) is not None
     )
 
 
