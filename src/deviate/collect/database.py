@@ -26,7 +26,7 @@ class Table:
     columns: dict[str, NDArray[Any]]
     words: Mapping[str, list[str]] = field(default_factory=dict)
     #: JSON that is said of the whole table, by key.
-    notes: Mapping[str, bytes] = field(default_factory=dict)
+    notes: Mapping[bytes, bytes] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -74,7 +74,7 @@ def write_parquet(path: Path, table: Table) -> None:
     OSError
         If it cannot be written to its end.
     """
-    notes = ", ".join(f"{quoted(key)}: {quoted(note.decode())}" for key, note in table.notes.items())
+    notes = ", ".join(f"{quoted(key.decode())}: {quoted(note.decode())}" for key, note in table.notes.items())
     options = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false{f', KV_METADATA {{{notes}}}' if notes else ''}"
     with _files() as connection:
         query, words = selected(connection, table)
@@ -92,7 +92,7 @@ def read_parquet(path: Path) -> Table:
     with _files() as connection:
         columns: dict[str, Any] = connection.execute(COLUMNS, {"path": str(path)}).fetchnumpy()
         notes = connection.execute(NOTES, {"path": str(path)}).fetchall()
-    return Table(columns, notes={bytes(key).decode(): bytes(note) for key, note in notes})
+    return Table(columns, notes={bytes(key): bytes(note) for key, note in notes})
 
 
 def parquet_shape(path: Path) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from deviate.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 VERSION = "7"
 
 #: Keys of the table's notes: the slots, the number of lines that were left out, and the files.
-SLOTS, LEFT_OUT, DAMAGED = "deviate slots", "deviate lines left out", "deviate files damaged"
+SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
 
 
 class RunSeries(NamedTuple):

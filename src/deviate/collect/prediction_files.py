@@ -114,7 +114,7 @@ def _read_parquet(path: Path) -> dict[str, Any]:
     if CELL * rows * columns > MOST_UNPACKED:
         raise ValueError(f"a table of {rows:,} rows of {columns:,} columns")
     table = read_parquet(path)
-    index = msgspec.json.decode(table.notes.get("pandas", b"{}"), type=_PandasNote).index_columns
+    index = msgspec.json.decode(table.notes.get(b"pandas", b"{}"), type=_PandasNote).index_columns
     return {name: _plain(column) for name, column in table.columns.items() if name not in index}
 
 

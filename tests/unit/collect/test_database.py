@@ -16,7 +16,7 @@ from deviate.collect.database import Table, connected, parquet_shape, read_parqu
 from deviate.collect.derived import Derived
 from deviate.replicate.workspace.files import file_sum
 
-NOTES = {"deviate slots": '["it\'s", "⟨n⟩", "a\\nb"]'.encode(), "deviate lines left out": b"0"}
+NOTES = {b"deviate slots": '["it\'s", "⟨n⟩", "a\\nb"]'.encode(), b"deviate lines left out": b"0"}
 
 
 @given(st.lists(st.floats(width=64), max_size=50))
