@@ -11,8 +11,8 @@ from math import comb
 import pytest
 from scipy import stats
 
-from deviate.contrast.planned import planned_difference
-from deviate.inference import plan
+from deviate.facts import plan
+from deviate.stats.power import planned_difference
 
 _PLANNED = cache(planned_difference)
 _SEEN: dict[object, object] = {}

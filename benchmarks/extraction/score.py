@@ -36,10 +36,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from deviate.analyse.findings import Findings
-from deviate.analyse.project import analyse_project
-from deviate.errors import DeviateError
-from deviate.experiment import Metric
+from deviate.core.errors import DeviateError
+from deviate.core.experiment import Metric
+from deviate.source.analysis import analyse_project
+from deviate.source.findings import Findings
 
 LABELS = Path(__file__).parent / "labels" / "written_on.jsonl"
 

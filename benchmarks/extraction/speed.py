@@ -37,7 +37,7 @@ SMALL = 660
 _ANALYSE = """
 import json, sys, time
 from pathlib import Path
-from deviate.analyse.project import analyse_project
+from deviate.source.analysis import analyse_project
 root = Path(sys.argv[1])
 start, used = time.perf_counter(), time.process_time()
 found = analyse_project(Path(sys.argv[1]), Path(sys.argv[2]))

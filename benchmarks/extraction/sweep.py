@@ -23,12 +23,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from deviate.analyse.project import analyse_project
-from deviate.errors import DeviateError
-from deviate.experiment import Span
-from deviate.instrument.edits import Edit
-from deviate.instrument.overlay import instrument_source
-from deviate.instrument.project import instrument_project
+from deviate.core.errors import DeviateError
+from deviate.core.experiment import Span
+from deviate.source.analysis import analyse_project
+from deviate.source.edits import Edit
+from deviate.source.overlay import instrument_project, instrument_source
 
 MOST_EDITS = 300
 

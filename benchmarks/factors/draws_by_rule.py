@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from deviate.analyse import project as analysis
-from deviate.analyse.draws import classify, find_draws, roles
-from deviate.errors import DeviateError
-from deviate.experiment import Draw
+from deviate.core.errors import DeviateError
+from deviate.core.experiment import Draw
+from deviate.source import analysis
+from deviate.source.draws import classify, find_draws, roles
 
 LABELS = Path(__file__).parent / "draw_labels.json"
 COUNTS = ("right", "wrong", "other", "held_as_data", "data_varies", "score")

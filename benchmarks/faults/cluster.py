@@ -143,7 +143,7 @@ def cancel(project: Path, cluster: Cluster, tool: subprocess.Popen[str], rng: ra
 def kill_worker(project: Path, cluster: Cluster, tool: subprocess.Popen[str], rng: random.Random) -> str:
     """Kill a worker, not its training."""
     workers = [process for process in psutil.process_iter(["cmdline"])
-               if "deviate.replicate.worker" in (process.info["cmdline"] or [])
+               if "deviate.runs.worker" in (process.info["cmdline"] or [])
                and str(project) in process.info["cmdline"][-1]]  # fmt: skip
     if not workers:
         return "no worker at that moment"

@@ -142,7 +142,7 @@ def kill_training(project: Path, rng: random.Random) -> str:
 def kill_worker(project: Path, rng: random.Random) -> str:
     """Kill a worker, not its training."""
     return kill_one(
-        rng, "worker", lambda process: "deviate.replicate.worker" in process.cmdline()
+        rng, "worker", lambda process: "deviate.runs.worker" in process.cmdline()
         and process.cmdline()[0] != "/bin/sh" and str(project) in process.cmdline()[-1],
     )  # fmt: skip
 

@@ -27,8 +27,8 @@ from deviate.__main__ import command as main_of_the_tool
 
 def warm() -> None:
     """Import what a command imports, before the first fork."""
-    for module in ("cli.run", "api", "study.runs", "report.views", "report.writers.registry", "collect.tables",
-                   "inference.experiment", "report.pages.experiment.page"):  # fmt: skip
+    for module in ("cli.run", "api", "runs.experiment", "report.views", "report.writers.registry", "observe.tables",
+                   "facts.experiment", "report.topics.experiment"):  # fmt: skip
         importlib.import_module(f"deviate.{module}")
 
 

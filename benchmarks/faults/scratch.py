@@ -29,13 +29,13 @@ from forks import Ended, forked, warm
 from harness import can_mount, deviate, finish, mounted
 from housekeeping import CALLS
 
-from deviate.experiment import Run
-from deviate.replicate import worker
-from deviate.replicate.lease import acquire
-from deviate.replicate.scratch import Scratch, opened
-from deviate.replicate.workspace.folders import RunFolder, Workspace
-from deviate.replicate.workspace.integrity import damage
-from deviate.replicate.workspace.run_files import Completed
+from deviate.core.experiment import Run
+from deviate.runs import worker
+from deviate.runs.lease import acquire
+from deviate.runs.scratch import Scratch, opened
+from deviate.store.folders import RunFolder, Workspace
+from deviate.store.integrity import damage
+from deviate.store.run_files import Completed
 
 #: Writes some files into folders of their own, a link and a large file, about 300 KiB in all.
 TRAIN = """\

@@ -40,23 +40,22 @@ from forks import forked, typed, warm
 from harness import deviate
 from workspaces import ARCHIVE, CELL, HANDED, PROJECTS, hold_run, make_workspaces, require_every
 
-import deviate.results.results as module_of_results
-from deviate.collect.tables import Tables, open_tables
-from deviate.errors import DeviateError
-from deviate.inference.experiment import experiment_facts
-from deviate.project.cells import read_cells
-from deviate.project.config import FILE_NAME, read_config
-from deviate.replicate.lease import live_holder
-from deviate.replicate.orders import read_job, read_order
-from deviate.replicate.snapshot.manifest import read_snapshot, require_whole
-from deviate.replicate.snapshot.own_files import read_written
-from deviate.replicate.workspace.files import read_json
-from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.replicate.workspace.looks import RecordedLooks
-from deviate.report.writers.experiment_json import experiment_contract
-from deviate.results.results import Results, read_results
-from deviate.study.archive import import_archive
-from deviate.study.steps import step_overlay
+import deviate.facts.stored as module_of_results
+from deviate.core.errors import DeviateError
+from deviate.facts.experiment import experiment_facts
+from deviate.facts.stored import Results, read_results
+from deviate.observe.tables import Tables, open_tables
+from deviate.report.writers.contracts import experiment_contract
+from deviate.runs.archive import import_archive
+from deviate.runs.lease import live_holder
+from deviate.runs.orders import read_job, read_order
+from deviate.runs.prepared import step_overlay
+from deviate.runs.snapshot.manifest import read_snapshot, read_written, require_whole
+from deviate.source.cells import read_cells
+from deviate.source.config import FILE_NAME, read_config
+from deviate.store.files import read_json
+from deviate.store.folders import ExperimentFolder, Workspace
+from deviate.store.looks import RecordedLooks
 
 #: Kinds of files that no command reads again; all others are damaged.
 NEVER_READ = {

@@ -12,9 +12,9 @@ from pathlib import Path
 import hostile
 from harness import deviate
 
-from deviate.experiment import Run
-from deviate.replicate.lease import acquire
-from deviate.replicate.workspace.folders import Workspace
+from deviate.core.experiment import Run
+from deviate.runs.lease import acquire
+from deviate.store.folders import Workspace
 
 #: Reports in every way: from the source, in print alone, in a table of its own, on both streams; predicts, and saves.
 TRAIN = """\
@@ -133,7 +133,7 @@ CELL, ARCHIVE = "listed@lr=0.1", "cell.tar.gz"
 #: The experiment that was handed to a cluster, and the run of it that a worker makes.
 HANDED, HELD = "handed", Run(variant="other", index=1)
 
-#: What `deviate.replicate.workspace.folders` names, and the runtime writes, of a run and of what is done beside it.
+#: What `deviate.store.folders` names, and the runtime writes, of a run and of what is done beside it.
 OF_A_RUN = (
     "run.json", "runtime.json", "ended.json", "outcome.json", "events-*.jsonl", "records-*.bin", "stdout.log",
     "stderr.log", "records.parquet", "records.parquet.json", "reported.parquet", "reported.parquet.json",

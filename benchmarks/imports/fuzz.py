@@ -48,9 +48,9 @@ class Ended(NamedTuple):
 def import_one(home: Path, made: Case) -> str:
     """Import a case, and report what was imported; return what became of it."""
     from deviate import load
-    from deviate.errors import DeviateError
-    from deviate.importing.import_results import import_results
-    from deviate.importing.request import ImportRequest, TableOptions
+    from deviate.core.errors import DeviateError
+    from deviate.imports.build import import_results
+    from deviate.imports.request import ImportRequest, TableOptions
 
     project = home / "project"
     shutil.rmtree(home, ignore_errors=True)
@@ -79,8 +79,8 @@ def import_one(home: Path, made: Case) -> str:
 
 def reported(experiment: Any) -> str:
     """Report an experiment as JSON and as a page; say that it was imported."""
-    from deviate.errors import DeviateError
-    from deviate.report.writers.experiment_json import experiment_json
+    from deviate.core.errors import DeviateError
+    from deviate.report.writers.contracts import experiment_json
     from deviate.report.writers.markdown import render_markdown
 
     try:

@@ -9,7 +9,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from deviate.trackers.crc32c import masked_crc32c
+from deviate.observe.trackers.tensorboard import masked_crc32c
 
 TAGS = ["loss", "val/acc", "é", "a" * 500, "", "\u202ex", "../x", "_step", "acc|<b>", "a/b/c"]
 STEPS = [0, 1, 2, 3, 2**31, 2**63 - 1, 2**64 - 1]

@@ -23,13 +23,11 @@ from typing import Any, NamedTuple
 import msgspec
 from differing import NO_NUMBER, Place, Printed, differing
 
-from deviate.collect.mined import mined_run
-from deviate.collect.observed.sources import stable_names
-from deviate.collect.reported import ReportedNumber
-from deviate.collect.tables import open_tables
-from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
-from deviate.replicate.written_files import SUFFIXES
-from deviate.trackers.recognition import tracker_of
+from deviate.observe.output.files import stable_names
+from deviate.observe.reported import ReportedNumber, mined_run
+from deviate.observe.tables import open_tables
+from deviate.observe.trackers.recognition import tracker_of
+from deviate.store.folders import LOG_SUFFIXES, ExperimentFolder, RunFolder
 
 HERE = Path(__file__).parent
 CONTROL = HERE.parent / "control"
@@ -183,7 +181,7 @@ def _texts(run: RunFolder) -> dict[str, bytes]:
     """Return output and written texts by the names that Deviate gives them, without the times in names of files."""
     printed = {path.stem: path.read_bytes() for path in (run.stdout_file, run.stderr_file)}
     written = [path for path in run.text_files() if path.is_relative_to(run.written)]
-    texts = [path for path in written if path.suffix.lower() in SUFFIXES]
+    texts = [path for path in written if path.suffix.lower() in LOG_SUFFIXES]
     names = stable_names(str(path.relative_to(run.written)) for path in texts)
     others = {
         str(path.relative_to(run.written)): path for path in written if path not in texts and not tracker_of(path)

@@ -22,10 +22,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from deviate.analyse.naming.words import words_of
-from deviate.collect.observed.judge import Judged, judge
-from deviate.collect.observed.slots import SlotSeries, mine_text
-from deviate.collect.observed.structured import mine_file
+from deviate.lexicon.words import words_of
+from deviate.observe.output.files import mine_file
+from deviate.observe.output.judge import Judged, judge
+from deviate.observe.output.slots import SlotSeries, mine_text
 
 TESTS = Path(__file__).parents[2] / "tests" / "integration"
 EXPECTED = re.compile(r"^# expect (.+?) = (.+)$", re.MULTILINE)

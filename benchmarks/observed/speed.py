@@ -28,7 +28,7 @@ import json, resource, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from speed import log_of
-from deviate.collect.observed.slots import mine_text
+from deviate.observe.output.slots import mine_text
 data = log_of(sys.argv[2], int(sys.argv[3]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 start, used = time.perf_counter(), time.process_time()

@@ -37,18 +37,18 @@ from typing import Any
 
 from intervals import summary
 
-from deviate.experiment import Run
-from deviate.factors import DEFAULT_VARIANT
-from deviate.instrument.project import file_codes, instrument_experiment
-from deviate.replicate.environment.command import RUNTIME_VARIABLE
-from deviate.replicate.environment.hardware import usable_cores
-from deviate.replicate.executors.executor import Launch
-from deviate.replicate.executors.local import divide
-from deviate.replicate.prepare import Source, prepare_run
-from deviate.replicate.snapshot.manifest import take
-from deviate.replicate.workspace.folders import Workspace
-from deviate.study.prepared import prepare_request
-from deviate.study.request import Request
+from deviate.core.experiment import Run
+from deviate.core.factors import DEFAULT_VARIANT
+from deviate.runs.environment import RUNTIME_VARIABLE
+from deviate.runs.executors.executor import Launch
+from deviate.runs.executors.local import divide
+from deviate.runs.hardware import usable_cores
+from deviate.runs.prepare import Source, prepare_run
+from deviate.runs.prepared import prepare_request
+from deviate.runs.request import Request
+from deviate.runs.snapshot.manifest import take
+from deviate.source.overlay import file_codes, instrument_experiment
+from deviate.store.folders import Workspace
 
 #: The most that the median ratio may be.
 BAR = 1.03

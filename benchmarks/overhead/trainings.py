@@ -17,14 +17,14 @@ import msgspec
 from costs import INJECTED
 from intervals import summary
 
-from deviate.analyse.project import analyse_project
-from deviate.experiment import Run
-from deviate.instrument.edits import FileCode
-from deviate.instrument.project import file_codes, instrument_project
-from deviate.project.target import find_target
-from deviate.replicate.snapshot.working_copy import give_code
-from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.slots import read_records
+from deviate.core.experiment import Run
+from deviate.runs.snapshot.working_copy import give_code
+from deviate.source.analysis import analyse_project
+from deviate.source.edits import FileCode
+from deviate.source.overlay import file_codes, instrument_project
+from deviate.source.target import find_target
+from deviate.store.folders import RunFolder
+from deviate.store.slots import read_records
 
 
 @dataclass(frozen=True)

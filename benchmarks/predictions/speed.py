@@ -23,14 +23,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from deviate.measure.abstention import abstention
-from deviate.measure.agreement import agreement
-from deviate.measure.churn import churn, class_churn, excess_churn
-from deviate.measure.churn_between import churn_between
-from deviate.measure.classes import class_rates, group_rates
-from deviate.measure.correlation import correctness_correlation
-from deviate.measure.ensembles import vote_ensembles
-from deviate.measure.example_variance import example_variance
+from deviate.stats.agreement import abstention, agreement, correctness_correlation
+from deviate.stats.churn import churn, churn_between, class_churn, excess_churn
+from deviate.stats.classes import class_rates, group_rates
+from deviate.stats.ensembles import example_variance, vote_ensembles
 
 #: What is bounded: 10 s and 4 GiB for these together.
 BOUNDED = ("churn", "flip list", "per class")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import size
 
-from deviate.inference.curves import curves_of
+from deviate.facts.curves import curves_of
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "browser"))
 

@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 import size
 
-from deviate.experiment import Experiment, Run
-from deviate.replicate.snapshot.manifest import Snapshot
-from deviate.replicate.workspace.files import write_json
-from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.replicate.workspace.records import TICK
-from deviate.replicate.workspace.run_files import Completed
-from deviate.replicate.workspace.slots import RECORD
+from deviate.core.experiment import Experiment, Run
+from deviate.runs.snapshot.manifest import Snapshot
+from deviate.store.files import write_json
+from deviate.store.folders import ExperimentFolder, Workspace
+from deviate.store.records import TICK
+from deviate.store.run_files import Completed
+from deviate.store.slots import RECORD
 
 VARIANT = "algo+impl"
 

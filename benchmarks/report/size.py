@@ -18,18 +18,17 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from deviate.collect.identity import Series
-from deviate.experiment import Capture, Experiment, Metric
-from deviate.inference.curves import Curves, curves_of
-from deviate.inference.experiment import ExperimentFacts, experiment_facts
+from deviate.core.experiment import Capture, Experiment, Metric
+from deviate.facts.curves import Curves, curves_of
+from deviate.facts.experiment import ExperimentFacts, experiment_facts
+from deviate.facts.run import RunResult
+from deviate.facts.samples import DEFAULTS
+from deviate.facts.stored import Results, known_metrics, samples_by_variant
+from deviate.observe.identity import Series
 from deviate.report.figures import themed
-from deviate.report.figures.experiment import experiment_figures
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.curves import curve_notes
+from deviate.report.topics.curves import curve_notes, experiment_figures
+from deviate.report.topics.experiment import experiment_page
 from deviate.report.writers.html.page import render_html
-from deviate.results.options import DEFAULTS
-from deviate.results.results import Results, known_metrics, samples_by_variant
-from deviate.results.run import RunResult
 
 VARIANTS = ["algo+impl", "algo", "impl", "control", "init", "shuffle", "augment", "layers", "other"]
 

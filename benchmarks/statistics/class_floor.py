@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from deviate.measure.classes import group_rates
+from deviate.stats.classes import group_rates
 
 RUNS = (5, 10, 20, 100)
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from simulation import percent, run, table
 
-from deviate.measure.churn import differing
-from deviate.measure.jackknife import pair_mean, share_interval, shares_estimate
+from deviate.stats.churn import differing
+from deviate.stats.pairs import pair_mean, share_interval, shares_estimate
 
 RUNS = (5, 9, 21, 31, 51)
 

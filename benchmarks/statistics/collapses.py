@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from simulation import percent, run, table
 
-from deviate.inference.comparison.side import Side
-from deviate.inference.drops import Drop
-from deviate.inference.gate.gate import check_side
-from deviate.inference.gate.options import GateOptions
-from deviate.measure.failures import failure_rate
-from deviate.results.sample import Sample
+from deviate.facts.comparison_options import Drop, GateOptions
+from deviate.facts.gate import check_side
+from deviate.facts.samples import Sample
+from deviate.facts.side import Side
+from deviate.stats.failures import failure_rate
 
 #: Shares of the baseline's and the candidate's runs that collapse.
 RATES = ((0.0, 0.0), (0.0, 0.1), (0.0, 0.3), (0.0, 0.6), (0.1, 0.0), (0.1, 0.1), (0.3, 0.3), (0.6, 0.6))

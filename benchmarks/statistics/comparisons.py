@@ -9,7 +9,7 @@ the sides different; at alpha 5 % they should do so in 5 % of cases or fewer. Po
 their SDs by a factor of two. Coverage: how often 95 % intervals hold the true value. 10,000 repeats
 tell 5 % to ±0.4.
 
-Verdicts are those of `deviate.contrast`; tests are the calls it makes, on many samples at once. The permutation test
+Verdicts are those of `deviate.stats`; tests are the calls it makes, on many samples at once. The permutation test
 looks at all arrangements, or 999 random ones, by one matrix product. An interval holds the values that a test does not
 reject, so its coverage is how often that test does not reject the true value.
 """
@@ -28,13 +28,11 @@ from scipy import stats
 from simulation import percent, run, table
 from unequal import brown_forsythe, given, spread_statistics, welch, welch_statistics
 
-from deviate.contrast.arrangements import are_unequal, is_permuted
-from deviate.contrast.effects import bias_factor
-from deviate.contrast.guards import fewest_runs
-from deviate.contrast.sd_ratio import bonett_statistic
-from deviate.contrast.superiority import newcombe_ends
-from deviate.contrast.verdict import judge, judge_spread
-from deviate.measure.robust_sd import FEWEST_RUNS
+from deviate.stats.contrast import judge, judge_spread
+from deviate.stats.effects import bias_factor, bonett_statistic, newcombe_ends
+from deviate.stats.intervals import FEWEST_RUNS
+from deviate.stats.results import fewest_runs
+from deviate.stats.tests import are_unequal, is_permuted
 
 ALPHA = 0.05
 

@@ -6,8 +6,8 @@ Prints a table on standard error and one JSON object on standard output::
 
 For each distribution and each number of runs, samples are drawn and each interval is asked whether it holds the true
 mean or SD. At a level of 95 % the share should be 95 %; 10,000 repeats tell it to ±0.4 points. The t and chi-square
-intervals are those of `deviate.measure.intervals`, called sample by sample; the bootstrap is the call that
-`deviate.measure.bootstrap` makes, on many samples at once and with fewer resamples.
+intervals are those of `deviate.stats.intervals`, called sample by sample; the bootstrap is the call that
+`deviate.stats.intervals` makes, on many samples at once and with fewer resamples.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ from populations import COLLAPSING, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.measure.bootstrap import FEWEST_RUNS
-from deviate.measure.intervals import DEFAULT_LEVEL, mean_interval, sd_interval
-from deviate.measure.robust_sd import cautious_sd_interval
+from deviate.stats.intervals import (
+    DEFAULT_LEVEL,
+    FEWEST_FOR_BOOTSTRAP,
+    cautious_sd_interval,
+    mean_interval,
+    sd_interval,
+)
 
 RUNS = (3, 5, 8, 16, 30)
 
@@ -88,7 +92,7 @@ def intervals(
     yield "mean, t", population.mean, one_by_one(mean_interval, samples, level)
     yield "SD, chi-square", population.sd, one_by_one(sd_interval, samples, level)
     yield "SD, as given", population.sd, one_by_one(cautious_sd_interval, samples, level)
-    if samples.shape[1] >= FEWEST_RUNS:
+    if samples.shape[1] >= FEWEST_FOR_BOOTSTRAP:
         yield "mean, BCa bootstrap", population.mean, bootstrapped(np.mean, samples, level, rng)
         yield "SD, BCa bootstrap", population.sd, bootstrapped(deviation, samples, level, rng)
 

@@ -5,7 +5,7 @@ Prints a table on standard error and one JSON object on standard output::
     python benchmarks/statistics/decided.py > decided.json
 
 B has its runs. Runs of A are added one by one, from the first look up to `MOST`, until Welch's test shows a difference
-from B. The levels are those of `deviate.contrast.sequential`. False alarms are those of equal recipes. Of A the t
+from B. The levels are those of `deviate.stats.multiplicity`. False alarms are those of equal recipes. Of A the t
 interval of its mean is reported then, and A is compared with a third experiment that equals it: the table has the worst
 of either over all differences from B.
 """
@@ -20,7 +20,7 @@ from populations import SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.sequential import look_levels
+from deviate.stats.multiplicity import look_levels
 
 #: Runs of B, runs of A at the first look, and at the last.
 OTHERS, LEAST, MOST = (5, 8, 30), (5, 10), 30

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.collect.measured import TIMES
-from deviate.inference.comparison.families import FAMILIES, adjust_families, family_of
+from deviate.facts.compared_metric import FAMILIES, adjust_families, family_of
+from deviate.observe.metrics import TIMES
 
 ALPHA, SIDES, CORRELATION = 0.05, 3, 0.5
 

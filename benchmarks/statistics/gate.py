@@ -29,9 +29,9 @@ from looks import NEEDED, STEPS, UNTIL, collected
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.guards import fewest_runs
-from deviate.contrast.noninferiority import judge_gate, moved, noninferiority
-from deviate.contrast.sequential import look_levels, rounded_down, stopped_level
+from deviate.stats.multiplicity import look_levels, rounded_down, stopped_level
+from deviate.stats.noninferiority import judge_gate, moved, noninferiority
+from deviate.stats.results import fewest_runs
 
 ALPHA = 0.05
 

@@ -21,9 +21,8 @@ from groups import CHUNK, DRAWN, ROUNDING, STATE
 from scipy import optimize, special, stats
 from simulation import percent, run, table
 
-from deviate.contrast.arrangements import is_permuted
-from deviate.contrast.few_examples import FEW_ERRORS, share_noninferiority
-from deviate.contrast.noninferiority import noninferiority
+from deviate.stats.noninferiority import FEW_ERRORS, noninferiority, share_noninferiority
+from deviate.stats.tests import is_permuted
 
 ALPHA = 0.05
 

@@ -10,7 +10,7 @@ is claimed with fewer than 5 runs in a cell. Of unequal numbers of runs the cell
 turns; a larger SD is that of a cell with the first. 10,000 repeats tell 5 % to ±0.4.
 
 Tests are the formulas of a full factorial model, on many grids at once: the mean of a cell has the variance
-SS / (n - 1)² by HC3, see `deviate.contrast.factorial`, through which some grids of each kind are put as well.
+SS / (n - 1)² by HC3, see `deviate.stats.factorial`, through which some grids of each kind are put as well.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from populations import COLLAPSING, NORMAL, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.contrast import deciding_test
-from deviate.contrast.factorial import factorial_anova
-from deviate.contrast.guards import fewest_runs
-from deviate.inference.grid.compare import FAMILIES
+from deviate.facts.grid import FAMILIES
+from deviate.stats.contrast import deciding_test
+from deviate.stats.factorial import factorial_anova
+from deviate.stats.results import fewest_runs
 
 ALPHA = 0.05
 

@@ -20,10 +20,10 @@ from scipy import special, stats
 from simulation import percent, run, table
 from unequal import given, welch, welch_statistics
 
-from deviate.contrast.arrangements import are_unequal
-from deviate.contrast.contrast import deciding_test
-from deviate.contrast.multiplicity import adjust
-from deviate.results.sample import Sample
+from deviate.facts.samples import Sample
+from deviate.stats.contrast import deciding_test
+from deviate.stats.multiplicity import adjust
+from deviate.stats.tests import are_unequal
 
 ALPHA = 0.05
 

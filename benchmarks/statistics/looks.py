@@ -5,7 +5,7 @@ Prints tables on standard error and one JSON object on standard output::
     python benchmarks/statistics/looks.py > looks.json
 
 Two equal recipes are compared again and again while runs are added, until a difference is shown. The levels are those
-of `deviate.contrast.sequential`; the tests are Welch's and the paired t test, on many experiments at once.
+of `deviate.stats.multiplicity`; the tests are Welch's and the paired t test, on many experiments at once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from populations import NORMAL, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.guards import fewest_runs
-from deviate.contrast.location import welch_t
-from deviate.contrast.paired import paired_t
-from deviate.contrast.power import runs_for_difference
-from deviate.contrast.sequential import look_levels, stopped_level
-from deviate.measure.fixed_width import EXTRA_RUNS
+from deviate.stats.intervals import EXTRA_RUNS
+from deviate.stats.multiplicity import look_levels, stopped_level
+from deviate.stats.paired_tests import paired_t
+from deviate.stats.power import runs_for_difference
+from deviate.stats.results import fewest_runs
+from deviate.stats.tests import welch_t
 
 ALPHA, POWER = 0.05, 0.8
 

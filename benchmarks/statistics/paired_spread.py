@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.dispersion import brown_forsythe
-from deviate.contrast.paired import paired_brown_forsythe, pitman_morgan
+from deviate.stats.paired_tests import paired_brown_forsythe, pitman_morgan
+from deviate.stats.tests import brown_forsythe
 
 ALPHA = 0.05
 

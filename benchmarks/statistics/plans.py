@@ -21,9 +21,8 @@ from populations import COLLAPSING, NORMAL, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.guards import fewest_runs
-from deviate.contrast.planned import planned_runs, runs_to_make
-from deviate.contrast.power import runs_for_difference
+from deviate.stats.power import planned_runs, runs_for_difference, runs_to_make
+from deviate.stats.results import fewest_runs
 
 ALPHA, POWER = 0.05, 0.8
 

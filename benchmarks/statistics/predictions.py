@@ -26,12 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from deviate.measure.churn import churn, excess_churn
-from deviate.measure.churn_between import churn_between
-from deviate.measure.correlation import correctness_correlation
-from deviate.measure.example_variance import example_variance
-from deviate.measure.intervals import Interval, sd_interval
-from deviate.measure.jackknife import Estimate, jackknife_interval
+from deviate.stats.agreement import correctness_correlation
+from deviate.stats.churn import churn, churn_between, excess_churn
+from deviate.stats.ensembles import example_variance
+from deviate.stats.intervals import Interval, sd_interval
+from deviate.stats.pairs import Estimate, jackknife_interval
 
 RUNS = (3, 5, 10, 20)
 

@@ -17,12 +17,12 @@ import numpy as np
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.collect.fingerprints import Fingerprint
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.side import Side
-from deviate.report.text.comparison.headline import comparison_headline
-from deviate.results.sample import Sample
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.facts.samples import Sample
+from deviate.facts.side import Side
+from deviate.observe.fingerprints import Fingerprint
+from deviate.report.topics.verdicts import comparison_headline
 
 ALPHA = 0.05
 

@@ -28,8 +28,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from deviate.contrast.contrast import TESTS, contrast
-from deviate.measure.bootstrap import bootstrap_mean_intervals, bootstrap_sd_intervals
+from deviate.stats.contrast import TESTS, contrast
+from deviate.stats.intervals import bootstrap_mean_intervals, bootstrap_sd_intervals
 
 METRICS, RUNS, RESAMPLES = 20, 30, 10_000
 

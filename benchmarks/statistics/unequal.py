@@ -20,8 +20,8 @@ from populations import COLLAPSING, SHAPES, two_modes
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.arrangements import NOTHING, RESAMPLES, are_unequal, is_permuted
-from deviate.contrast.contrast import contrast
+from deviate.stats.contrast import contrast
+from deviate.stats.tests import NOTHING, RESAMPLES, are_unequal, is_permuted
 
 ALPHA = 0.05
 

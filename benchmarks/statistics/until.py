@@ -4,11 +4,11 @@ Prints tables on standard error and one JSON object on standard output::
 
     python benchmarks/statistics/until.py > until.json
 
-For a mean: runs are drawn one after the other until `deviate.measure.fixed_width` has enough of them, or there are as
+For a mean: runs are drawn one after the other until `deviate.stats.intervals` has enough of them, or there are as
 many as allowed; the interval that Deviate gives then is asked whether it holds the true mean. Beside it stand the
 t interval of the same runs, which is not given because it was looked at until it was narrow, and the chi-square
 interval of their SD. Widths are given by the runs they take where the SD is known: ``(1.96 SD / width)**2``. For an SD:
-the same with `deviate.contrast.stopping`. The rule is written here for many samples at once; the first `CHECKED`
+the same with `deviate.stats.multiplicity`. The rule is written here for many samples at once; the first `CHECKED`
 samples of each cell are also put through the library, and a difference ends the program. 4,000 repeats tell 95 % to
 ±0.7 points.
 """
@@ -25,11 +25,9 @@ from populations import HEAVY, NORMAL, Population, accuracy, lognormal
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.contrast.stopping import look
-from deviate.experiment import Until
-from deviate.measure.fixed_width import EXTRA_RUNS
-from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
-from deviate.measure.robust_sd import runs_for_sd
+from deviate.core.experiment import Until
+from deviate.stats.intervals import DEFAULT_LEVEL, EXTRA_RUNS, runs_for_sd, sd_factors
+from deviate.stats.multiplicity import look
 
 Z = float(stats.norm.ppf((1 + DEFAULT_LEVEL) / 2))
 

@@ -19,7 +19,7 @@ from plans import GRID
 from populations import SHAPES, Population, two_modes
 from simulation import percent, run, table
 
-from deviate.contrast.power import runs_for_precision
+from deviate.stats.power import runs_for_precision
 
 PILOTS = (5, 8, 16)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import deviate
-from deviate.measure.classes import group_rates
+from deviate.stats.classes import group_rates
 from faces import test_part
 
 ARMS = ["algo+impl", "algo", "impl", "control"]

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from deviate.measure.representations import linear_cka
+from deviate.stats.weights import linear_cka
 from network import make_network
 from train import load_data
 

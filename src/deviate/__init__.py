@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deviate.api import names as names
     from deviate.api import plan as plan
     from deviate.api import run as run
-    from deviate.errors import DeviateError as DeviateError
+    from deviate.core.errors import DeviateError as DeviateError
 
 __all__ = ["DeviateError", "StoredExperiment", "check", "compare", "compare_grid", "load", "names", "plan", "run"]
 
@@ -29,7 +29,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import the public names when they are used: the command line needs few of the libraries behind them."""
     if name == "DeviateError":
-        from deviate.errors import DeviateError
+        from deviate.core.errors import DeviateError
 
         return DeviateError
     if name in __all__:

@@ -9,7 +9,7 @@ def end_at_once() -> None:
 
     An exception would not do: within an import, a destructor or a library's ``except:`` it is lost, and elsewhere it is
     shown as a traceback. Where the signal is ignored (``nohup``, ``&`` in a script) it stays so. Where something is to
-    be put in order before the end, `deviate.replicate.interrupts` hears the signals meanwhile.
+    be put in order before the end, `deviate.core.interrupts` hears the signals meanwhile.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -26,8 +26,8 @@ def command() -> None:
 
 
 def worker() -> int:
-    """Make one run where an engine has started this process; see `deviate.replicate.worker`."""
-    from deviate.replicate.worker import main
+    """Make one run where an engine has started this process; see `deviate.runs.worker`."""
+    from deviate.runs.worker import main
 
     return main()
 

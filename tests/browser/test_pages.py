@@ -12,11 +12,11 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from deviate.cli.watch_server import WatchServer
-from deviate.report.pages.live import live_page
-from deviate.report.text.comparison.headline import comparison_headline
+from deviate.cli.watch import WatchServer
+from deviate.facts.live import LiveExperiment, LiveRun
+from deviate.report.topics.live import live_page
+from deviate.report.topics.verdicts import comparison_headline
 from deviate.report.writers.html.page import render_html
-from deviate.results.live import LiveExperiment, LiveRun
 
 pytestmark = pytest.mark.browser
 

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from deviate.cli.command_line import run_command_line
+from deviate.cli.main import run_command_line
 
 #: Variables from which terminals and time zones are guessed.
 _GUESSED = ("FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLORTERM")
@@ -97,7 +97,7 @@ _SLOW = (
     ("deviate.api", "compare"),
     ("deviate.api", "check"),
     ("deviate.api", "plan"),
-    ("deviate.results.results", "read_results"),
+    ("deviate.facts.stored", "read_results"),
 )
 
 

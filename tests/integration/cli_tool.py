@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import dataclass
 
-from deviate.cli.command_line import run_command_line
+from deviate.cli.main import run_command_line
 
 #: Trains a weight by gradient steps on noisy data; standard library only, so a run takes a tenth of a second.
 TRAIN = """\

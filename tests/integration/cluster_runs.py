@@ -7,7 +7,7 @@ import time
 import forked_tool
 from cli_tool import TRAIN, deviate
 
-from deviate.replicate.workspace.folders import Workspace
+from deviate.store.folders import Workspace
 
 #: Notes outside of its folder that it was started, and takes its time where it is told to.
 NOTED = """\

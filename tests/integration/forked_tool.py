@@ -12,10 +12,10 @@ from pathlib import Path
 
 from cli_tool import Done
 
-from deviate.cli.early import MODULES
+from deviate.cli.progress import MODULES
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["deviate.cli.command_line", "deviate.cli.run", "deviate.cli.compare", *MODULES])
+CONTEXT.set_forkserver_preload(["deviate.cli.main", "deviate.cli.run", "deviate.cli.compare", *MODULES])
 
 
 class Tool:

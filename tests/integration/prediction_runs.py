@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from factor_runs import SEEDS, Zygote, settings
 
-from deviate.analyse.project import analyse_project
-from deviate.collect import predictions as collect
-from deviate.collect.predictions import EvaluationPass
-from deviate.instrument.project import instrument_project
+from deviate.observe import predictions as collect
+from deviate.observe.predictions import EvaluationPass
+from deviate.source.analysis import analyse_project
+from deviate.source.overlay import instrument_project
 
 PROGRAMS = Path(__file__).parent / "prediction_programs"
 

@@ -6,16 +6,16 @@ import json
 import sys
 from pathlib import Path
 
-from deviate.experiment import Capture, Experiment, Metric
-from deviate.instrument.edits import FileCode
-from deviate.replicate.events import RunEnded
-from deviate.replicate.executors.local import LocalExecutor
-from deviate.replicate.loop import replicate
-from deviate.replicate.options import ReplicateOptions
-from deviate.replicate.snapshot.manifest import describe, take
-from deviate.replicate.snapshot.rules import SnapshotRules
-from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.replicate.workspace.lock import locked
+from deviate.core.experiment import Capture, Experiment, Metric
+from deviate.runs.events import RunEnded
+from deviate.runs.executors.local import LocalExecutor
+from deviate.runs.loop import replicate
+from deviate.runs.options import ReplicateOptions
+from deviate.runs.snapshot.manifest import describe, take
+from deviate.source.edits import FileCode
+from deviate.store.folders import ExperimentFolder, Workspace
+from deviate.store.locks import locked
+from deviate.store.snapshot_rules import SnapshotRules
 
 
 def metric(name: str) -> Metric:

@@ -9,9 +9,9 @@ import forked_tool
 import pytest
 from cli_tool import TRAIN, deviate
 
-from deviate.replicate.snapshot.own_files import read_written
-from deviate.replicate.workspace.folders import Workspace
-from deviate.replicate.workspace.looks import ComparedSide, read_looks
+from deviate.runs.snapshot.manifest import read_written
+from deviate.store.folders import Workspace
+from deviate.store.looks import ComparedSide, read_looks
 
 #: Set DEVIATE_REPEATS to look for rare orders of events.
 REPEATS = int(os.environ.get("DEVIATE_REPEATS", "1"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from cli_tool import deviate, tree
 
-from deviate.factors import SEEDED
+from deviate.core.factors import SEEDED
 
 AUDITED = Path(__file__).parent / "audited"
 

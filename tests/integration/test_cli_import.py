@@ -9,9 +9,9 @@ from cli_tool import TRAIN, deviate, tree
 from click.testing import CliRunner
 
 from deviate import api
-from deviate.cli.command_line import group
-from deviate.errors import BadOption
-from deviate.replicate.interrupts import Stopped
+from deviate.cli.main import group
+from deviate.core.errors import BadOption
+from deviate.core.interrupts import Stopped
 
 RESULTS = "seed,epoch,val acc,loss\n" + "".join(
     f"{seed},{epoch},{0.5 + epoch / 10 + seed / 100},{1 / (1 + epoch + seed)}\n"
@@ -76,7 +76,7 @@ def test_curves_are_shown_if_asked_and_records_are_not_read_otherwise(project, m
     def refuse(*_, **__):
         raise AssertionError("every value was kept")
 
-    monkeypatch.setattr("deviate.results.results.values_by_run", refuse)
+    monkeypatch.setattr("deviate.facts.stored.values_by_run", refuse)
     monkeypatch.chdir(project)
     shown = CliRunner().invoke(group, ["report", "results"], catch_exceptions=False)
     assert "val acc" in shown.output

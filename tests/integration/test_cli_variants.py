@@ -12,8 +12,8 @@ from cli_tool import deviate
 from installed import require
 
 import deviate as deviate_package
-from deviate.factors import ALGORITHMIC, SEEDED
-from deviate.replicate.environment.platforms import cpu_flags, platforms
+from deviate.core.factors import ALGORITHMIC, SEEDED
+from deviate.runs.environment import cpu_flags, platforms
 
 AUDITED = Path(__file__).parent / "audited"
 COMMAND = ("--", sys.executable, "train.py")

@@ -12,8 +12,8 @@ import tomllib
 import pytest
 from cli_tool import TRAIN, deviate, tree
 
-from deviate.replicate.workspace.folders import Workspace
-from deviate.replicate.workspace.lock import locked
+from deviate.store.folders import Workspace
+from deviate.store.locks import locked
 
 PYTHON = ("--", sys.executable, "train.py")
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from cli_tool import deviate
 
-from deviate.replicate.workspace.folders import Workspace
+from deviate.store.folders import Workspace
 
 #: Runs the command with the variables, in the folder and with the mounts that it is told, and refuses all else.
 ENGINE = r"""#!{python} -I
@@ -125,4 +125,4 @@ def test_nothing_is_written_where_there_is_no_engine_or_it_cannot_be(project):
 
 def test_on_a_cluster_the_engine_is_that_of_its_machines(project):
     printed = deviate(*WORDS, "--executor", "slurm", "--print", "--", "python3.99", "train.py")
-    assert (printed.status, "deviate.replicate.worker" in printed.out) == (0, True)
+    assert (printed.status, "deviate.runs.worker" in printed.out) == (0, True)

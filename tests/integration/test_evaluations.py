@@ -9,8 +9,8 @@ import pytest
 from cli_tool import deviate
 
 from deviate import load
-from deviate.collect.recorded import values_by_run
-from deviate.collect.tables import open_tables
+from deviate.observe.recorded import values_by_run
+from deviate.observe.tables import open_tables
 
 #: Both programs import `score`, which reports: its instrumented text differs between them.
 SCORE = """\

@@ -17,7 +17,7 @@ import pytest
 from factor_runs import zygote
 from tracked import tracked_files
 
-from deviate.project.cells import read_cells
+from deviate.source.cells import read_cells
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted({path.relative_to(EXAMPLES).parts[0] for path in tracked_files("examples/*/*")})

@@ -6,7 +6,7 @@ import pytest
 from factor_runs import SEEDS, Trained, other, zygote
 from installed import require
 
-from deviate.collect.sketches import same_examples
+from deviate.observe.fingerprints import same_examples
 
 #: Whatever draws the examples: all but the order of the data is drawn from other seeds.
 VARIED = other("init", "augment", "layers", "other", "data", "shuffle")

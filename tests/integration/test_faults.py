@@ -110,7 +110,7 @@ def test_a_run_whose_records_were_damaged_is_made_again_where_failed_ones_are(pr
 
 
 def test_a_replaced_import_stays_until_the_new_one_is_whole(project, monkeypatch):
-    from deviate.replicate.workspace.folders import ExperimentFolder
+    from deviate.store.folders import ExperimentFolder
 
     assert deviate("import", "table.csv", "--name", "t").status == 0
 

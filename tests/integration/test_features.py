@@ -10,9 +10,9 @@ import pytest
 from factor_runs import Zygote
 from prediction_runs import run_predicted
 
-from deviate.collect.matching import Predictions, match_passes
-from deviate.collect.predictions import EvaluationPass, read_pass
-from deviate.measure.representations import mean_cka
+from deviate.observe.matching import Predictions, match_passes
+from deviate.observe.predictions import EvaluationPass, read_pass
+from deviate.stats.weights import mean_cka
 
 pytestmark = pytest.mark.slow
 

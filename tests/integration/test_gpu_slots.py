@@ -5,7 +5,7 @@ import sys
 import pytest
 from cli_tool import deviate
 
-from deviate.replicate.workspace.folders import Workspace
+from deviate.store.folders import Workspace
 
 TRAIN = """
 import os

@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from cli_tool import TRAIN, deviate, tree
 
-from deviate.replicate.lease import acquire
-from deviate.replicate.workspace.files import write_json
-from deviate.replicate.workspace.folders import Workspace
-from deviate.replicate.workspace.lock import locked
-from deviate.replicate.workspace.looks import ComparedSide, read_looks
-from deviate.report.text.live import live_sentences
-from deviate.results.live import LiveReader
+from deviate.facts.live import LiveReader
+from deviate.report.topics.live import live_sentences
+from deviate.runs.lease import acquire
+from deviate.store.files import write_json
+from deviate.store.folders import Workspace
+from deviate.store.locks import locked
+from deviate.store.looks import ComparedSide, read_looks
 
 #: Set DEVIATE_REPEATS to look for rare moments of a kill.
 REPEATS = int(os.environ.get("DEVIATE_REPEATS", "2"))

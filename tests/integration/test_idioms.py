@@ -26,10 +26,10 @@ import pytest
 from factor_runs import Zygote, zygote
 from installed import require
 
-from deviate.analyse.project import analyse_project
-from deviate.instrument.project import instrument_project
-from deviate.replicate.prepare import runtime_metric
-from deviate.replicate.workspace import slots
+from deviate.runs.prepare import runtime_metric
+from deviate.source.analysis import analyse_project
+from deviate.source.overlay import instrument_project
+from deviate.store import slots
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted([*(HERE / "idioms").glob("*.py"), *(one.parent for one in (HERE / "idioms").glob("*/program.py"))])

@@ -9,7 +9,7 @@ import pytest
 from cli_tool import PREDICT, TRAIN, deviate
 
 from deviate import api
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 
 pytestmark = pytest.mark.slow
 

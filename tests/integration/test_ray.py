@@ -11,7 +11,7 @@ from cli_tool import deviate
 from cluster_runs import COMMAND, facts, make_project, runs, started, tool, wait_for
 from one_ray import Ray, lacking
 
-from deviate.replicate.workspace.run_files import Cancelled, Completed
+from deviate.store.run_files import Cancelled, Completed
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.skipif(bool(lacking()), reason=lacking())]
 
@@ -88,7 +88,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=30)[1]
     assert first.returncode == -signal.SIGINT
-    words = re.search(r"\S+ -m deviate.replicate.engines.ray_link \S+ --cancel \S+", said)[0].split()
+    words = re.search(r"\S+ -m deviate.runs.engines.ray \S+ --cancel \S+", said)[0].split()
     wrong = subprocess.run([*words[:-1], "other"], check=True, stderr=subprocess.PIPE, text=True).stderr
     assert "no task of other is there" in wrong
     subprocess.run(words, check=True, stderr=subprocess.DEVNULL)

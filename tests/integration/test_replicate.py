@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from replicate_tool import make_runs, outcomes
 
-from deviate.collect.tables import open_tables
-from deviate.instrument.edits import FileCode
-from deviate.replicate.loop import ReplicateOptions
-from deviate.replicate.snapshot.rules import SnapshotRules
-from deviate.replicate.workspace.run_files import Completed, Failed, NotInstrumented, TimedOut
+from deviate.observe.tables import open_tables
+from deviate.runs.loop import ReplicateOptions
+from deviate.source.edits import FileCode
+from deviate.store.run_files import Completed, Failed, NotInstrumented, TimedOut
+from deviate.store.snapshot_rules import SnapshotRules
 
 pytestmark = pytest.mark.slow
 

@@ -206,7 +206,7 @@ def test_no_secret_of_forty_places_is_in_what_is_written_or_printed(project, tmp
     assert [in_clear(path.read_bytes()) != [] for path in kept] == [True]
     assert kept[0].parent.stat().st_mode & 0o077 == 0
     made = subprocess.run(
-        [sys.executable, "-m", "deviate.replicate.worker", run], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "deviate.runs.worker", run], capture_output=True, text=True, check=True
     )
     assert "completed" in made.stdout
     assert leaks(project / ".deviate", in_code=[SHAPED["aws"]]) == {}

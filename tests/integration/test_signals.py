@@ -78,8 +78,9 @@ def test_who_reads_goes_away(tmp_path, words, status):
 
 
 def test_an_audit_that_is_stopped_before_its_first_probe_derives_nothing(tmp_path, monkeypatch):
-    from deviate.preflight import probes, trial
-    from deviate.study.request import Request
+    from deviate.probes import audit as probes
+    from deviate.probes import trial
+    from deviate.runs.request import Request
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("for epoch in range(3):\n    print('loss', 1 / (1 + epoch))\n")

@@ -14,7 +14,7 @@ from cli_tool import deviate
 from cluster_runs import COMMAND, facts, make_project, runs, started, tool, wait_for
 from one_node import Cluster, NotStarted, lacking
 
-from deviate.replicate.workspace.run_files import Completed
+from deviate.store.run_files import Completed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(lacking()), reason=f"Slurm cannot be started: {lacking()}")]
 

@@ -10,8 +10,8 @@ from cli_tool import deviate
 from installed import require
 
 from deviate import load
-from deviate.replicate.workspace.folders import Workspace
-from deviate.replicate.workspace.slots import read_records
+from deviate.store.folders import Workspace
+from deviate.store.slots import read_records
 
 TRAIN = """
 '''Trains a weight.'''

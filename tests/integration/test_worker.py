@@ -11,15 +11,15 @@ import psutil
 import pytest
 from replicate_tool import open_experiment
 
-from deviate.errors import RunElsewhere
-from deviate.experiment import Run, Step
-from deviate.replicate.lease import acquire
-from deviate.replicate.options import ReplicateOptions
-from deviate.replicate.orders import Order, read_job, write_submission
-from deviate.replicate.scratch import opened
-from deviate.replicate.workspace.files import write_json
-from deviate.replicate.workspace.folders import ExperimentFolder
-from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed
+from deviate.core.errors import RunElsewhere
+from deviate.core.experiment import Run, Step
+from deviate.runs.lease import acquire
+from deviate.runs.options import ReplicateOptions
+from deviate.runs.orders import Order, read_job, write_submission
+from deviate.runs.scratch import opened
+from deviate.store.files import write_json
+from deviate.store.folders import ExperimentFolder
+from deviate.store.run_files import Cancelled, Completed, Failed
 
 TRAIN = """
 import os, sys, time
@@ -30,7 +30,7 @@ for _ in range(int(sys.argv[1])):
 print(os.environ["OMP_NUM_THREADS"], open("data.txt").read())
 """
 
-WORKER = [sys.executable, "-P", "-m", "deviate.replicate.worker"]
+WORKER = [sys.executable, "-P", "-m", "deviate.runs.worker"]
 
 pytestmark = pytest.mark.slow
 
@@ -240,8 +240,8 @@ def test_where_the_disk_takes_no_run_it_is_made_in_its_folder_and_says_so(saving
 
 def test_a_run_on_a_full_disk_is_made_again_in_its_folder(saving):
     run = handed(saving, scratch="$TMPDIR")
-    full = "import deviate.replicate.scratch as module; module.LEAST = 1 << 62\n"
-    done = [sys.executable, "-c", full + "from deviate.replicate.worker import main; main()", str(run.path)]
+    full = "import deviate.runs.scratch as module; module.LEAST = 1 << 62\n"
+    done = [sys.executable, "-c", full + "from deviate.runs.worker import main; main()", str(run.path)]
     assert subprocess.run(done, capture_output=True, text=True, check=True).stdout == "control-0: completed\n"
     assert run.read_outcome().warnings[0].endswith(": No space left on device")
     assert (saving / "starts").read_text() == "xx"
@@ -270,7 +270,7 @@ def test_a_worker_that_lost_its_run_brings_nothing(saving):
 def test_who_follows_a_run_sees_it_before_it_has_ended(saving, monkeypatch):
     monkeypatch.setenv("PAUSE", "20")
     run = handed(saving, scratch="$TMPDIR")
-    quick = "import deviate.replicate.worker as module; module.BEAT_EVERY = 0.2; module.main()"
+    quick = "import deviate.runs.worker as module; module.BEAT_EVERY = 0.2; module.main()"
     worker = subprocess.Popen([sys.executable, "-c", quick, str(run.path)])
     wait_for(lambda: run.stdout_file.is_file() and run.stdout_file.read_text())
     assert (run.read_info().pid, run.read_outcome()) != (None, None)

@@ -18,9 +18,8 @@ import pytest
 from forking import Parent
 from programs import FACTORS, INJECTED, METRICS, Both, Outcome, Run, clean_environment, other_pythons, read_outcome
 
-from deviate.instrument.edits import Edit, Instrumented
-from deviate.instrument.overlay import instrument_source
-from deviate.instrument.sites import span_of
+from deviate.source.edits import Edit, Instrumented, span_of
+from deviate.source.overlay import instrument_source
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from programs import INJECTED
 
-from deviate.collect.matching import Withheld, match_every
-from deviate.collect.predictions import read_pass
-from deviate.replicate.workspace.integrity import DamagedError
+from deviate.observe.matching import Withheld, match_every
+from deviate.observe.predictions import read_pass
+from deviate.store.integrity import DamagedError
 
 HEADER = {
     "site": {"file": "train.py", "line": 9, "function": "evaluate"},

@@ -9,9 +9,8 @@ import pytest
 from installed import require
 from programs import LOSS, Outcome, Run
 
-from deviate.instrument.edits import Edit
-from deviate.instrument.overlay import instrument_source
-from deviate.instrument.sites import span_of
+from deviate.source.edits import Edit, span_of
+from deviate.source.overlay import instrument_source
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 from installed import require
 from programs import Outcome, Run
 
-from deviate.collect.weights import read_tensors
+from deviate.observe.weights import read_tensors
 
 pytestmark = pytest.mark.slow
 require("jax", "flax", "optax")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from programs import INJECTED
 
-from deviate.collect.predictions import read_pass
+from deviate.observe.predictions import read_pass
 
 CONTENT = np.arange(6, dtype=np.uint64)
 

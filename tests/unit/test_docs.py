@@ -17,13 +17,12 @@ import pytest
 from tracked import tracked_files
 
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords
-from deviate.cli.command_line import group
-from deviate.cli.commands import COMMANDS
+from deviate.cli.main import COMMANDS, group
 from deviate.cli.report import experiment_writers
-from deviate.contrast.verdict import Verdict
-from deviate.experiment import ObservedWish
-from deviate.factors import FACTORS, VARIANTS
-from deviate.project.config import Config, DrawEntry, EvaluateEntry, LoopEntry, MetricEntry, SnapshotEntry
+from deviate.core.experiment import ObservedWish
+from deviate.core.factors import FACTORS, VARIANTS
+from deviate.source.config import Config, DrawEntry, EvaluateEntry, LoopEntry, MetricEntry, SnapshotEntry
+from deviate.stats.contrast import Verdict
 
 ROOT = Path(__file__).parents[2]
 BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deviate import errors
+from deviate.core import errors
 
 CLASSES = [
     value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.DeviateError)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.errors import BadOption
-from deviate.factors import (
+from deviate.core.errors import BadOption
+from deviate.core.factors import (
     ALGORITHMIC,
     DATA,
     FACTORS,

@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner
 from tracked import tracked_files
 
-from deviate import paths
-from deviate.analyse.source.configurations import config_files
-from deviate.analyse.source.documents import shell_scripts
-from deviate.cli.command_line import group
-from deviate.replicate.checkpoints import states
-from deviate.replicate.snapshot.survey import survey
+from deviate.cli.main import group
+from deviate.core import paths
+from deviate.runs.kept import checkpoint_states
+from deviate.runs.snapshot.survey import survey
+from deviate.source.configurations import config_files
+from deviate.source.files import shell_scripts
 
 #: Code that walks the user's own folders.
-WALKING = ["analyse", "project", "preflight", "replicate/snapshot", "replicate/environment", "importing"]
+WALKING = ["source/*.py", "probes/*.py", "runs/snapshot/*.py", "runs/environment.py", "imports/*.py"]
 
 TRAINING = """
 import random
@@ -59,7 +59,7 @@ def test_a_project_with_such_links_is_read_and_taken(project, monkeypatch):
     assert "loss" in result.output
     kinds = {item.path: item.kind for item in survey(project)}
     assert {kinds[f"{place}{name}"] for place in ("", "tools/") for name in ("long", "loop", "out")} == {"symlink"}
-    assert states("**/*.pt", project) == {}
+    assert checkpoint_states("**/*.pt", project) == {}
 
 
 def test_folders_are_walked_once_and_not_out_of_the_project(project):
@@ -89,7 +89,7 @@ def test_the_users_folders_are_asked_without_raising(folder):
     """`Path.is_dir`, `is_file` and `exists` raise where a link leads to a closed place; `os.path` says no."""
     found = [
         f"{path.name}:{node.lineno}"
-        for path in tracked_files(f"src/deviate/{folder}/*.py")
+        for path in tracked_files(f"src/deviate/{folder}")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

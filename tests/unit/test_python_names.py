@@ -8,14 +8,14 @@ from compared_sides import write_experiment
 import deviate
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords
 from deviate.api.progress import Progress, ignore, notebook_observer
-from deviate.errors import BadOption
-from deviate.experiment import Run
-from deviate.inference.gate.options import GateOptions
-from deviate.inference.plan_options import PlanOptions
-from deviate.replicate.events import RunEnded, RunProgress, RunStarted
-from deviate.replicate.executors.executor import Slot
-from deviate.replicate.workspace.run_files import Completed, Failed
-from deviate.study.request import Request
+from deviate.core.errors import BadOption
+from deviate.core.experiment import Run
+from deviate.facts.comparison_options import GateOptions
+from deviate.facts.plan import PlanOptions
+from deviate.runs.events import RunEnded, RunProgress, RunStarted
+from deviate.runs.executors.executor import Slot
+from deviate.runs.request import Request
+from deviate.store.run_files import Completed, Failed
 
 
 @pytest.fixture

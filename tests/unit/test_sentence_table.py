@@ -11,15 +11,13 @@ PAGE = (ROOT / "docs" / "sentences.md").read_text(encoding="utf-8")
 LABELS = (Path(__file__).parent / "sentence_labels.txt").read_text(encoding="utf-8").splitlines()
 
 #: Where statements about results are made; errors are in `docs/messages.md`.
-MODULES = ("report/text", "report/pages", "report/figures", "contrast", "measure", "results/sample.py",
-           "results/results.py", "results/predictions.py", "results/run.py", "collect/mined.py", "cli/logs.py",
-           "results/groups.py", "collect/matching.py", "collect/rows.py", "collect/groups.py", "collect/reported.py",
-           "collect/checkpoints.py", "collect/observed/judge.py", "inference/learning.py", "inference/stability.py",
-           "inference/weights.py", "inference/grid", "inference/comparison/predictions.py", "inference/gate/groups.py",
-           "importing/build.py", "importing/columns.py", "importing/formats.py", "importing/foreign.py",
-           "importing/import_results.py", "importing/tables.py", "importing/tensorboard.py", "importing/trainings.py",
-           "importing/wandb.py",
-           "preflight/verdicts.py", "preflight/probes.py", "preflight/proof.py")  # fmt: skip
+MODULES = ("report/topics", "report/figures", "report/words.py", "stats", "facts/samples.py", "facts/stored.py",
+           "facts/predictions.py", "facts/run.py", "facts/groups.py", "facts/group_rates.py", "facts/learning.py",
+           "facts/stability.py", "facts/weights.py", "facts/weight_distances.py", "facts/grid.py",
+           "facts/compared_predictions.py", "facts/gate.py", "cli/logs.py", "observe/reported.py",
+           "observe/matching.py", "observe/examples.py", "observe/weights.py", "observe/output/judge.py",
+           "imports/build.py", "imports/formats.py", "imports/foreign.py", "imports/tables.py", "imports/trackers.py",
+           "imports/trainings.py", "probes/verdicts.py", "probes/audit.py")  # fmt: skip
 
 #: A text of so many words, or one that ends a sentence, is a statement unless it is listed among the labels.
 WORDS = 3

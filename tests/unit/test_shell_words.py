@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from deviate.core.shell_words import typed_word
 from deviate.report.escape import clean
-from deviate.shell_words import typed_word
 
 WORDS = [
     "", " ", "   ", "a b", " a", "two\nlines", "two  blanks", "tab\t", "it's", "it's\n'", "\\n", "\\\n", "$HOME\n`x`",

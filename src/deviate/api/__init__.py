@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords, known_keywords
 from deviate.api.stored import StoredExperiment as StoredExperiment
-from deviate.errors import BadOption
-from deviate.experiment import DEFAULT_RUNS
-from deviate.replicate.workspace.folders import Workspace
+from deviate.core.errors import BadOption
+from deviate.core.experiment import DEFAULT_RUNS
+from deviate.store.folders import Workspace
 
 if TYPE_CHECKING:
-    from deviate.contrast.multiplicity import Correction
-    from deviate.experiment import Direction
-    from deviate.inference.comparison.comparison import Comparison
-    from deviate.inference.comparison.options import PairingMode
-    from deviate.inference.drops import Drop
-    from deviate.inference.gate.gate import Gate
-    from deviate.inference.grid.facts import Grid
-    from deviate.inference.plan import Plan
-    from deviate.preflight.verdicts import Audit
+    from deviate.core.experiment import Direction
+    from deviate.facts.comparison import Comparison
+    from deviate.facts.comparison_options import Drop, PairingMode
+    from deviate.facts.gate import Gate
+    from deviate.facts.grid import Grid
+    from deviate.facts.plan import Plan
+    from deviate.probes.verdicts import Audit
     from deviate.report.views import View
+    from deviate.stats.multiplicity import Correction
 
 
 @known_keywords(RunKeywords)
@@ -63,9 +62,9 @@ def run(
             raise BadOption("vary= and variants= name the same thing", hint="leave one out")
         options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
     from deviate.api.progress import ignore, notebook_observer
-    from deviate.inference.comparison.referee import Referee
-    from deviate.study.pipeline import run as run_study
-    from deviate.study.request import Request
+    from deviate.facts.referee import Referee
+    from deviate.runs.pipeline import run as run_study
+    from deviate.runs.request import Request
 
     observe = notebook_observer() if progress else ignore
     return StoredExperiment(run_study(Request(command=words, runs=n, **options), observe, Referee()))
@@ -93,13 +92,13 @@ def audit(
     explain : str, optional
         List the lines that draw for this factor, too.
     **options
-        Fields of `deviate.study.request.Request`, such as ``project``.
+        Fields of `deviate.runs.request.Request`, such as ``project``.
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
-    from deviate.preflight.probes import audit as probe
-    from deviate.preflight.trial import DEFAULT_LIMIT
+    from deviate.probes.audit import audit as probe
+    from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
-    from deviate.study.request import Request
+    from deviate.runs.request import Request
 
     request = Request(command=words, **options)
     return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
@@ -187,11 +186,11 @@ def compare(
     DeviateError
         As the command line; the message and the hint say what to do.
     """
-    from deviate.inference.comparison.comparison import read_comparison
-    from deviate.inference.comparison.options import ComparisonOptions
-    from deviate.inference.comparison.runs import side_facts
+    from deviate.facts.comparison import read_comparison
+    from deviate.facts.comparison_options import ComparisonOptions
+    from deviate.facts.how_made import side_facts
+    from deviate.facts.samples import read_options
     from deviate.report.views import comparison_view
-    from deviate.results.options import read_options
 
     workspace, labels = _sides(names, project)
     options = ComparisonOptions(
@@ -250,11 +249,11 @@ def compare_grid(
     DeviateError
         As the command line; the message and the hint say what to do.
     """
-    from deviate.inference.comparison.options import ComparisonOptions
-    from deviate.inference.comparison.runs import side_facts
-    from deviate.inference.grid.read import read_grid
+    from deviate.facts.comparison_options import ComparisonOptions
+    from deviate.facts.grid import read_grid
+    from deviate.facts.how_made import side_facts
+    from deviate.facts.samples import read_options
     from deviate.report.views import grid_view
-    from deviate.results.options import read_options
 
     options = ComparisonOptions(
         alpha=alpha,
@@ -302,18 +301,17 @@ def check(
     project : str or Path, optional
         By default the project one stands in.
     **options
-        Fields of `deviate.inference.gate.options.GateOptions`, such as ``alpha=0.01`` or ``inconclusive="pass"``.
+        Fields of `deviate.facts.comparison_options.GateOptions`, such as ``alpha=0.01`` or ``inconclusive="pass"``.
 
     Returns
     -------
     View of Gate
         Its ``passed`` is what the exit status of ``deviate check`` says.
     """
-    from deviate.inference.drops import Drop, parse_drop
-    from deviate.inference.gate.gate import read_gate
-    from deviate.inference.gate.options import GateOptions
+    from deviate.facts.comparison_options import Drop, GateOptions, parse_drop
+    from deviate.facts.gate import read_gate
+    from deviate.facts.samples import read_options
     from deviate.report.views import gate_view
-    from deviate.results.options import read_options
 
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
@@ -346,12 +344,11 @@ def plan(
     project : str or Path, optional
         By default the project one stands in.
     **options
-        Fields of `deviate.inference.plan_options.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
+        Fields of `deviate.facts.plan.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
     """
-    from deviate.inference.plan import read_plan
-    from deviate.inference.plan_options import PlanOptions
+    from deviate.facts.plan import PlanOptions, read_plan
+    from deviate.facts.samples import read_options
     from deviate.report.views import plan_view
-    from deviate.results.options import read_options
 
     samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
     asked = PlanOptions(samples=samples, **options)

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar
 
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
-    from deviate.inference.comparison.options import PairingMode
-    from deviate.inference.gate.options import Inconclusive
+    from deviate.facts.comparison_options import Inconclusive, PairingMode
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")

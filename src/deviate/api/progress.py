@@ -7,14 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from deviate.experiment import Run
-from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted
-from deviate.replicate.time_left import TimeLeft
-from deviate.replicate.workspace.run_files import Completed
-from deviate.report.durations import about_seconds
+from deviate.core.experiment import Run
+from deviate.report.aligned import about_seconds
 from deviate.report.numbers import show_seconds
-from deviate.report.text.words import ended_as, nth_iteration
-from deviate.study.events import StudyEvent
+from deviate.report.words import ended_as, nth_iteration
+from deviate.runs.events import RunEnded, RunProgress, RunShared, RunStarted
+from deviate.runs.experiment_events import StudyEvent
+from deviate.runs.time_left import TimeLeft
+from deviate.store.run_files import Completed
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3

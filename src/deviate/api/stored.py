@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from deviate.api.keywords import known_keywords
-from deviate.errors import BadOption
-from deviate.factors import DEFAULT_VARIANT
-from deviate.replicate.workspace.folders import ExperimentFolder
-from deviate.replicate.workspace.run_files import TAKEN
+from deviate.core.errors import BadOption
+from deviate.core.factors import DEFAULT_VARIANT
+from deviate.store.folders import ExperimentFolder
+from deviate.store.run_files import TAKEN
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from deviate.experiment import Experiment
-    from deviate.inference.experiment import ExperimentFacts
-    from deviate.measure.curves import CurveBand, Parting
+    from deviate.core.experiment import Experiment
+    from deviate.facts.experiment import ExperimentFacts
+    from deviate.facts.weights import RunWeights
     from deviate.report.views import View
     from deviate.report.writers.notebook import Figures
-    from deviate.results.weights import RunWeights
+    from deviate.stats.curves import CurveBand, Parting
 
 PlotKind = Literal["runs", "curves", "sources"]
 
@@ -67,7 +67,7 @@ class StoredExperiment:
             Columns ``variant``, ``run``, ``metric``, ``iteration`` (from 0; -1 before the main loop), ``elapsed_s``
             and ``value``.
         """
-        from deviate.collect.tables import open_tables
+        from deviate.observe.tables import open_tables
 
         with open_tables(self.folder, include_failed=include_failed) as tables:
             return tables.records()
@@ -86,8 +86,8 @@ class StoredExperiment:
         DataFrame
             Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``.
         """
-        from deviate.collect.tables import open_tables
-        from deviate.results.options import SampleOptions, settle_options
+        from deviate.facts.samples import SampleOptions, settle_options
+        from deviate.observe.tables import open_tables
 
         with open_tables(self.folder) as tables:
             names = [name for name, _ in tables.names]
@@ -112,9 +112,9 @@ class StoredExperiment:
         """
         import pandas as pd
 
-        from deviate.results.options import SampleOptions
-        from deviate.results.order import main_first
-        from deviate.results.results import read_results
+        from deviate.facts.samples import SampleOptions
+        from deviate.facts.stored import read_results
+        from deviate.observe.headline import main_first
 
         results = read_results(self.folder, SampleOptions(aggregates=dict(aggregates or {})))
         completed = [(run.variant, run.index) for run in results.runs if run.status == "completed"]
@@ -141,7 +141,7 @@ class StoredExperiment:
         BadOption
             With the metrics there are, if it is none of them.
         """
-        from deviate.results.names import find_name
+        from deviate.lexicon.names import find_name
 
         table = self.frame()
         return table[find_name(metric, list(table.columns))]
@@ -170,7 +170,7 @@ class StoredExperiment:
         BadOption
             If there is no such metric, or no such chart of it.
         """
-        from deviate.results.names import find_name
+        from deviate.lexicon.names import find_name
 
         section = _SECTIONS.get(kind)
         if section is None:
@@ -192,7 +192,7 @@ class StoredExperiment:
         """
         import pandas as pd
 
-        from deviate.collect.runs import read_ended_runs
+        from deviate.observe.records import read_ended_runs
 
         rows = [
             (run.variant, run.index, fingerprint.name, fingerprint.digest, fingerprint.count)
@@ -227,8 +227,8 @@ class StoredExperiment:
         BadOption
             With the metrics there are, if one is named that is not.
         """
-        from deviate.results.predictions import main_evaluations, prediction_table
-        from deviate.results.results import read_results
+        from deviate.facts.predictions import main_evaluations, prediction_table
+        from deviate.facts.stored import read_results
 
         results = read_results(self.folder)
         mains = main_evaluations(results.evaluations, results.samples, metric)
@@ -247,7 +247,7 @@ class StoredExperiment:
             missing for the final weights, ``tensor``, ``shape``, ``dtype`` and ``digest`` (of the bytes: equal ones
             mean equal numbers).
         """
-        from deviate.results.weights import weights_table
+        from deviate.facts.weights import weights_table
 
         return weights_table(self._weights())
 
@@ -277,8 +277,8 @@ class StoredExperiment:
         BadOption
             With what was kept, where it is not what is asked for.
         """
-        from deviate.results.choice import choose_variant
-        from deviate.results.weights import weights_of
+        from deviate.facts.stored import choose_variant
+        from deviate.facts.weights import weights_of
 
         known = self._weights()
         chosen = choose_variant(self.folder, list(known), variant or "")
@@ -304,15 +304,15 @@ class StoredExperiment:
         BadOption
             If fewer than two runs are there, one of them kept no such weights, or they are not of one model.
         """
-        from deviate.results.choice import choose_variant
-        from deviate.results.weights import mean_weights_of
+        from deviate.facts.stored import choose_variant
+        from deviate.facts.weights import mean_weights_of
 
         known = self._weights()
         return mean_weights_of(known[choose_variant(self.folder, list(known), variant or "")], runs, after)
 
     def _weights(self) -> dict[str, dict[str, RunWeights]]:
-        from deviate.collect.runs import read_ended_runs
-        from deviate.results.weights import weights_by_variant
+        from deviate.facts.weights import weights_by_variant
+        from deviate.observe.records import read_ended_runs
 
         return weights_by_variant(read_ended_runs(self.folder))
 
@@ -361,11 +361,11 @@ class StoredExperiment:
         """
         from datetime import datetime
 
-        from deviate.inference.experiment import experiment_facts
+        from deviate.facts.experiment import experiment_facts
+        from deviate.facts.groups import read_group_options
+        from deviate.facts.samples import read_options
+        from deviate.facts.stored import read_results
         from deviate.report.views import experiment_view
-        from deviate.results.groups import read_group_options
-        from deviate.results.options import read_options
-        from deviate.results.results import read_results
 
         options = read_options(aggregates=aggregates, differences=differences)
         chosen = read_group_options(groups, positive)
@@ -382,7 +382,7 @@ class StoredExperiment:
         DataFrame
             The columns of ``deviate report NAME --format summary``: n, mean, SD, CV, intervals and more.
         """
-        from deviate.report.writers.experiment_csv import summary_table
+        from deviate.report.writers.tables_csv import summary_table
 
         return summary_table(self.report(level=level, aggregates=aggregates).facts)
 
@@ -398,7 +398,7 @@ class StoredExperiment:
             The columns of ``deviate report NAME --groups ... --format groups``: the column that makes the group
             (empty for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
         """
-        from deviate.report.writers.groups_csv import group_table
+        from deviate.report.writers.tables_csv import group_table
 
         return group_table(self.report(level=level, curves=False, groups=groups, positive=positive).facts)
 
@@ -415,9 +415,9 @@ class StoredExperiment:
             ``runs_learnt``, ``runs_unforgettable``, ``first_learnt`` and ``first_learnt_sd`` (over the runs that
             learn it).
         """
-        from deviate.inference.learning import forgetting_tables
-        from deviate.results.predictions import main_evaluations
-        from deviate.results.results import read_results
+        from deviate.facts.learning import forgetting_tables
+        from deviate.facts.predictions import main_evaluations
+        from deviate.facts.stored import read_results
 
         results = read_results(self.folder)
         return forgetting_tables(main_evaluations(results.evaluations, results.samples))
@@ -452,7 +452,7 @@ class StoredExperiment:
         BadOption
             With the metrics or variants there are, where one is named that is not.
         """
-        from deviate.measure.curves import curve_band
+        from deviate.stats.curves import curve_band
 
         return curve_band(self._curves(metric, variant), band)
 
@@ -462,13 +462,13 @@ class StoredExperiment:
 
         Metric and variant are named as for `curve`.
         """
-        from deviate.measure.curves import parting
+        from deviate.stats.curves import parting
 
         return parting(self._curves(metric, variant), tolerance)
 
     def _curves(self, metric: str, variant: str | None) -> list[tuple[Any, Any]]:
-        from deviate.results.choice import choose_variant
-        from deviate.results.names import find_name
+        from deviate.facts.stored import choose_variant
+        from deviate.lexicon.names import find_name
 
         table = self.records()
         table = table[table["metric"] == find_name(metric, list(table["metric"].unique()))]
@@ -484,6 +484,6 @@ class StoredExperiment:
 
     def summary(self) -> dict[str, Any]:
         """Return name, command, and how many runs of each variant completed."""
-        from deviate.results.overview import overview
+        from deviate.facts.overview import overview
 
         return overview(self.folder)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from deviate.cli.commands import BeforeCommand
+from deviate.cli.main import BeforeCommand
 from deviate.cli.output import (
     accept_option,
     factor_option,
@@ -18,7 +18,7 @@ from deviate.cli.output import (
     verbose_option,
 )
 from deviate.cli.printing import examples
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 
 
 @click.command(
@@ -57,12 +57,12 @@ def command(
     as it is, twice with everything held fixed, and once for each source with only that one varied.
     """
     from deviate.cli.stdin import given_input
-    from deviate.preflight.probes import audit
-    from deviate.preflight.trial import DEFAULT_LIMIT
+    from deviate.probes.audit import audit
+    from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
-    from deviate.report.writers.json_values import facts_json
+    from deviate.report.writers.contracts import facts_json
     from deviate.report.writers.registry import find_writer, writers
-    from deviate.study.request import Request
+    from deviate.runs.request import Request
 
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
     if not command:

@@ -11,14 +11,14 @@ import msgspec
 
 from deviate.cli.list import aligned
 from deviate.cli.printing import say, say_json
-from deviate.project.cells import AT
-from deviate.report.text.words import count
-from deviate.shell_words import typed_word
+from deviate.core.shell_words import typed_word
+from deviate.report.words import count
+from deviate.source.cells import AT
 
 if TYPE_CHECKING:
-    from deviate.project.cells import Cell
-    from deviate.study.cells import CellMade, CellsMade
-    from deviate.study.events import StudyEvent
+    from deviate.runs.cells import CellMade, CellsMade
+    from deviate.runs.experiment_events import StudyEvent
+    from deviate.source.cells import Cell
 
 #: Options that say which cells are meant, not how they are made.
 _WHICH = ("command", "name", "project")
@@ -29,11 +29,10 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 
 def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
-    from deviate.cli.event_lines import left_lines
-    from deviate.cli.progress import Progress
-    from deviate.inference.comparison.referee import Referee
-    from deviate.study.cells import make_cells
-    from deviate.study.request import Request
+    from deviate.cli.progress import Progress, left_lines
+    from deviate.facts.referee import Referee
+    from deviate.runs.cells import make_cells
+    from deviate.runs.request import Request
 
     which = Request(**{name: options[name] for name in _WHICH})
     scripts: list[str] = []

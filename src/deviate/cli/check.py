@@ -7,14 +7,10 @@ from typing import Any
 
 import click
 
-from deviate.cli.completion import experiment_sides
-from deviate.cli.files import write_output
-from deviate.cli.groups import groups_option
+from deviate.cli.options import experiment_sides, groups_option, named_values, sample_arguments, sample_options
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
-from deviate.cli.pairs import named_values
-from deviate.cli.printing import examples
-from deviate.cli.samples import sample_arguments, sample_options
-from deviate.errors import BadOption
+from deviate.cli.printing import examples, write_output
+from deviate.core.errors import BadOption
 
 
 @click.command(
@@ -105,7 +101,7 @@ def command(
     where the question makes no sense.
     """
     from deviate import api
-    from deviate.report.writers.gate_json import gate_json
+    from deviate.report.writers.contracts import gate_json
     from deviate.report.writers.gate_junit import gate_junit
     from deviate.report.writers.registry import find_writer, writers
 
@@ -121,7 +117,7 @@ def command(
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
-    from deviate.inference.drops import parse_drops
+    from deviate.facts.comparison_options import parse_drops
 
     return {
         "drops": parse_drops(options["metrics"], options["drops"]),
@@ -139,7 +135,7 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
 
 def _share(option: str, text: str | None) -> float | None:
     """Read ``10%`` or ``0.1``."""
-    from deviate.inference.drops import find_drop
+    from deviate.facts.comparison_options import find_drop
 
     if text is None:
         return None

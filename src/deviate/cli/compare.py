@@ -1,22 +1,29 @@
-"""``deviate compare``: whether one experiment is better than another, or noisier."""
+"""``deviate compare``: whether one experiment, or a cell of a grid, is better than another, or noisier."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.completion import experiment_sides
-from deviate.cli.figures import check_figures, figure_options, write_figure_files
-from deviate.cli.groups import groups_option
+from deviate.cli.options import (
+    check_figures,
+    experiment_sides,
+    figure_options,
+    groups_option,
+    named_values,
+    sample_arguments,
+    sample_options,
+    write_figure_files,
+)
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
-from deviate.cli.pairs import named_values
 from deviate.cli.printing import examples
-from deviate.cli.samples import sample_arguments, sample_options
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
+    from deviate.facts.grid import Grid
     from deviate.report.views import View
 
 
@@ -96,12 +103,9 @@ def command(
     file: which is best, and an analysis of variance over the factors of the grid.
     """
     from deviate import api
-    from deviate.cli.compared_grid import grid_of, names_grid
-    from deviate.report.writers.comparison_csv import comparison_csv
-    from deviate.report.writers.comparison_json import comparison_json
-    from deviate.report.writers.grid_csv import grid_csv
-    from deviate.report.writers.grid_json import grid_json
+    from deviate.report.writers.contracts import comparison_json, grid_json
     from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.tables_csv import comparison_csv, grid_csv
 
     offered = writers(json=comparison_json, csv=comparison_csv)
     if of_grid := names_grid(names):
@@ -154,3 +158,43 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError as problem:
         raise BadOption(f"{text!r} is no number", hint="type for example --margin 'test acc=0.5'") from problem
+
+
+# ``deviate compare`` with the name of an experiment that has a grid, or without any name.
+
+#: Options of ``deviate compare`` that say how two sides are compared.
+FOR_TWO = ("matches", "margins", "pairing", "until", "most", "groups", "correction", "seed")
+
+
+def names_grid(names: Sequence[str]) -> bool:
+    """Tell whether cells of a grid are meant; a stored experiment of that name goes first."""
+    from deviate.facts.grid import names_grid as named
+    from deviate.store.folders import Workspace
+
+    return named(Workspace.nearest(Path.cwd()).project, names)
+
+
+def grid_of(names: Sequence[str], asked: Mapping[str, Any]) -> View[Grid]:
+    """Compare the cells.
+
+    Raises
+    ------
+    BadOption
+        If an option was typed that two sides are compared by.
+    """
+    from deviate import api
+
+    _refuse_for_two()
+    taken = {name: value for name, value in asked.items() if name not in FOR_TWO}
+    return api.compare_grid(names[0] if names else None, **taken)
+
+
+def _refuse_for_two() -> None:
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in FOR_TWO and source == click.core.ParameterSource.COMMANDLINE:
+            raise BadOption(
+                f"{option.opts[-1]} is for two experiments, and these are the cells of a grid",
+                hint="leave it out, or name two cells: deviate compare CELL CELL",
+            )

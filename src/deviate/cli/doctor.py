@@ -15,7 +15,7 @@ from deviate.cli.output import json_option
 from deviate.cli.printing import Styled, examples, say, say_json
 
 if TYPE_CHECKING:
-    from deviate.preflight.machine import Check
+    from deviate.probes.machine import Check
 
 #: Characters before what was found.
 MARGIN = 22
@@ -32,7 +32,7 @@ def command(as_json: bool) -> int:
     """
     import msgspec
 
-    from deviate.preflight.machine import check_machine
+    from deviate.probes.machine import check_machine
 
     checks = check_machine(Path.cwd(), os.environ)
     if as_json:

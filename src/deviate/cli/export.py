@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from deviate.cli.completion import experiments_and_grids
-from deviate.cli.printing import examples, say
-from deviate.cli.sizes import show_size
-from deviate.errors import BadOption
-from deviate.shell_words import typed_word
+from deviate.cli.options import experiments_and_grids
+from deviate.cli.printing import examples, say, show_size
+from deviate.core.errors import BadOption
+from deviate.core.shell_words import typed_word
 
 
 @click.command(
@@ -37,11 +36,11 @@ def command(name: str, output: Path | None, work: bool) -> None:
     and files of credentials are not in it, and stars stand for keys in other files; what was left out is named. Where
     runs are being made, nothing is written.
     """
-    from deviate.replicate.snapshot.own_files import note_written
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.report.text.words import count
-    from deviate.study.archive import SUFFIX, export_experiments
-    from deviate.study.named import find_named, grid_of
+    from deviate.report.words import count
+    from deviate.runs.archive import SUFFIX, export_experiments
+    from deviate.runs.cells import find_named, grid_of
+    from deviate.runs.snapshot.manifest import note_written
+    from deviate.store.folders import Workspace
 
     folders = find_named(Workspace.nearest(Path.cwd()), [name])
     grid = grid_of(name, folders)

@@ -6,11 +6,13 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import questionary
+from msgspec.structs import replace
 
 from deviate.cli.output import (
     accept_option,
@@ -22,17 +24,21 @@ from deviate.cli.output import (
     verbose_option,
 )
 from deviate.cli.printing import Styled, examples, say, say_json, shortened
-from deviate.errors import BadOption, NoMetrics, NoScript
-from deviate.shell_words import typed_line, typed_word
+from deviate.core.errors import BadOption, NoMetrics, NoScript
+from deviate.core.experiment import Metric, ObservedWish
+from deviate.core.shell_words import typed_line, typed_word
+from deviate.report.escape import clean
+from deviate.source.findings import Findings
+
+if TYPE_CHECKING:
+    from deviate.core.experiment import Draw, Metric
+    from deviate.probes.trial import PrintedNumber, Verification
+    from deviate.runs.request import Request
+    from deviate.source.findings import Findings
+
 
 #: Metrics that are listed without ``-v``.
 METRICS_SHOWN = 6
-
-if TYPE_CHECKING:
-    from deviate.analyse.findings import Findings
-    from deviate.experiment import Draw, Metric
-    from deviate.preflight.verification import Verification
-    from deviate.study.request import Request
 
 
 class _BeforeCommand(click.Command):
@@ -114,15 +120,13 @@ def _verify(
     as_json: bool,
     **options: Any,
 ) -> int:
-    from deviate.cli.review import require_terminal
     from deviate.cli.stdin import given_input
-    from deviate.preflight.trial import DEFAULT_LIMIT
-    from deviate.preflight.verification import verify
-    from deviate.replicate.environment.masking import mask_words
+    from deviate.core.secrets import mask_words
+    from deviate.probes.trial import DEFAULT_LIMIT, verify
     from deviate.report.views import verification_view
-    from deviate.report.writers.json_values import facts_json
+    from deviate.report.writers.contracts import facts_json
     from deviate.report.writers.registry import find_writer, writers
-    from deviate.study.request import Request
+    from deviate.runs.request import Request
 
     if others := [f"--{name}" for name in ("diff", "all") if options[name]]:
         raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
@@ -148,11 +152,10 @@ def _verify(
 
 
 def _write_observed(request: Request, facts: Verification, *, asks: bool) -> None:
-    from deviate.cli.review import review_numbers
-    from deviate.experiment import ObservedWish
-    from deviate.project.config import write_observed
-    from deviate.project.target import unscripted_target
-    from deviate.study.prepared import find_requested
+    from deviate.core.experiment import ObservedWish
+    from deviate.runs.prepared import find_requested
+    from deviate.source.config import write_observed
+    from deviate.source.target import unscripted_target
 
     try:
         project = find_requested(request).project
@@ -170,12 +173,10 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
 
 
 def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **options: Any) -> None:
-    from deviate.instrument.project import show_edits
+    from deviate.source.overlay import show_edits
 
     project, findings = _read(entry, words, project, options["factor"])
     if options["review"]:
-        from deviate.cli.review import review_metrics
-
         findings = review_metrics(findings)
     if options["write"] or options["review"]:
         _write(project, findings)
@@ -192,8 +193,8 @@ def _read(
     entry: str | None, words: tuple[str, ...], project: Path | None, factors: tuple[str, ...]
 ) -> tuple[Path, Findings]:
     """Return the project and what the entry, or else each script that the command starts, reports."""
-    from deviate.project.selection import extract, extract_starts
-    from deviate.project.target import find_target, project_root
+    from deviate.source.selection import extract, extract_starts
+    from deviate.source.target import find_target, project_root
 
     cwd = Path.cwd()
     if entry is None:
@@ -232,7 +233,7 @@ def _show_diff(pieces: Iterable[str]) -> None:
 
 
 def _write(project: Path, findings: Findings) -> None:
-    from deviate.project.config import write_metrics
+    from deviate.source.config import write_metrics
 
     chosen = [metric for metric in findings.metrics if metric.selected]
     if not chosen:
@@ -253,7 +254,7 @@ def _screen(project: Path, findings: Findings) -> list[str]:
     """Return a line for the main loop, each of the first metrics and the draws of all factors."""
     from deviate.cli.list import aligned
     from deviate.report.escape import clean
-    from deviate.report.text.words import count
+    from deviate.report.words import count
 
     chosen = sorted((metric for metric in findings.metrics if metric.selected), key=lambda each: -each.confidence)
     rows = [
@@ -342,3 +343,108 @@ def _draw_lines(draws: list[Draw]) -> list[str]:
 def _source(project: Path, file: str, line: int) -> str:
     text = (project / file).read_bytes().decode("utf-8", errors="replace").splitlines()
     return text[line - 1].strip() if line <= len(text) else ""
+
+
+# The interactive review: tick, rename and aggregate metrics in a terminal, and say which values are better.
+
+AGGREGATES = ("last", "best", "mean", "max", "min")
+UNKNOWN = "unknown"
+DIRECTIONS = ("higher", "lower", UNKNOWN)
+DONE = "done"
+
+Kept = TypeVar("Kept", Metric, ObservedWish)
+
+
+def require_terminal() -> None:
+    """Refuse where there is nobody to ask.
+
+    Raises
+    ------
+    BadOption
+        If there is no terminal to ask in.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadOption(
+            "--review asks questions and this is no terminal",
+            hint="type --write and edit deviate.toml instead",
+        )
+
+
+def review_metrics(findings: Findings) -> Findings:
+    """Ask which metrics to keep, under which names, with which aggregates and directions.
+
+    Raises
+    ------
+    BadOption
+        If there is no terminal to ask in.
+    """
+    require_terminal()
+    kept = _tick([f"{m.name:32} {m.file}:{m.line}  {m.expression}" for m in findings.metrics],
+                 [m.selected for m in findings.metrics])  # fmt: skip
+    metrics = [replace(m, selected=index in kept) for index, m in enumerate(findings.metrics)]
+    while (index := _choose({at: m for at, m in enumerate(metrics) if m.selected})) is not None:
+        taken = {m.name for m in metrics if m.selected} - {metrics[index].name}
+        metrics[index] = _edit(metrics[index], taken)
+    return replace(findings, metrics=metrics)
+
+
+def review_numbers(printed: Sequence[PrintedNumber]) -> list[ObservedWish]:
+    """Ask which numbers of the output are metrics, and how they are called and read; return what is to be written.
+
+    A number that was none and stays none has no entry.
+    """
+    was = [number.kind is not None for number in printed]
+    lines = [f"{n.name:32} {n.source}: {n.first:g} ... {n.last:g}  {n.reason or 'a metric'}" for n in printed]
+    kept = _tick(lines, was)
+    wishes = {
+        at: ObservedWish(name=number.name, metric=at in kept, direction=number.direction, kind=number.kind)
+        for at, number in enumerate(printed)
+        if at in kept or was[at]
+    }
+    names = {at: number.name for at, number in enumerate(printed) if at in kept}
+    while (index := _choose({at: replace(wishes[at], name=name) for at, name in names.items()})) is not None:
+        edited = _edit(replace(wishes[index], name=names[index]), {*names.values()} - {names[index]})
+        names[index] = edited.name
+        rename = edited.name if edited.name != printed[index].name else ""
+        wishes[index] = replace(edited, name=printed[index].name, rename=rename)
+    return list(wishes.values())
+
+
+def _tick(lines: Sequence[str], chosen: Sequence[bool]) -> list[int]:
+    choices = [
+        questionary.Choice(clean(line), index, checked=checked)
+        for index, (line, checked) in enumerate(zip(lines, chosen, strict=True))
+    ]
+    if not choices:
+        return []
+    kept: list[int] = questionary.checkbox(
+        "Keep which metrics? (space ticks, enter continues)", choices=choices
+    ).unsafe_ask()
+    return kept
+
+
+def _choose(metrics: Mapping[int, Metric | ObservedWish]) -> int | None:
+    choices = [
+        questionary.Choice(clean(f"{metric.name:32} {metric.aggregate}"), index) for index, metric in metrics.items()
+    ]
+    answer = questionary.select(
+        "Change a name, an aggregate or a direction?",
+        choices=[questionary.Choice("no, write deviate.toml", DONE), *choices],
+    ).unsafe_ask()
+    return None if answer == DONE else answer
+
+
+def _edit(metric: Kept, taken: set[str]) -> Kept:
+    name = questionary.text(
+        "Name:",
+        default=clean(metric.name),
+        validate=lambda text: (bool(text.strip()) and text.strip() not in taken) or "a name of its own is needed",
+    ).unsafe_ask()
+    # An aggregate with a parameter (at 9) can be kept, not made here: deviate.toml takes it.
+    choices = list(dict.fromkeys([*AGGREGATES, metric.aggregate]))
+    aggregate = questionary.select("One number per run:", choices=choices, default=metric.aggregate).unsafe_ask()
+    direction = questionary.select(
+        "Better values:", choices=DIRECTIONS, default=metric.direction or UNKNOWN
+    ).unsafe_ask()
+    better = None if direction == UNKNOWN else direction
+    return replace(metric, name=name.strip(), aggregate=aggregate, direction=better)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.printing import examples, say, say_json
-from deviate.errors import BadOption
-from deviate.importing.request import FORMATS
-from deviate.shell_words import typed_word
+from deviate.core.errors import BadOption
+from deviate.core.shell_words import typed_word
+from deviate.imports.request import FORMATS
 
 if TYPE_CHECKING:
-    from deviate.importing.request import ImportRequest, TableOptions
-    from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+    from deviate.imports.request import ImportRequest, TableOptions
+    from deviate.store.folders import ExperimentFolder, RunFolder
 
 
 @click.command(
@@ -107,9 +107,9 @@ def command(as_json: bool, **options: Any) -> None:
     An archive that `deviate export` wrote is taken in as it was, with everything that is known of its runs. Of a grid,
     --name is another name for the grid.
     """
-    from deviate.importing.import_results import import_results
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.study.archive import import_archive, is_archive
+    from deviate.imports.build import import_results
+    from deviate.runs.archive import import_archive, is_archive
+    from deviate.store.folders import Workspace
 
     request = _request(**options)
     if len(request.paths) == 1 and is_archive(request.paths[0]):
@@ -130,9 +130,9 @@ def _request(
     paths: tuple[Path, ...], name: str | None, kind: Any, patterns: tuple[str, ...], metrics: tuple[str, ...],
     directions: tuple[str, ...], aggregates: tuple[str, ...], replace: bool, project: Path | None, **columns: Any,
 ) -> ImportRequest:  # fmt: skip
-    from deviate.importing.request import ImportRequest
-    from deviate.replicate.environment.masking import mask_words
-    from deviate.replicate.workspace.folders import Workspace
+    from deviate.core.secrets import mask_words
+    from deviate.imports.request import ImportRequest
+    from deviate.store.folders import Workspace
 
     return ImportRequest(
         paths=list(paths),
@@ -150,7 +150,7 @@ def _request(
 
 
 def _table_options(where: tuple[str, ...], rows: Any, **columns: Any) -> TableOptions:
-    from deviate.importing.request import TableOptions
+    from deviate.imports.request import TableOptions
 
     return TableOptions(where=tuple(_pairs(where, "--where fold=0")), rows=rows or "", **columns)
 
@@ -191,7 +191,7 @@ def _facts(folder: ExperimentFolder) -> dict[str, Any]:
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
-    from deviate.report.text.words import count, listed
+    from deviate.report.words import count, listed
 
     experiment = folder.read_experiment()
     imported = experiment.imported
@@ -207,8 +207,8 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
 
 def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
-    from deviate.replicate.workspace.run_files import Unfinished
-    from deviate.report.text.words import count, listed
+    from deviate.report.words import count, listed
+    from deviate.store.run_files import Unfinished
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])
@@ -233,8 +233,8 @@ def shown_lines(folder: ExperimentFolder) -> list[str]:
 
 
 def _run_line(run: RunFolder, label: str) -> str:
-    from deviate.replicate.workspace.run_files import Unfinished
     from deviate.report.numbers import show_seconds
+    from deviate.store.run_files import Unfinished
 
     outcome = run.read_outcome()
     status = outcome.status if outcome else "unfinished"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deviate.cli.commands import BeforeCommand
-from deviate.cli.printing import examples, say
-from deviate.cli.sizes import show_size
-from deviate.errors import BadOption, some_of
-from deviate.shell_words import typed_line
+from deviate.cli.main import BeforeCommand
+from deviate.cli.printing import examples, say, show_size
+from deviate.core.errors import BadOption, some_of
+from deviate.core.shell_words import typed_line
 
 if TYPE_CHECKING:
-    from deviate.study.prepared import Prepared
+    from deviate.runs.prepared import Prepared
 
 #: Names of one kind that are listed; the rest is counted.
 LISTED = 5
@@ -37,11 +36,10 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
     The file names the entry and lists, as comments, the metrics, the main loop and the random draws that were found.
     Nothing changes until you edit it. Without COMMAND, the likeliest script of the current folder is taken.
     """
-    from deviate.project.config import FILE_NAME
-    from deviate.project.starter import starter_config
-    from deviate.replicate.environment.masking import mask_words
-    from deviate.study.prepared import prepare_request
-    from deviate.study.request import Request
+    from deviate.core.secrets import mask_words
+    from deviate.runs.prepared import prepare_request
+    from deviate.runs.request import Request
+    from deviate.source.config import FILE_NAME, starter_config
 
     words = list(command) or _likely_command()
     prepared = prepare_request(Request(command=words))
@@ -69,7 +67,7 @@ def _likely_command() -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    from deviate.replicate.workspace.files import write_whole
+    from deviate.store.files import write_whole
 
     try:
         write_whole(path, text.encode())
@@ -79,8 +77,8 @@ def _write(path: Path, text: str) -> None:
 
 def _plan(prepared: Prepared) -> list[str]:
     """Say in a few lines what a run is made of."""
-    from deviate.replicate.environment.masking import mask_words
-    from deviate.report.text.words import count
+    from deviate.core.secrets import mask_words
+    from deviate.report.words import count
 
     findings, snapshot = prepared.findings, prepared.snapshot
     loop = findings.main_loop

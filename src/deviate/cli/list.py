@@ -14,7 +14,7 @@ import click
 from deviate.cli.printing import examples, say, say_json, terminal_width
 
 if TYPE_CHECKING:
-    from deviate.results.overview import Unreadable
+    from deviate.facts.overview import Unreadable
 
 HEADS = ("experiment", "runs", "made", "command")
 
@@ -32,8 +32,8 @@ def command(as_json: bool) -> None:
 
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.results.overview import overviews
+    from deviate.facts.overview import overviews
+    from deviate.store.folders import Workspace
 
     found, unreadable = overviews(Workspace.nearest(Path.cwd()))
     if as_json:
@@ -99,7 +99,7 @@ def _moment(facts: Mapping[str, Any]) -> datetime:
 
 def _row(facts: Mapping[str, Any]) -> tuple[str, str, str, str]:
     from deviate.report.escape import clean
-    from deviate.report.text.command import command_text
+    from deviate.report.topics.command import command_text
 
     made = facts["created"][:16].replace("T", " ")
     runs = _runs(facts["completed"], facts["planned"])

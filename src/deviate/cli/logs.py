@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deviate.cli.completion import experiment_names
-from deviate.cli.only import only_experiment
+from deviate.cli.options import experiment_names, only_experiment
 from deviate.cli.printing import examples, say
-from deviate.shell_words import typed_word
+from deviate.core.shell_words import typed_word
 
 #: Runs that are listed where none is named.
 LISTED = 5
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+    from deviate.store.folders import ExperimentFolder, RunFolder
 
 
 @click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3 evaluate"))
@@ -33,7 +32,7 @@ def command(name: str | None, run: str | None, evaluation: str | None, only_stde
     Tracebacks show your own lines. Without RUN, the runs to choose from are listed; an only run is printed. NAME may
     be left out where there is one experiment.
     """
-    from deviate.replicate.workspace.folders import Workspace
+    from deviate.store.folders import Workspace
 
     name = name or only_experiment("logs")
     experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
@@ -43,7 +42,7 @@ def command(name: str | None, run: str | None, evaluation: str | None, only_stde
     folder = experiment.find_run(run) if run is not None else experiment.runs()[0]
     what, parts = folder.run.folder, [folder]
     if evaluation is not None:
-        from deviate.study.housekeeping import find_evaluation
+        from deviate.runs.housekeeping import find_evaluation
 
         step = find_evaluation(experiment.read_experiment(), evaluation)
         what = f"{evaluation} of {what}"
@@ -64,10 +63,10 @@ def command(name: str | None, run: str | None, evaluation: str | None, only_stde
 
 def _choices(experiment: ExperimentFolder) -> list[str]:
     """Return a line for each run, those that failed first, above what to type for one of them."""
-    from deviate.cli.duration import show_duration
     from deviate.cli.list import aligned
-    from deviate.replicate.workspace.run_files import Completed
-    from deviate.report.text.words import count
+    from deviate.cli.printing import show_duration
+    from deviate.report.words import count
+    from deviate.store.run_files import Completed
 
     runs = [(folder, folder.read_outcome()) for folder in experiment.runs()]
     if not runs:
@@ -91,10 +90,10 @@ def _choices(experiment: ExperimentFolder) -> list[str]:
 
 def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
     """Print a log byte for byte, but for tracebacks: these name the files of the project as the user does."""
-    from deviate.errors import WorkspaceUnusable
-    from deviate.replicate.snapshot.manifest import read_snapshot
-    from deviate.replicate.snapshot.working_copy import overlay_path
-    from deviate.replicate.tracebacks import named_in_project
+    from deviate.core.errors import WorkspaceUnusable
+    from deviate.runs.snapshot.manifest import read_snapshot
+    from deviate.runs.snapshot.working_copy import overlay_path
+    from deviate.runs.tracebacks import named_in_project
 
     try:
         info = folder.read_info()
@@ -120,8 +119,8 @@ def _split(file: Iterable[str]) -> Iterator[str]:
 
 def _damage(folder: RunFolder, logs: Sequence[Path]) -> str:
     """Say how logs differ from what they were when the run ended; empty where they are whole, or it goes on."""
-    from deviate.errors import WorkspaceUnusable
-    from deviate.replicate.workspace.integrity import file_damage
+    from deviate.core.errors import WorkspaceUnusable
+    from deviate.store.integrity import file_damage
 
     try:
         outcome = folder.read_outcome()

@@ -1,10 +1,223 @@
-"""The ``deviate`` command as a process: what signals do to it, and how it ends."""
+"""The ``deviate`` command: its sub-commands and what becomes of an error."""
 
 from __future__ import annotations
 
+import difflib
 import gc
+import importlib
+import keyword
+import os
 import sys
 import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+import click
+
+from deviate.cli.printing import examples, say
+from deviate.core.errors import DeviateError, OutputLost, SystemRefused
+from deviate.core.shell_words import typed_line
+
+# The sub-commands of ``deviate``, in groups, each imported only when it is used.
+
+#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
+GROUPS = {
+    "Train": ("run", "audit", "extract", "import"),
+    "Read results": ("list", "watch", "show", "logs", "report"),
+    "Decide": ("compare", "check", "plan"),
+    "Keep": ("prune", "rm", "mv", "export"),
+    "Set up": ("init", "doctor"),
+}
+
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+
+
+class BeforeCommand(click.Command):
+    """A sub-command whose own options stand before the ``--`` that begins a command of the user's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; of an option that is none of Deviate's, say where one of the user's belongs.
+
+        Raises
+        ------
+        click.NoSuchOption
+            With the option that was typed.
+        """
+        typed = typed_line(args[args.index("--") + 1 :]) if "--" in args else ""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            command = f"{typed or 'python train.py'} {error.option_name}"
+            # The attribute is final for type checkers alone.
+            vars(error)["message"] += (
+                f" An option of your own command goes behind --: deviate {self.name} -- {command} …"
+            )
+            raise
+
+
+def _parse_once(
+    command: click.Command, parse: Callable[[click.Context, list[str]], list[str]], ctx: click.Context, args: list[str]
+) -> list[str]:
+    """Parse the words of a command; refuse a second value of an option, which would replace the first in silence."""
+    typed: list[click.Parameter] = []
+    # What else is wrong with the words is said when they are parsed.
+    with suppress(click.UsageError):
+        typed = command.make_parser(ctx).parse_args(args=list(args))[2]
+    for option, times in Counter(typed).items():
+        if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count):
+            raise click.UsageError(f"{option.opts[-1]} is typed {times} times and has one value: leave one.", ctx)
+    return parse(ctx, args)
+
+
+class CommandGroup(click.Group):
+    """A group that imports a sub-command's module when it is used, and names the nearest one for a wrong name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all sub-commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the module of sub-command `name`."""
+        if name not in COMMANDS:
+            return None
+        # `import` is a word of the language, so its module is called `import_`.
+        module = f"{name}_" if keyword.iskeyword(name) else name
+        command = importlib.import_module(f"deviate.cli.{module}").command
+        assert isinstance(command, click.Command)
+        vars(command).setdefault("parse_args", partial(_parse_once, command, command.parse_args))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sub-commands under the heads of their groups, in columns that are equally wide in all."""
+        width = max(map(len, COMMANDS))
+        for head, names in GROUPS.items():
+            with formatter.section(head):
+                formatter.write_dl([(name.ljust(width), self._summary(ctx, name)) for name in names])
+
+    def _summary(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        assert command is not None
+        return command.get_short_help_str(limit=120)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the sub-command that was typed.
+
+        Raises
+        ------
+        click.UsageError
+            If there is none of that name, with the nearest one.
+        """
+        name = args[0]
+        if name.startswith("-") or name in COMMANDS:
+            return super().resolve_command(ctx, args)
+        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        advice = f"Did you mean {near[0]!r}?" if near else "`deviate --help` lists the commands."
+        raise click.UsageError(f"There is no command {name!r}. {advice}", ctx)
+
+
+#: The exit status where the user ended the input instead of answering.
+NO_ANSWER = 130
+
+
+@click.group(
+    epilog=examples(
+        "deviate run -n 8 -- python train.py    how much do 8 runs differ?",
+        "deviate compare base wider             is one better than the other?",
+        "deviate                                where this project stands",
+    ),
+    cls=CommandGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="deviate-dl", prog_name="deviate")
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Measure how much identical training runs differ."""
+    if context.invoked_subcommand is None:
+        from deviate.cli.standing import standing_lines
+
+        say(*standing_lines())
+
+
+def run_command_line() -> int:
+    """Do what was typed; return the documented exit status, and never show a traceback for a user's error.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After a signal, once all is in order and was said.
+    """
+    from deviate.cli.printing import ReaderGone, drop_output, guard_streams
+
+    guard_streams()
+    # Where numbers are larger than can be computed with, the answer says so; `-W` shows the lines of the source.
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", RuntimeWarning)
+    try:
+        status = group.main(standalone_mode=False)
+        with suppress(ReaderGone):
+            sys.stdout.flush()
+    except OutputLost as error:
+        drop_output()
+        _say(error)
+        status = error.exit_status
+    except DeviateError as error:
+        _say(error)
+        status = error.exit_status
+    except click.ClickException as error:
+        # What was typed is in the message.
+        vars(error)["message"] = _clean(error.message)
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt) as stop:
+        click.echo(_stopped(sys.argv[1:]), err=True)
+        signalled = stop if isinstance(stop, KeyboardInterrupt) else stop.__cause__
+        if isinstance(signalled, KeyboardInterrupt):
+            raise signalled from None
+        # A question to which there was no answer.
+        status = NO_ANSWER
+    except ReaderGone:
+        # The reader of our output (head, less) has gone; there is nobody left to tell.
+        status = 0
+    except OSError as error:
+        _say(_refused(error))
+        status = SystemRefused.exit_status
+    return status or 0
+
+
+def _refused(error: OSError) -> SystemRefused:
+    where = f"{error.filename}: " if error.filename else ""
+    return SystemRefused(
+        f"{where}{error.strerror or error}",
+        hint="runs that have ended are kept; once the cause is gone, the same command continues from here",
+    )
+
+
+def _say(error: DeviateError) -> None:
+    slug = click.style(f"  [{error.slug}]", dim=True)
+    click.echo(click.style("error: ", fg="red", bold=True) + _clean(error.message) + slug, err=True)
+    if error.hint:
+        click.echo(click.style("hint:  ", fg="cyan") + _clean(error.hint), err=True)
+
+
+def _clean(text: str) -> str:
+    """Return a message without what a terminal would obey, and without the secrets that were typed or are set."""
+    from deviate.core.secrets import mask_lines, secrets_of
+    from deviate.report.escape import clean
+
+    return clean(mask_lines([text], secrets_of(sys.argv, os.environ))[0])
+
+
+def _stopped(words: Sequence[str]) -> str:
+    """Say what Ctrl-C did; of a `run` also that nothing is lost."""
+    return "stopped; the same command continues from here" if words[:1] == ["run"] else "stopped"
+
+
+# The ``deviate`` command as a process: what signals do to it, and how it ends.
 
 #: Objects after which garbage is looked for.
 GARBAGE = 100_000
@@ -16,8 +229,7 @@ def main() -> None:
     gc.set_threshold(GARBAGE)
     # Reports say what is too large for a 64-bit float; a line of our source says nothing to anybody.
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(deviate|numpy|scipy|pandas)\b")
-    from deviate.cli.command_line import run_command_line
-    from deviate.replicate.interrupts import end, number_of
+    from deviate.core.interrupts import end, number_of
 
     try:
         status = run_command_line()

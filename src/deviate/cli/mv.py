@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from deviate.cli.completion import experiments_and_grids
+from deviate.cli.options import experiments_and_grids
 from deviate.cli.printing import examples, say
-from deviate.errors import DeviateError
+from deviate.core.errors import DeviateError
 
 
 @click.command("mv", epilog=examples("deviate mv base baseline", "deviate mv digits mnist     all cells of a grid"))
@@ -21,11 +21,11 @@ def command(name: str, new: str) -> None:
     NAME is an experiment, or a grid: its cells keep their settings. Comparisons that were made with it are still
     accounted for. Where runs are being made, nothing is renamed.
     """
-    from deviate.project.cells import AT
-    from deviate.project.config import FILE_NAME
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.study.housekeeping import rename
-    from deviate.study.named import find_named, new_names, require_free
+    from deviate.runs.cells import find_named, new_names, require_free
+    from deviate.runs.housekeeping import rename
+    from deviate.source.cells import AT
+    from deviate.source.config import FILE_NAME
+    from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
     names = new_names(workspace, name, find_named(workspace, [name]), new)
@@ -39,7 +39,7 @@ def command(name: str, new: str) -> None:
 
 
 def _lists(project: Path, name: str) -> bool:
-    from deviate.project.config import read_config
+    from deviate.source.config import read_config
 
     # One that cannot be read lists nothing that could be renamed.
     with suppress(DeviateError):

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from deviate.cli.files import write_output
-from deviate.cli.printing import say
-from deviate.cli.streams import ReaderGone
-from deviate.errors import BadOption
-from deviate.replicate.interrupts import whole
+from deviate.cli.printing import ReaderGone, say, write_output
+from deviate.core.errors import BadOption
+from deviate.core.interrupts import whole
 
 if TYPE_CHECKING:
     from deviate.report.views import View

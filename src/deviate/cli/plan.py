@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from deviate.cli.completion import experiment_sides
+from deviate.cli.options import experiment_sides, sample_arguments, sample_options
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
-from deviate.cli.samples import sample_arguments, sample_options
 
 
 @click.command(
@@ -56,7 +55,7 @@ def command(
     EXPERIMENT, or EXPERIMENT:VARIANT, is a pilot: the plan uses its SD and its time per run.
     """
     from deviate import api
-    from deviate.report.writers.plan_json import plan_json
+    from deviate.report.writers.contracts import plan_json
     from deviate.report.writers.registry import find_writer, writers
 
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=plan_json))

@@ -1,12 +1,18 @@
-"""Lines on standard output and standard error, in which nothing of a user's text does anything."""
+"""Lines on standard streams, in which nothing of a user's text does anything, and which cannot fail in a job."""
 
 from __future__ import annotations
 
+import io
+import math
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TextIO
 
 import click
 
+from deviate.core.errors import BadOption, OutputLost
 from deviate.report.escape import clean
 
 
@@ -24,7 +30,7 @@ def say(*lines: str, err: bool = False) -> None:
 
 def say_json(text: str) -> None:
     """Print the object of ``--json``, all of it also where a signal comes meanwhile."""
-    from deviate.replicate.interrupts import whole
+    from deviate.core.interrupts import whole
 
     with whole():
         click.echo(text)
@@ -59,3 +65,136 @@ def examples(*commands: str) -> str:
     """Return the last paragraph of a sub-command's help: `commands` to type, a line each."""
     # click keeps the lines of a paragraph that begins with a backspace.
     return "\b\n" + "\n".join(["Examples:", *(f"  {command}" for command in commands)])
+
+
+# Standard streams that cannot fail in the middle of a job: a lost standard output is said, lost messages are not.
+
+
+class ReaderGone(Exception):  # noqa: N818
+    """Who read standard output (head, less) reads no more. No `BrokenPipeError`: libraries end the process on that."""
+
+
+def guard_streams() -> None:
+    """Make the standard streams of this process safe to write; those that tests have replaced are left alone.
+
+    A descriptor that is closed would be given to the next file that is opened, and that file would be printed into.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest free descriptor is taken, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = _guarded(sys.stdout, sys.__stdout__, 1, _Output)
+    sys.stderr = _guarded(sys.stderr, sys.__stderr__, 2, _Messages)
+
+
+def drop_output() -> None:
+    """Send what is still to be written to standard output nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _guarded(stream: TextIO | None, original: TextIO | None, descriptor: int, kind: type[io.FileIO]) -> TextIO:
+    if stream is None:
+        return open(descriptor, "w", encoding="utf-8", closefd=False)
+    if stream is not original or not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(kind(descriptor, "w", closefd=False)),
+        encoding=stream.encoding,
+        # A name that the terminal's encoding lacks is printed by its number.
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering or descriptor == 2,
+    )
+
+
+class _Output(io.FileIO):
+    """Standard output."""
+
+    def write(self, data: object, /) -> int:
+        try:
+            return super().write(data)  # type: ignore[arg-type]
+        except BrokenPipeError:
+            drop_output()
+            raise ReaderGone from None
+        except OSError as error:
+            raise OutputLost(
+                f"standard output cannot be written: {error.strerror}",
+                hint="what is stored is whole; type the command again with another output, or with -o FILE",
+            ) from error
+
+
+class _Messages(io.FileIO):
+    """Standard error: a message that cannot be printed must not stop a training."""
+
+    def write(self, data: object, /) -> int:
+        try:
+            return super().write(data)  # type: ignore[arg-type]
+        except OSError:
+            return len(memoryview(data).cast("B"))  # type: ignore[arg-type]
+
+
+# Seconds as people read them.
+
+
+def show_duration(seconds: float) -> str:
+    """Return seconds as people read them.
+
+    Examples
+    --------
+    >>> [show_duration(value) for value in (0.04, 3.21, 75, 3700)]
+    ['0.0 s', '3.2 s', '1 min 15 s', '1 h 01 min']
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(math.floor(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+# Bytes as people read them.
+
+
+def show_size(size: float) -> str:
+    """Return a number of bytes as people read it.
+
+    Examples
+    --------
+    >>> [show_size(value) for value in (0, 640, 2_900, 999_960, 4.2e6, 31e9)]
+    ['0 bytes', '640 bytes', '2.9 kB', '1.0 MB', '4.2 MB', '31.0 GB']
+    """
+    if size < 1000:
+        return f"{size:.0f} {'byte' if size == 1 else 'bytes'}"
+    unit = next((each for each in ("kB", "MB") if (size := size / 1000) < 999.95), "GB")
+    return f"{size if unit != 'GB' else size / 1000:.1f} {unit}"
+
+
+# ``-o FILE``: what a command says, as a file.
+
+
+def write_output(path: Path, parts: Iterable[str]) -> None:
+    """Write text, which comes in parts, to `path` and say so on standard error.
+
+    A file that is there stays as it was until the new one is whole. It is noted that this is no source of a training.
+
+    Raises
+    ------
+    BadOption
+        If the file cannot be written.
+    """
+    from deviate.runs.snapshot.manifest import note_written
+    from deviate.store.files import write_parts
+
+    try:
+        if path.exists() and not path.is_file():
+            # Such as /dev/stdout: a pipe or a device is written to, not replaced.
+            with path.open("w", encoding="utf-8") as file:
+                file.writelines(parts)
+        else:
+            write_parts(path.resolve(), (part.encode() for part in parts))
+            note_written(path)
+    except OSError as problem:
+        raise BadOption(
+            f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
+        ) from problem
+    say(f"written to {path}", err=True)

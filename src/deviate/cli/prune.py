@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 
 from deviate.cli.asking import require_yes, yes_option
-from deviate.cli.completion import experiments_and_grids
-from deviate.cli.printing import examples, say
-from deviate.cli.sizes import show_size
-from deviate.errors import DeviateError
+from deviate.cli.options import experiments_and_grids
+from deviate.cli.printing import examples, say, show_size
+from deviate.core.errors import DeviateError
 
 
 @click.command("prune", epilog=examples("deviate prune", "deviate prune baseline --failed --yes"))
@@ -24,9 +23,9 @@ def command(names: tuple[str, ...], failed: bool, yes: bool) -> None:
     without their folder cannot be evaluated later. NAME is an experiment, or a grid, with all its cells; without NAME,
     all experiments that can be read. Asks before anything is deleted.
     """
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.study.housekeeping import prunable, prune
-    from deviate.study.named import find_named
+    from deviate.runs.cells import find_named
+    from deviate.runs.housekeeping import prunable, prune
+    from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
     sizes = {}

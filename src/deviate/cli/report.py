@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.completion import experiment_names
-from deviate.cli.figures import check_figures, figure_options, write_figure_files
-from deviate.cli.groups import group_options
-from deviate.cli.only import only_experiment
+from deviate.cli.options import (
+    check_figures,
+    experiment_names,
+    figure_options,
+    group_options,
+    only_experiment,
+    read_sample_options,
+    sample_options,
+    write_figure_files,
+)
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
-from deviate.cli.samples import read_sample_options, sample_options
-from deviate.errors import BadOption
-from deviate.shell_words import typed_word
+from deviate.core.errors import BadOption
+from deviate.core.shell_words import typed_word
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deviate.replicate.workspace.folders import ExperimentFolder
     from deviate.report.writers.registry import Writer
+    from deviate.store.folders import ExperimentFolder
 
 
 @click.command(
@@ -84,13 +89,13 @@ def command(
     NAME may be left out where there is one experiment.
     """
     from deviate import api
-    from deviate.collect.directions import remember_directions
-    from deviate.inference.experiment import experiment_facts
-    from deviate.replicate.workspace.folders import Workspace
+    from deviate.facts.experiment import experiment_facts
+    from deviate.facts.groups import read_group_options
+    from deviate.facts.stored import read_results
+    from deviate.observe.metrics import remember_directions
     from deviate.report.views import experiment_view
     from deviate.report.writers.registry import find_writer
-    from deviate.results.groups import read_group_options
-    from deviate.results.results import read_results
+    from deviate.store.folders import Workspace
 
     if not 0 < level < 1:
         raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
@@ -123,7 +128,7 @@ def command(
 
 
 def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:
-    from deviate.collect.tables import open_tables
+    from deviate.observe.tables import open_tables
 
     with open_tables(folder) as tables:
         yield from tables.parts()
@@ -131,11 +136,9 @@ def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:
 
 def experiment_writers(parts: Iterable[pd.DataFrame]) -> dict[str, Writer]:
     """Return what a report can be written in; `parts` are tables of the records that ``csv`` writes."""
-    from deviate.report.writers.experiment_csv import records_csv, summary_csv
-    from deviate.report.writers.experiment_json import experiment_json
-    from deviate.report.writers.groups_csv import groups_csv
+    from deviate.report.writers.contracts import experiment_json
     from deviate.report.writers.registry import writers
-    from deviate.report.writers.weights_csv import weights_csv
+    from deviate.report.writers.tables_csv import groups_csv, records_csv, summary_csv, weights_csv
 
     return writers(
         json=experiment_json,

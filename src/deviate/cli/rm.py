@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 
 from deviate.cli.asking import require_yes, yes_option
-from deviate.cli.completion import experiments_and_grids
-from deviate.cli.printing import examples, say
-from deviate.cli.sizes import show_size
-from deviate.shell_words import typed_line
+from deviate.cli.options import experiments_and_grids
+from deviate.cli.printing import examples, say, show_size
+from deviate.core.shell_words import typed_line
 
 
 @click.command(
@@ -32,10 +31,10 @@ def command(names: tuple[str, ...], evaluation: str | None, yes: bool) -> None:
     experiment. Asks before anything is removed. Where runs are being made, nothing is removed. With --evaluation, an
     evaluation goes and the rest stays, such as one that was mistyped; a command that still asks for it makes it again.
     """
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.report.text.words import count
-    from deviate.study.housekeeping import disk_size, find_evaluation, remove, remove_evaluation
-    from deviate.study.named import find_named, require_free
+    from deviate.report.words import count
+    from deviate.runs.cells import find_named, require_free
+    from deviate.runs.housekeeping import disk_size, find_evaluation, remove, remove_evaluation
+    from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
     folders = find_named(workspace, names)

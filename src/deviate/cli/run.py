@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.commands import BeforeCommand
-from deviate.cli.completion import variants
+from deviate.cli.main import BeforeCommand
+from deviate.cli.options import variants
 from deviate.cli.output import accept_option, factor_option, verbose_option
 from deviate.cli.printing import examples, listing, say
-from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
-from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
-from deviate.replicate.executors.registry import WORDS
-from deviate.shell_words import typed_word
+from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
+from deviate.core.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
+from deviate.core.shell_words import typed_word
+from deviate.runs.executors.registry import WORDS
 
 if TYPE_CHECKING:
-    from deviate.inference.experiment import ExperimentFacts
-    from deviate.replicate.workspace.folders import ExperimentFolder
+    from deviate.facts.experiment import ExperimentFacts
     from deviate.report.views import View
-    from deviate.study.events import StudyEvent
+    from deviate.runs.experiment_events import StudyEvent
+    from deviate.store.folders import ExperimentFolder
 
 #: Written beside the runs after each ``deviate run``.
 REPORT_FILE = "report.md"
@@ -236,15 +236,14 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     """
     from deviate import api
     from deviate.cli.cells import run_cells
-    from deviate.cli.early import EarlyImports
     from deviate.cli.output import show
-    from deviate.cli.progress import Progress
+    from deviate.cli.progress import EarlyImports, Progress
     from deviate.cli.report import experiment_writers
     from deviate.cli.stdin import given_input
-    from deviate.inference.comparison.referee import Referee
-    from deviate.study.cells import asks_for_cells
-    from deviate.study.pipeline import run
-    from deviate.study.request import Request
+    from deviate.facts.referee import Referee
+    from deviate.runs.cells import asks_for_cells
+    from deviate.runs.pipeline import run
+    from deviate.runs.request import Request
 
     options["command"] = list(options["command"])
     request = Request(**options)
@@ -278,7 +277,7 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
 
 def _refuse_input(stdin: Path | None) -> None:
     if stdin is not None:
-        from deviate.errors import BadOption
+        from deviate.core.errors import BadOption
 
         raise BadOption(
             "standard input was given, and the commands are those of deviate.toml",
@@ -295,8 +294,8 @@ def exit_status(facts: ExperimentFacts) -> int:
 
 
 def _write_report(view: View[ExperimentFacts], folder: ExperimentFolder) -> Path:
-    from deviate.replicate.workspace.files import write_whole
     from deviate.report.writers.markdown import render_markdown
+    from deviate.store.files import write_whole
 
     path = folder.path / REPORT_FILE
     write_whole(path, render_markdown(view.page("full")).encode())

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.completion import experiment_names
-from deviate.cli.only import only_experiment
+from deviate.cli.options import experiment_names, only_experiment
 from deviate.cli.printing import examples, say, say_json
-from deviate.shell_words import typed_line
+from deviate.core.shell_words import typed_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deviate.collect.runs import RunFiles
-    from deviate.experiment import Step
-    from deviate.replicate.workspace.folders import ExperimentFolder
-    from deviate.results.live import State
+    from deviate.core.experiment import Step
+    from deviate.facts.live import State
+    from deviate.observe.records import RunFiles
+    from deviate.store.folders import ExperimentFolder
 
 
 @click.command("show", epilog=examples("deviate show base", "deviate show base --json"))
@@ -30,7 +29,7 @@ def command(name: str | None, as_json: bool) -> None:
 
     NAME may be left out where there is one experiment.
     """
-    from deviate.replicate.workspace.folders import Workspace
+    from deviate.store.folders import Workspace
 
     folder = Workspace.nearest(Path.cwd()).find_experiment(name or only_experiment("show"))
     if as_json:
@@ -43,8 +42,8 @@ def facts(folder: ExperimentFolder) -> dict[str, Any]:
     """Return all that the experiment's files say, as plain data."""
     import msgspec
 
-    from deviate.inference.proof import read_proofs
-    from deviate.report.text.identity import identity_statement
+    from deviate.facts.proof import read_proofs
+    from deviate.report.topics.proof import identity_statement
 
     runs = _read_runs(folder)
     return {
@@ -62,7 +61,7 @@ def facts(folder: ExperimentFolder) -> dict[str, Any]:
 
 
 def _read_runs(folder: ExperimentFolder) -> list[RunFiles]:
-    from deviate.collect.runs import read_run
+    from deviate.observe.records import read_run
 
     return [read_run(run) for run in folder.runs()]
 
@@ -79,8 +78,8 @@ def _run_facts(run: RunFiles) -> dict[str, Any]:
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
-    from deviate.replicate.snapshot.manifest import read_snapshot
-    from deviate.report.text.words import count
+    from deviate.report.words import count
+    from deviate.runs.snapshot.manifest import read_snapshot
 
     experiment = folder.read_experiment()
     if experiment.imported is not None:
@@ -120,19 +119,17 @@ def _step(step: Step) -> str:
 
 def _states(folder: ExperimentFolder) -> dict[str, State]:
     """Return whether runs go on, are evaluated, or were interrupted."""
-    from deviate.results.live import LiveReader
+    from deviate.facts.live import LiveReader
 
     return {run.name: run.state for run in LiveReader(folder).read().runs}
 
 
 def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
     """Say what was identical in each variant and what varied, and which promise was broken."""
-    from deviate.inference.proof import read_proofs
-    from deviate.report.text.evidence import evidence_sentences
-    from deviate.report.text.factors import absences, gloss
-    from deviate.report.text.identity import identity_statement
-    from deviate.report.text.promises import broken_promises
-    from deviate.report.text.words import disturbed
+    from deviate.facts.proof import read_proofs
+    from deviate.report.topics.proof import broken_promises, evidence_sentences, identity_statement
+    from deviate.report.topics.varied import absences, gloss
+    from deviate.report.words import disturbed
 
     lines = []
     for proof in read_proofs(folder, runs):
@@ -152,10 +149,10 @@ _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 
 
 def _run_line(run: RunFiles, states: Mapping[str, State]) -> str:
-    from deviate.cli.duration import show_duration
-    from deviate.collect.events import threads as threads_of
-    from deviate.replicate.workspace.run_files import Unfinished
-    from deviate.report.text.words import count
+    from deviate.cli.printing import show_duration
+    from deviate.observe.events import threads as threads_of
+    from deviate.report.words import count
+    from deviate.store.run_files import Unfinished
 
     outcome, info, known = run.outcome, run.info, threads_of(run)
     if outcome is None:

@@ -9,13 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deviate.paths import folders_below, globbed
-from deviate.shell_words import typed_line, typed_word
+from deviate.core.paths import folders_below, globbed
+from deviate.core.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
-    from deviate.project.cells import Cell
-    from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-    from deviate.results.overview import Unreadable
+    from deviate.facts.overview import Unreadable
+    from deviate.source.cells import Cell
+    from deviate.store.folders import ExperimentFolder, Workspace
 
 #: Experiments that are listed; `deviate list` has all.
 LISTED = 5
@@ -30,8 +30,8 @@ ASIDE = ("tests", "test", "docs", "venv", "env", "build", "node_modules", "site_
 
 def standing_lines() -> list[str]:
     """Return at most twelve lines on the project around the current folder, and four where an experiment is damaged."""
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.results.overview import overviews
+    from deviate.facts.overview import overviews
+    from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
     found, unreadable = overviews(workspace)
@@ -110,8 +110,8 @@ def _grid_run(workspace: Workspace, completed: Collection[str]) -> str:
 
 def _cells(workspace: Workspace) -> list[Cell]:
     """Return the experiments that ``deviate.toml`` lists; none where it cannot be read."""
-    from deviate.errors import BadConfig
-    from deviate.project.cells import read_cells
+    from deviate.core.errors import BadConfig
+    from deviate.source.cells import read_cells
 
     try:
         return read_cells(workspace.project)
@@ -137,7 +137,7 @@ def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
 
 def _finite(folder: ExperimentFolder) -> set[str] | None:
     """Return the metrics whose last value in the first completed run is finite; None where it recorded none."""
-    from deviate.replicate.workspace.records import read_progress
+    from deviate.store.records import read_progress
 
     names = [metric.name for metric in folder.read_experiment().metrics]
     _, values = read_progress(folder.completed_runs()[0], names)
@@ -155,9 +155,9 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return the command that makes what is missing of an experiment, or more runs, and what it does."""
     import msgspec
 
-    from deviate.replicate.workspace.run_files import Completed
-    from deviate.report.text.words import count
-    from deviate.results.reproduce import run_command
+    from deviate.facts.reproduce import run_command
+    from deviate.report.words import count
+    from deviate.store.run_files import Completed
 
     experiment = folder.read_experiment()
     if experiment.imported is not None:
@@ -174,7 +174,7 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
 
 def _without(scripts: Sequence[str], cells: int) -> list[str]:
-    from deviate.report.text.words import count
+    from deviate.report.words import count
 
     command = f"python {typed_word(scripts[0])}" if scripts else "python train.py"
     seen = f"Scripts that may train: {', '.join(scripts[:LISTED])}." if scripts else ""

@@ -14,9 +14,8 @@ from typing import IO
 
 import psutil
 
-from deviate.cli.printing import say
-from deviate.cli.sizes import show_size
-from deviate.errors import BadOption
+from deviate.cli.printing import say, show_size
+from deviate.core.errors import BadOption
 
 #: Bytes that are kept at most: more is no list of settings, and a file has a name that the command can read it by.
 MOST_BYTES = 1 << 28

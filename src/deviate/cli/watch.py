@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from deviate.cli.completion import experiment_names
+from deviate.cli.options import experiment_names
 from deviate.cli.printing import examples, say
-from deviate.replicate.interrupts import StopRequests, end, listening
+from deviate.core.interrupts import StopRequests, end, listening
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace.folders import ExperimentFolder
+    from deviate.store.folders import ExperimentFolder
+
 
 #: Seconds between two looks at the files in a terminal.
 LOOK_EVERY = 2.0
@@ -49,9 +55,9 @@ def command(name: str | None, terminal: bool, opened: bool, port: int) -> None:
 
 def _find(name: str | None) -> ExperimentFolder:
     from deviate.cli.list import hints, newest_first
-    from deviate.errors import UnknownExperiment, WorkspaceUnusable
-    from deviate.replicate.workspace.folders import Workspace
-    from deviate.results.overview import overviews
+    from deviate.core.errors import UnknownExperiment, WorkspaceUnusable
+    from deviate.facts.overview import overviews
+    from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
     if name is not None:
@@ -73,9 +79,9 @@ def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    from deviate.report.pages.live import live_page
+    from deviate.facts.live import LiveReader
+    from deviate.report.topics.live import live_page
     from deviate.report.writers.terminal import print_page, render_terminal
-    from deviate.results.live import LiveReader
 
     reader, console = LiveReader(folder), Console()
     live = reader.read()
@@ -90,9 +96,8 @@ def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
 
 
 def _serve(folder: ExperimentFolder, port: int, stop: StopRequests, *, opened: bool) -> None:
-    from deviate.cli.watch_server import WatchServer
     from deviate.cli.watched import Watched
-    from deviate.report.writers.html.bundle import chart_library
+    from deviate.report.writers.html.page import chart_library
 
     # Better before an address is printed than in answer to it.
     chart_library()
@@ -108,3 +113,82 @@ def _serve(folder: ExperimentFolder, port: int, stop: StopRequests, *, opened: b
     # A thread that computes while Python ends may take the process down with it.
     if not watched.leave(LEAVES_WITHIN):
         end(stop.number)
+
+
+# A page on this machine alone, under an address that nobody guesses.
+
+#: The only address that is listened on: no other machine reaches it.
+HOST = "127.0.0.1"
+
+#: Bytes of the token in the address.
+TOKEN_BYTES = 16
+
+#: Seconds between two looks at whether to end, and those that a browser has for a request and for taking the answer.
+ANSWER_EVERY = 0.2
+PATIENCE = 20.0
+
+
+class WatchServer(ThreadingHTTPServer):
+    """Answers with a page and its version, to those who know the token.
+
+    `port` 0 takes any that is free. `page` returns the page as it is now, `version` a text that changes with it.
+    """
+
+    daemon_threads = True
+    timeout = ANSWER_EVERY
+
+    def __init__(self, port: int, page: Callable[[], str], version: Callable[[], str]) -> None:
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.answers = {"": (page, "text/html"), "version": (version, "text/plain")}
+        super().__init__((HOST, port), _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a browser that went away, with half a request or half an answer: they all do."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://{HOST}:{self.server_port}/{self.token}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: WatchServer
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        """Answer a request; one without the token, or by another name of this machine, is forbidden."""
+        if not self._allowed():
+            self._answer(HTTPStatus.FORBIDDEN, "the address is not the one that deviate watch printed")
+            return
+        make, kind = self.server.answers.get(self.path.split("/", 2)[2], (None, ""))
+        if make is None:
+            self._answer(HTTPStatus.NOT_FOUND, "no such page")
+            return
+        self._answer(HTTPStatus.OK, make(), kind)
+
+    def _allowed(self) -> bool:
+        """Check the token, and the name by which the machine was asked: a foreign page may point its own name here."""
+        _, token, *rest = [*self.path.split("/", 2), ""][:3]
+        names = (f"{HOST}:{self.server.server_port}", f"localhost:{self.server.server_port}")
+        known = secrets.compare_digest(token.encode(), self.server.token.encode())
+        return known and bool(rest) and self.path.count("/") >= 2 and self.headers.get("Host") in names
+
+    def _answer(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
+        body = text.encode()
+        self.send_response(status)
+        for name, value in (
+            ("Content-Type", f"{kind}; charset=utf-8"),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "DENY"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep requests off the terminal: the address in them is a secret."""

@@ -8,12 +8,12 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from deviate.errors import DeviateError
-from deviate.results.live import LiveReader
+from deviate.core.errors import DeviateError
+from deviate.facts.live import LiveReader
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace.folders import ExperimentFolder
     from deviate.report.page import Section
+    from deviate.store.folders import ExperimentFolder
 
 
 class Watched:
@@ -32,7 +32,7 @@ class Watched:
 
     def page(self) -> str:
         """Return the page as HTML."""
-        from deviate.report.pages.live import live_page
+        from deviate.report.topics.live import live_page
         from deviate.report.writers.html.page import render_html
 
         with self._lock:
@@ -58,9 +58,9 @@ class Watched:
 
 
 def _report(folder: ExperimentFolder) -> Sequence[Section]:
-    from deviate.inference.experiment import experiment_facts
+    from deviate.facts.experiment import experiment_facts
+    from deviate.facts.stored import read_results
     from deviate.report.views import experiment_view
-    from deviate.results.results import read_results
 
     try:
         results = read_results(folder, curves=True)

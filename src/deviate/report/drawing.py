@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from deviate.errors import NotInstalled
+from deviate.core.errors import NotInstalled
 
 #: By module, the distribution that it is of; both are of the extra ``pages``.
 DISTRIBUTIONS = {"altair": "altair", "vl_convert": "vl-convert-python"}

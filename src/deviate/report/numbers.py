@@ -11,10 +11,10 @@ from collections.abc import Hashable, Iterable
 
 import msgspec
 
-from deviate.contrast.multiplicity import CORRECTION_NAMES
-from deviate.contrast.results import Effect, Tested
-from deviate.measure.intervals import Interval
-from deviate.report.durations import about_seconds
+from deviate.report.aligned import about_seconds
+from deviate.stats.intervals import Interval
+from deviate.stats.multiplicity import CORRECTION_NAMES
+from deviate.stats.results import Effect, Tested
 
 #: Digits of a standard deviation that are shown. The SD of n runs has a relative error near ``1 / sqrt(2 (n - 1))``
 #: (27 % for 8 runs), so a third digit would be noise [1]_.

@@ -6,6 +6,7 @@ no sentence and no table of their own. A new kind of content is one block here a
 
 from __future__ import annotations
 
+import textwrap
 from typing import Literal
 
 import msgspec
@@ -277,3 +278,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     caveats: str = ""
     #: One for each run whose mark can be chosen.
     runs: list[RunCard] = []
+
+
+# How much room a screen has.
+
+#: Lines of a screen of that many columns, and of the head of a table with its rule.
+LINES, COLUMNS, HEAD_LINES = 12, 80, 2
+
+
+def lines_taken(*texts: str) -> int:
+    """Return how many lines texts take below each other."""
+    return sum(len(textwrap.wrap(text, COLUMNS)) for text in texts)

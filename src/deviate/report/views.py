@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from deviate.report.page import AT_TERMINAL, Page, Reader
 
 if TYPE_CHECKING:
-    from deviate.collect.identity import RunValues
-    from deviate.inference.comparison.comparison import Comparison
-    from deviate.inference.experiment import ExperimentFacts
-    from deviate.inference.gate.gate import Gate
-    from deviate.inference.grid.facts import Grid
-    from deviate.inference.plan import Plan
-    from deviate.preflight.verdicts import Audit
-    from deviate.preflight.verification import Verification
+    from deviate.facts.comparison import Comparison
+    from deviate.facts.experiment import ExperimentFacts
+    from deviate.facts.gate import Gate
+    from deviate.facts.grid import Grid
+    from deviate.facts.plan import Plan
+    from deviate.observe.identity import RunValues
+    from deviate.probes.trial import Verification
+    from deviate.probes.verdicts import Audit
     from deviate.report.figures import Figure
     from deviate.report.writers.notebook import Figures
 
@@ -77,11 +77,11 @@ def experiment_view(
 ) -> View[ExperimentFacts]:
     """Return the view of an experiment.
 
-    Without `recorded`, see `deviate.results.results.Results`, no learning curve is shown; with `curve_lines` brief
+    Without `recorded`, see `deviate.facts.stored.Results`, no learning curve is shown; with `curve_lines` brief
     pages show some, too.
     """
-    from deviate.inference.curves import Curves, curves_of
-    from deviate.report.pages.experiment.page import experiment_page
+    from deviate.facts.curves import Curves, curves_of
+    from deviate.report.topics.experiment import experiment_page
 
     @functools.cache
     def curves() -> Curves | None:
@@ -91,7 +91,7 @@ def experiment_view(
         return experiment_page(facts, reader, curves() if reader not in AT_TERMINAL or curve_lines else None)
 
     def figures() -> list[Figure]:
-        from deviate.report.figures.experiment import experiment_figures
+        from deviate.report.topics.curves import experiment_figures
 
         return experiment_figures(facts, curves())
 
@@ -100,10 +100,10 @@ def experiment_view(
 
 def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> View[Comparison]:
     """Return the view of a comparison; `made` reads how the runs of each side were made, which a paper says."""
-    from deviate.report.pages.comparison.page import comparison_page
+    from deviate.report.topics.comparison import comparison_page
 
     def figures() -> list[Figure]:
-        from deviate.report.figures.comparison import comparison_figures
+        from deviate.report.topics.comparison_figure import comparison_figures
 
         return comparison_figures(facts)
 
@@ -112,17 +112,17 @@ def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, Experimen
 
 def grid_view(facts: Grid, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> View[Grid]:
     """Return the view of the cells of a grid; `made` reads how their runs were made, which a paper says."""
-    from deviate.report.pages.grid import grid_figures, grid_page
+    from deviate.report.topics.grid import grid_figures, grid_page
 
     return View(facts, lambda reader: grid_page(facts, reader, made), lambda: grid_figures(facts))
 
 
 def gate_view(facts: Gate) -> View[Gate]:
     """Return the view of a gate."""
-    from deviate.report.pages.gate import gate_page
+    from deviate.report.topics.gate import gate_page
 
     def figures() -> list[Figure]:
-        from deviate.report.figures.gate import gate_figures
+        from deviate.report.topics.gate import gate_figures
 
         return gate_figures(facts)
 
@@ -131,10 +131,10 @@ def gate_view(facts: Gate) -> View[Gate]:
 
 def plan_view(facts: Plan) -> View[Plan]:
     """Return the view of a plan."""
-    from deviate.report.pages.plan import plan_page
+    from deviate.report.topics.plan import plan_page
 
     def figures() -> list[Figure]:
-        from deviate.report.figures.plan import plan_figure
+        from deviate.report.topics.plan import plan_figure
 
         return [plan_figure(facts)]
 
@@ -143,13 +143,13 @@ def plan_view(facts: Plan) -> View[Plan]:
 
 def audit_view(facts: Audit) -> View[Audit]:
     """Return the view of an audit."""
-    from deviate.report.pages.audit import audit_page
+    from deviate.report.topics.audit import audit_page
 
     return View(facts, lambda reader: audit_page(facts, reader))
 
 
 def verification_view(facts: Verification) -> View[Verification]:
     """Return the view of a command that was tried out."""
-    from deviate.report.pages.verify import verification_page
+    from deviate.report.topics.verify import verification_page
 
     return View(facts, lambda reader: verification_page(facts, reader))

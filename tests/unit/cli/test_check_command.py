@@ -12,19 +12,17 @@ from msgspec import structs
 from scipy import stats
 
 import deviate
-from deviate.cli.command_line import group
-from deviate.errors import BadOption
-from deviate.inference.drops import Drop, parse_drops
-from deviate.inference.gate.gate import check_side
-from deviate.inference.gate.options import GateOptions
+from deviate.cli.main import group
+from deviate.core.errors import BadOption
+from deviate.facts.comparison_options import Drop, GateOptions, parse_drops
+from deviate.facts.gate import check_side
+from deviate.facts.samples import SampleOptions
 from deviate.report.numbers import Numbers
-from deviate.report.pages.gate import gate_page
-from deviate.report.text.gate import gate_caveats, gate_reasons
-from deviate.report.writers.gate_json import gate_json
+from deviate.report.topics.gate import gate_caveats, gate_page, gate_reasons
+from deviate.report.writers.contracts import gate_json
 from deviate.report.writers.gate_junit import gate_junit
 from deviate.report.writers.registry import writers
 from deviate.report.writers.terminal import render_terminal
-from deviate.results.options import SampleOptions
 
 pytestmark = pytest.mark.long
 

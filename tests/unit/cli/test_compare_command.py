@@ -10,16 +10,15 @@ from compared_sides import write_experiment
 from scipy import stats
 
 import deviate
-from deviate.cli.command_line import group
-from deviate.errors import BadOption, UnknownExperiment
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.plan import make_plan
-from deviate.inference.plan_options import PlanOptions
+from deviate.cli.main import group
+from deviate.core.errors import BadOption, UnknownExperiment
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.facts.plan import PlanOptions, make_plan
+from deviate.facts.samples import SampleOptions
 from deviate.report.page import Sentences
-from deviate.report.text.comparison.caveats import comparison_caveats
-from deviate.report.text.plan import answer_sentence, plan_notes
+from deviate.report.topics.comparison_caveats import comparison_caveats
+from deviate.report.topics.plan import answer_sentence, plan_notes
 from deviate.report.writers.terminal import render_terminal
-from deviate.results.options import SampleOptions
 
 pytestmark = pytest.mark.long
 

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from deviate.cli import early
-from deviate.experiment import Run
-from deviate.replicate.events import RunEnded, RunProgress, RunStarted
-from deviate.replicate.executors.executor import Slot
-from deviate.replicate.interrupts import Stopped
-from deviate.replicate.workspace.run_files import Completed
+from deviate.cli import progress as early
+from deviate.core.experiment import Run
+from deviate.core.interrupts import Stopped
+from deviate.runs.events import RunEnded, RunProgress, RunStarted
+from deviate.runs.executors.executor import Slot
+from deviate.store.run_files import Completed
 
 FIRST, SECOND = Run(variant="control", index=0), Run(variant="control", index=1)
 
@@ -91,7 +91,7 @@ def test_what_is_imported_is_what_the_report_takes():
     program = (
         "import sys; from deviate.cli import command_line, early; early._import(); before = set(sys.modules); "
         "from deviate import api; from deviate.cli.report import experiment_writers; experiment_writers(()); "
-        "import deviate.report.writers.markdown, deviate.report.writers.terminal, deviate.results.results; "
+        "import deviate.report.writers.markdown, deviate.report.writers.terminal, deviate.facts.stored; "
         "print([name for name in set(sys.modules) - before if '.' not in name])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

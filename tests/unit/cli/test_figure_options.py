@@ -7,8 +7,8 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 
 import deviate
-from deviate.cli.command_line import group
-from deviate.errors import BadOption
+from deviate.cli.main import group
+from deviate.core.errors import BadOption
 
 pytestmark = pytest.mark.long
 

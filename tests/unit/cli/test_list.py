@@ -12,11 +12,11 @@ from compared_sides import write_experiment
 from msgspec import structs
 
 from deviate.api import names
-from deviate.cli.command_line import NO_ANSWER, group, run_command_line
-from deviate.cli.completion import experiment_sides
 from deviate.cli.list import aligned, lines
+from deviate.cli.main import NO_ANSWER, group, run_command_line
+from deviate.cli.options import experiment_sides
 from deviate.cli.standing import standing_lines
-from deviate.replicate.interrupts import Stopped, number_of
+from deviate.core.interrupts import Stopped, number_of
 
 BASE = {"train loss": [0.3, 0.31], "test acc": [90.0, 91.0]}
 

@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 from compared_sides import write_experiment
 
-from deviate.cli.command_line import group
-from deviate.experiment import Run
+from deviate.cli.main import group
+from deviate.core.experiment import Run
 
 COPY = "{work}/project/train.py"
 TRACEBACK = f"""Traceback (most recent call last):

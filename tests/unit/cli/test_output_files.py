@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from deviate.cli.files import write_output
-from deviate.errors import BadOption
+from deviate.cli.printing import write_output
+from deviate.core.errors import BadOption
 
 
 def test_the_text_is_written_and_said(tmp_path, capsys):

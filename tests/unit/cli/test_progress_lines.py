@@ -6,11 +6,11 @@ import pytest
 from rich.console import Console
 
 from deviate.cli.progress import Progress
-from deviate.experiment import Run
-from deviate.replicate.events import LeftToCluster, RunEnded, RunProgress, RunStarted
-from deviate.replicate.executors.executor import Slot
-from deviate.replicate.workspace.run_files import Completed
-from deviate.study.events import FactorsSeen
+from deviate.core.experiment import Run
+from deviate.runs.events import LeftToCluster, RunEnded, RunProgress, RunStarted
+from deviate.runs.executors.executor import Slot
+from deviate.runs.experiment_events import FactorsSeen
+from deviate.store.run_files import Completed
 
 
 def lines(planned, seconds, **ended):

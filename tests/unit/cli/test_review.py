@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from deviate.cli import review
-from deviate.experiment import ObservedWish
-from deviate.preflight.printed import PrintedNumber
-from deviate.project.config import read_config, write_observed
+from deviate.cli import extract as review
+from deviate.core.experiment import ObservedWish
+from deviate.probes.trial import PrintedNumber
+from deviate.source.config import read_config, write_observed
 
 
 class _Answer:

@@ -7,9 +7,8 @@ import sys
 import pytest
 from compared_sides import write_experiment
 
-from deviate.cli.command_line import run_command_line
-from deviate.cli.main import GARBAGE
-from deviate.replicate.snapshot.manifest import describe, take
+from deviate.cli.main import GARBAGE, run_command_line
+from deviate.runs.snapshot.manifest import describe, take
 
 #: Each takes a tenth of a second or more to import.
 HEAVY = ("altair", "duckdb", "jinja2", "numpy", "pandas", "psutil", "pyarrow", "scipy", "statsmodels", "vl_convert")
@@ -17,7 +16,7 @@ HEAVY = ("altair", "duckdb", "jinja2", "numpy", "pandas", "psutil", "pyarrow", "
 #: Runs one command and prints which of the heavy libraries it imported.
 PROGRAM = """
 import contextlib, io, json, sys
-from deviate.cli.command_line import group
+from deviate.cli.main import group
 words, heavy = json.loads(sys.argv[1])
 with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
     status = group.main(words, standalone_mode=False)
@@ -29,7 +28,7 @@ print(json.dumps([status, [name for name in heavy if name in sys.modules]]))
 BEFORE_RUNS = """
 import contextlib, io, json, sys
 from deviate.cli import progress
-from deviate.cli.command_line import group
+from deviate.cli.main import group
 words, heavy = json.loads(sys.argv[1])
 told, observe = [], progress.Progress.observe
 def noting(self, event):

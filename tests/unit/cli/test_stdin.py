@@ -6,7 +6,7 @@ import pytest
 
 from deviate.cli import stdin
 from deviate.cli.stdin import given_input
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 
 
 @pytest.fixture(autouse=True)

@@ -14,17 +14,16 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
-from deviate.cli.command_line import group
-from deviate.cli.watch_server import WatchServer
+from deviate.cli.main import group
+from deviate.cli.watch import WatchServer
 from deviate.cli.watched import Watched
-from deviate.experiment import Run
-from deviate.replicate.executors.processes import created_at
-from deviate.replicate.interrupts import Stopped
-from deviate.replicate.workspace.run_files import Failed, RunInfo
-from deviate.report.figures.live_curves import live_figure
-from deviate.report.text.live import live_sentences, live_state
-from deviate.results.live import LiveReader
-from deviate.results.overview import overview
+from deviate.core.experiment import Run
+from deviate.core.interrupts import Stopped
+from deviate.facts.live import LiveReader
+from deviate.facts.overview import overview
+from deviate.report.topics.live import live_figure, live_sentences, live_state
+from deviate.runs.executors.processes import created_at
+from deviate.store.run_files import Failed, RunInfo
 
 
 @pytest.fixture

@@ -13,14 +13,13 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
-from deviate.cli.command_line import group
-from deviate.cli.commands import COMMANDS
-from deviate.preflight import machine
-from deviate.project.cells import read_cells
-from deviate.project.config import FILE_NAME, Config, read_config
-from deviate.project.selection import extract
-from deviate.replicate.workspace.folders import Workspace
-from deviate.study.resume import free_name
+from deviate.cli.main import COMMANDS, group
+from deviate.probes import machine
+from deviate.runs.resume import free_name
+from deviate.source.cells import read_cells
+from deviate.source.config import FILE_NAME, Config, read_config
+from deviate.source.selection import extract
+from deviate.store.folders import Workspace
 
 VALUES = {"test acc": [90.0, 91.0]}
 

@@ -10,30 +10,24 @@ import report_cases as cases
 from compared_sides import side, side_metric
 from msgspec import structs
 
-from deviate.analyse.unseen import Suspect
-from deviate.collect.events import ReachedDraw, ReplacedSeed
-from deviate.collect.fingerprints import DrawSource
-from deviate.collect.groups import Grouping, Groups
-from deviate.collect.matching import EveryPass
-from deviate.collect.repetitions import RepeatedDraws
-from deviate.inference.comparison.comparison import Comparison, compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.side import Side, make_side
-from deviate.inference.drops import Drop
-from deviate.inference.gate.gate import Gate, check_side
-from deviate.inference.gate.options import GateOptions
-from deviate.inference.grid.compare import compare_cells
-from deviate.inference.grid.facts import Grid, GridLook, MissingCell
-from deviate.preflight.causes import Cause
-from deviate.preflight.compared import Compared, Probe
-from deviate.preflight.explanation import DrawingLine, Explanation
-from deviate.preflight.printed import PrintedNumber
-from deviate.preflight.verdicts import Audit, AuditedFactor, Pin
-from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
-from deviate.project.cells import Cell
-from deviate.project.config import ExperimentEntry
-from deviate.results.live import LiveExperiment, LiveRun
-from deviate.results.weights import RunWeights
+from deviate.facts.comparison import Comparison, compare_sides
+from deviate.facts.comparison_options import ComparisonOptions, Drop, GateOptions
+from deviate.facts.gate import Gate, check_side
+from deviate.facts.grid import Grid, GridLook, MissingCell, compare_cells
+from deviate.facts.live import LiveExperiment, LiveRun
+from deviate.facts.side import Side, make_side
+from deviate.facts.weights import RunWeights
+from deviate.observe.events import ReachedDraw, ReplacedSeed
+from deviate.observe.examples import Grouping, Groups
+from deviate.observe.fingerprints import DrawSource
+from deviate.observe.matching import EveryPass
+from deviate.observe.repetitions import RepeatedDraws
+from deviate.probes.causes import Cause
+from deviate.probes.trial import PrintedNumber, UnforeseenName, Verification, YieldedMetric
+from deviate.probes.verdicts import Audit, AuditedFactor, Compared, DrawingLine, Explanation, Pin, Probe
+from deviate.source.cells import Cell
+from deviate.source.config import ExperimentEntry
+from deviate.source.unseen import Suspect
 
 COMMAND = ["python", "train.py", "--epochs", "10"]
 

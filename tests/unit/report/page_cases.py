@@ -18,31 +18,28 @@ from html_outline import Outline
 from msgspec import structs
 from report_cases import Document
 
-from deviate.experiment import IMPORTED, Imported
-from deviate.inference.comparison.comparison import Comparison, compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.curves import curves_of
-from deviate.inference.drops import Drop
-from deviate.inference.evidence import Evidence
-from deviate.inference.gate.gate import Gate, check_side
-from deviate.inference.gate.options import GateOptions
-from deviate.inference.grid.facts import Grid
-from deviate.inference.plan import Plan, make_plan
-from deviate.inference.plan_options import PlanOptions
-from deviate.inference.timeline import timeline_of
-from deviate.preflight.verdicts import Audit
-from deviate.preflight.verification import Verification
+from deviate.core.experiment import IMPORTED, Imported
+from deviate.facts.comparison import Comparison, compare_sides
+from deviate.facts.comparison_options import ComparisonOptions, Drop, GateOptions
+from deviate.facts.curves import curves_of
+from deviate.facts.gate import Gate, check_side
+from deviate.facts.grid import Grid
+from deviate.facts.live import LiveExperiment
+from deviate.facts.plan import Plan, PlanOptions, make_plan
+from deviate.facts.proof import Evidence
+from deviate.facts.sources import timeline_of
+from deviate.probes.trial import Verification
+from deviate.probes.verdicts import Audit
 from deviate.report.page import Page
-from deviate.report.pages.audit import audit_page
-from deviate.report.pages.comparison.page import comparison_page
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.pages.gate import gate_page
-from deviate.report.pages.grid import grid_page
-from deviate.report.pages.live import live_page
-from deviate.report.pages.plan import plan_page
-from deviate.report.pages.verify import verification_page
+from deviate.report.topics.audit import audit_page
+from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.gate import gate_page
+from deviate.report.topics.grid import grid_page
+from deviate.report.topics.live import live_page
+from deviate.report.topics.plan import plan_page
+from deviate.report.topics.verify import verification_page
 from deviate.report.writers.html.page import render_html
-from deviate.results.live import LiveExperiment
 
 #: Ends of elements and comments, handlers, templates, and what other languages take for code.
 ATTACK = (

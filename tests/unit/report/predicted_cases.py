@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from deviate.collect.matching import Predictions
-from deviate.collect.predictions import Frame
-from deviate.results.predictions import Evaluation
+from deviate.facts.predictions import Evaluation
+from deviate.observe.matching import Predictions
+from deviate.observe.predictions import Frame
 
 
 def predictions(runs: int, examples: int = 60, classes: int = 3, seed: int = 0, **changes: object) -> Predictions:

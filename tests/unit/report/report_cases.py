@@ -11,31 +11,29 @@ import numpy as np
 import pandas as pd
 from msgspec import structs
 
-from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
-from deviate.collect.fingerprints import Fingerprint
-from deviate.collect.identity import Difference, Identity, RunValues, Series
-from deviate.collect.shared_files import SharedFiles
-from deviate.collect.warned import WarnedOperation
-from deviate.experiment import Capture, Experiment, Metric
-from deviate.factors import SEEDED, VARIANTS
-from deviate.inference.experiment import ExperimentFacts, experiment_facts
-from deviate.inference.timeline import timeline_of
-from deviate.inference.variant import VariantFacts
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.caveats import experiment_caveats
-from deviate.report.text.checklist import checklist
-from deviate.report.text.evidence import evidence_sentences
-from deviate.report.text.factors import factors_of
-from deviate.report.text.footnotes import footnotes
-from deviate.report.text.headline import headline
-from deviate.report.text.identity import identity_statement
-from deviate.report.text.methods import methods
-from deviate.report.text.sources import across_notes
+from deviate.core.experiment import Capture, Experiment, Metric
+from deviate.core.factors import SEEDED, VARIANTS
+from deviate.facts.experiment import ExperimentFacts, experiment_facts
+from deviate.facts.run import RunResult
+from deviate.facts.samples import DEFAULTS, SampleOptions
+from deviate.facts.sources import timeline_of
+from deviate.facts.stored import Results, known_metrics, samples_by_variant
+from deviate.facts.variant import VariantFacts
+from deviate.observe.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
+from deviate.observe.fingerprints import Fingerprint
+from deviate.observe.identity import Difference, Identity, RunValues, Series
+from deviate.observe.surroundings import SharedFiles
+from deviate.observe.unseen import WarnedOperation
+from deviate.report.topics.caveats import experiment_caveats
+from deviate.report.topics.checklist import checklist
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.headline import across_notes, headline
+from deviate.report.topics.metrics import footnotes
+from deviate.report.topics.proof import evidence_sentences, identity_statement
+from deviate.report.topics.reproduce import methods
+from deviate.report.topics.varied import factors_of
 from deviate.report.writers import markdown, terminal
-from deviate.report.writers.experiment_json import experiment_contract, experiment_json
-from deviate.results.options import DEFAULTS, SampleOptions
-from deviate.results.results import Results, known_metrics, samples_by_variant
-from deviate.results.run import RunResult
+from deviate.report.writers.contracts import experiment_contract, experiment_json
 
 #: Factors that the program of the cases draws for.
 PRESENT = ("init", "shuffle", "layers", "data")

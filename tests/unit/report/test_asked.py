@@ -8,14 +8,21 @@ import pytest
 import report_cases as cases
 from scipy import stats
 
-from deviate.errors import BadOption
-from deviate.experiment import Capture, Experiment, Metric
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.results.names import find_name
-from deviate.results.options import Bar, SampleOptions, parse_bar, parse_sizes, read_options, settle_options
-from deviate.results.reach import reach_samples
-from deviate.results.results import Results, known_metrics, samples_by_variant
-from deviate.results.run import RunResult
+from deviate.core.errors import BadOption
+from deviate.core.experiment import Capture, Experiment, Metric
+from deviate.facts.run import RunResult
+from deviate.facts.samples import (
+    Bar,
+    SampleOptions,
+    parse_bar,
+    parse_sizes,
+    reach_samples,
+    read_options,
+    settle_options,
+)
+from deviate.facts.stored import Results, known_metrics, samples_by_variant
+from deviate.lexicon.names import find_name
+from deviate.report.topics.experiment import experiment_page
 
 ACCURACIES = [91.0, 90.0, 10.0, 92.0, 90.5, 91.5, math.nan, 91.2]
 LOSSES = [0.3, 0.31, 2.3, 0.29, 0.32, 0.28, 0.3, 0.27]

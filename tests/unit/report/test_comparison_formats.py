@@ -13,21 +13,20 @@ from html_outline import Outline
 from msgspec import structs
 from pdflatex import compile_paper, needs_pdflatex
 
-from deviate.contrast.contrast import EFFECTS as EFFECT_ROWS
-from deviate.contrast.contrast import TESTS as TEST_ROWS
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
 from deviate.report.escape import markdown
-from deviate.report.pages.comparison.page import comparison_page
-from deviate.report.text.comparison.cells import MetricCells
-from deviate.report.text.comparison.methods import comparison_methods
-from deviate.report.text.comparison.runs import comparison_checklist
+from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.reasons import comparison_checklist, comparison_methods
+from deviate.report.topics.verdicts import MetricCells
 from deviate.report.views import comparison_view
-from deviate.report.writers.comparison_csv import comparison_csv
-from deviate.report.writers.comparison_json import comparison_contract, comparison_json
-from deviate.report.writers.latex_text import latex, number
+from deviate.report.writers.contracts import comparison_contract, comparison_json
+from deviate.report.writers.latex import latex, number
 from deviate.report.writers.registry import find_writer, writers
+from deviate.report.writers.tables_csv import comparison_csv
 from deviate.report.writers.terminal import render_terminal
+from deviate.stats.contrast import EFFECTS as EFFECT_ROWS
+from deviate.stats.contrast import TESTS as TEST_ROWS
 
 pytestmark = pytest.mark.long
 

@@ -5,9 +5,9 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.experiment import Decided
-from deviate.report.text.decided import compared_line
-from deviate.study.events import Compared
+from deviate.core.experiment import Decided
+from deviate.report.topics.runs import compared_line
+from deviate.runs.experiment_events import Compared
 
 DECIDED = Decided(against="base", variant="algo+impl", least=10, most=30)
 

@@ -4,12 +4,10 @@ import page_cases as pages
 import pytest
 from msgspec import structs
 
-from deviate.inference.drops import Drop
-from deviate.report.figures.gate import gate_figures
-from deviate.report.figures.plan import plan_figure
+from deviate.facts.comparison_options import Drop
 from deviate.report.page import Answer, ByMetric, Code, Drawing
-from deviate.report.pages.gate import gate_page
-from deviate.report.pages.plan import plan_page
+from deviate.report.topics.gate import gate_figures, gate_page
+from deviate.report.topics.plan import plan_figure, plan_page
 from deviate.report.writers.markdown import render_markdown
 
 

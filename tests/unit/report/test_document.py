@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from deviate.collect.events import EnvironmentDifference
-from deviate.measure.spread import spread
-from deviate.report.pages.comparison.page import comparison_page
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.command import reproduce_text
-from deviate.report.text.headline import figure_headline
+from deviate.facts.samples import SampleOptions
+from deviate.observe.events import EnvironmentDifference
+from deviate.report.topics.command import reproduce_text
+from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.headline import figure_headline
 from deviate.report.writers.terminal import render_terminal
-from deviate.results.options import SampleOptions
+from deviate.stats.spread import spread
 
 ALGO = "algo+impl"
 

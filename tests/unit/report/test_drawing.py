@@ -9,11 +9,11 @@ import pytest
 import report_cases as cases
 
 import deviate
-from deviate.errors import NotInstalled
+from deviate.core.errors import NotInstalled
 from deviate.report.drawing import DISTRIBUTIONS
-from deviate.report.figures.experiment import experiment_figures
 from deviate.report.figures.files import write_figures
-from deviate.report.writers.html import bundle
+from deviate.report.topics.curves import experiment_figures
+from deviate.report.writers.html import page as bundle
 from deviate.report.writers.notebook import Figures
 
 SOURCES = sorted(Path(deviate.__file__).parent.rglob("*.py"))

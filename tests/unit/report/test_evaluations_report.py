@@ -3,9 +3,9 @@
 import report_cases as cases
 from msgspec import structs
 
-from deviate.experiment import Step
-from deviate.report.text.evaluations import conditions
-from deviate.results.evaluated import EvaluationResult, FailedPass
+from deviate.core.experiment import Step
+from deviate.facts.predictions import EvaluationResult, FailedPass
+from deviate.report.topics.stability import conditions
 
 STEP = Step(name="on cpu", command=["python", "evaluate.py"])
 PASSES = {"algo+impl": {"on cpu: acc": {0: [1.0, 3.0], 1: [5.0, 7.0]}}}

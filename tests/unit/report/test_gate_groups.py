@@ -10,18 +10,16 @@ import report_cases as cases
 from msgspec import structs
 from statsmodels.stats.multitest import multipletests
 
-from deviate.collect.groups import Grouping, Groups
-from deviate.contrast.few_examples import share_noninferiority
-from deviate.errors import BadOption
-from deviate.inference.comparison.side import make_side
-from deviate.inference.drops import Drop
-from deviate.inference.gate.gate import check_side
-from deviate.inference.gate.options import GateOptions, check_options
-from deviate.report.pages.gate import gate_page
-from deviate.report.text.gate import gate_methods
-from deviate.report.writers.gate_json import gate_json
+from deviate.core.errors import BadOption
+from deviate.facts.comparison_options import Drop, GateOptions, check_gate_options
+from deviate.facts.gate import check_side
+from deviate.facts.side import make_side
+from deviate.observe.examples import Grouping, Groups
+from deviate.report.topics.gate import gate_methods, gate_page
+from deviate.report.writers.contracts import gate_json
 from deviate.report.writers.gate_junit import gate_junit
 from deviate.report.writers.terminal import render_terminal
+from deviate.stats.noninferiority import share_noninferiority
 
 HALVES = Groups("groups.csv", "index", (Grouping("half", ("first", "second"), np.arange(120) // 60),))
 BASE = made.predictions(8, examples=120, seed=1)
@@ -159,4 +157,4 @@ def test_what_cannot_be_asked_is_refused():
 
 
 def checked_options(**changes):
-    check_options(GateOptions(drops={"test acc": Drop()}, **changes))
+    check_gate_options(GateOptions(drops={"test acc": Drop()}, **changes))

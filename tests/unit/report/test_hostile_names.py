@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from deviate.cli.printing import say
 from deviate.report.escape import csv_cell, json_shown, markdown
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.writers.csv_text import csv_rows, csv_text
-from deviate.report.writers.experiment_csv import summary_csv
-from deviate.report.writers.experiment_json import experiment_json
-from deviate.report.writers.latex_text import latex
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.writers.contracts import experiment_json
+from deviate.report.writers.latex import latex
 from deviate.report.writers.registry import writers
+from deviate.report.writers.tables_csv import csv_rows, csv_text, summary_csv
 
 NAMES = [
     "\x1b[31mred\x1b[0m", "\x1b]0;title\x07x", "a\rb", "bell\x07", "\x9b31mC1", "\u202egnp.exe", "\u2066iso\u2069",

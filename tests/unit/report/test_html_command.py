@@ -4,9 +4,9 @@ import pytest
 from click.testing import CliRunner
 from compared_sides import write_experiment
 
-from deviate.cli.command_line import group
-from deviate.replicate.snapshot.manifest import Snapshot
-from deviate.replicate.workspace.files import write_json
+from deviate.cli.main import group
+from deviate.runs.snapshot.manifest import Snapshot
+from deviate.store.files import write_json
 
 pytestmark = pytest.mark.long
 

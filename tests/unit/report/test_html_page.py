@@ -12,10 +12,10 @@ import report_cases as cases
 from compared_sides import sides
 from html_outline import assert_whole
 
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.report.pages.experiment.page import SECTIONS, experiment_page
-from deviate.report.writers.html.charts import embeddable, packed
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.experiment import SECTIONS, experiment_page
+from deviate.report.writers.html.page import embeddable, packed
 from deviate.report.writers.markdown import render_markdown
 
 EVERY_KIND = pytest.mark.parametrize("kind", pages.KINDS)

@@ -9,16 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pdflatex import compile_paper, needs_pdflatex
 
-from deviate.inference.curves import curves_of
-from deviate.report.figures.experiment import experiment_figures
+from deviate.facts.curves import curves_of
 from deviate.report.page import Cell, Column, Row, Table
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.metric_text import MetricText, places
-from deviate.report.text.words import code
+from deviate.report.topics.curves import experiment_figures
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.metric_text import MetricText, places
+from deviate.report.words import code
 from deviate.report.writers import latex as writer
-from deviate.report.writers.latex_styles import STYLES, render_styled
-from deviate.report.writers.latex_table import ROWS, latex_table
-from deviate.report.writers.latex_text import latex, latex_prose, number
+from deviate.report.writers.latex import ROWS, STYLES, latex, latex_prose, latex_table, number, render_styled
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 

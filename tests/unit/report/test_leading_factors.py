@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import report_cases as cases
 
-from deviate.factors import SEEDED
-from deviate.inference import sources
-from deviate.inference.evidence import Evidence
-from deviate.inference.metric import MetricSpread, metric_spreads
-from deviate.inference.sources import SpreadAcross, VariantSpread, source_of, spread_across
-from deviate.report.text.sources import source_sentences
-from deviate.results.sample import Sample
+from deviate.core.factors import SEEDED
+from deviate.facts import sources
+from deviate.facts.metric import MetricSpread, metric_spreads
+from deviate.facts.proof import Evidence
+from deviate.facts.samples import Sample
+from deviate.facts.sources import SpreadAcross, VariantSpread, source_of, spread_across
+from deviate.report.topics.headline import source_sentences
 
 LEVEL = 0.95
 

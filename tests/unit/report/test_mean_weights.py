@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from deviate.errors import BadOption
-from deviate.results.weights import RunWeights, mean_weights_of
+from deviate.core.errors import BadOption
+from deviate.facts.weights import RunWeights, mean_weights_of
 
 
 def kept(value, rows=2, dtype=np.float32):

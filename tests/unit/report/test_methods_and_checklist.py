@@ -6,13 +6,13 @@ import msgspec
 import pytest
 import report_cases as cases
 
-from deviate.experiment import Imported, Step
-from deviate.inference.evaluations import evaluation_facts
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.checklist import checklist
-from deviate.report.text.methods import environment_text, methods
-from deviate.results.evaluated import EvaluationResult
-from deviate.results.options import Bar, SampleOptions
+from deviate.core.experiment import Imported, Step
+from deviate.facts.predictions import EvaluationResult
+from deviate.facts.samples import Bar, SampleOptions
+from deviate.facts.stability import evaluation_facts
+from deviate.report.topics.checklist import checklist
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.reproduce import environment_text, methods
 
 DIGITS = {"train loss": [0.1, 0.2], "test acc": [97.0, 98.0]}
 TIME = "How long does a run take, and all of them?"

@@ -7,9 +7,9 @@ import pytest
 import report_cases as cases
 
 from deviate.report.numbers import UNKNOWN
-from deviate.report.pages.experiment.answer import IN_FULL
-from deviate.report.pages.experiment.metrics import METRICS_SHOWN
-from deviate.report.text.metric_text import MetricText
+from deviate.report.topics.answer import IN_FULL
+from deviate.report.topics.metric_text import MetricText
+from deviate.report.topics.metrics import METRICS_SHOWN
 from deviate.report.views import experiment_view
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)

@@ -8,19 +8,19 @@ import pandas as pd
 import pytest
 import report_cases as cases
 
-from deviate.analyse.naming.words import UNNAMED, meaning_of
-from deviate.experiment import Run
-from deviate.inference.curves import curves_of
-from deviate.inference.order import by_cv, ordered
-from deviate.replicate.events import RunProgress, RunStarted
-from deviate.report.figures.experiment import Charts
+from deviate.core.experiment import Run
+from deviate.facts.curves import curves_of
+from deviate.facts.metric import by_cv, ordered
+from deviate.lexicon.words import UNNAMED, meaning_of
+from deviate.observe.headline import main_first, main_metric
 from deviate.report.page import ByMetric
-from deviate.report.pages.experiment.figures import curves as curve_section
-from deviate.report.pages.experiment.metrics import ORDER
-from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.topics.curves import Charts
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.figures import curves as curve_section
+from deviate.report.topics.metrics import ORDER
 from deviate.report.writers.latex import render_latex
-from deviate.results.order import main_first, main_metric
-from deviate.study.events import values_ordered, with_ordered_values
+from deviate.runs.events import RunProgress, RunStarted
+from deviate.runs.experiment_events import values_ordered, with_ordered_values
 
 #: By CV the reverse of what a reader wants.
 VALUES = {

@@ -6,14 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from deviate.collect.inherited import ChangedVariable
-from deviate.collect.shared_files import ChangedInput, KeptState
-from deviate.collect.unseen import UnseenPrograms
-from deviate.inference.evidence import Evidence
-from deviate.inference.proof import VariantProof
-from deviate.report.text.factors import varied_statement
-from deviate.report.text.headline import screen_headline
-from deviate.report.text.surroundings import surrounding_caveats
+from deviate.facts.proof import Evidence, VariantProof
+from deviate.observe.inherited import ChangedVariable
+from deviate.observe.surroundings import ChangedInput, KeptState
+from deviate.observe.unseen import UnseenPrograms
+from deviate.report.topics.caveats import surrounding_caveats
+from deviate.report.topics.headline import screen_headline
+from deviate.report.topics.varied import varied_statement
 
 GROUPS = [["control-0"], ["control-1"]]
 

@@ -10,27 +10,23 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.collect.groups import Grouping, Groups
-from deviate.collect.matching import EveryPass
-from deviate.errors import BadOption
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.side import make_side
-from deviate.inference.drops import Drop
-from deviate.inference.gate.gate import check_side
-from deviate.inference.gate.options import GateOptions
-from deviate.report.figures.experiment import experiment_figures
+from deviate.core.errors import BadOption
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions, Drop, GateOptions
+from deviate.facts.gate import check_side
+from deviate.facts.side import make_side
+from deviate.observe.examples import Grouping, Groups
+from deviate.observe.matching import EveryPass
 from deviate.report.page import Drawing
-from deviate.report.pages.comparison.page import comparison_page
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.pages.gate import gate_page
-from deviate.report.text.stability import NOTHING_CAPTURED
+from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.curves import experiment_figures
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.gate import gate_page
+from deviate.report.topics.stability import NOTHING_CAPTURED
 from deviate.report.writers import markdown, terminal
-from deviate.report.writers.comparison_json import comparison_json
-from deviate.report.writers.experiment_json import experiment_json
-from deviate.report.writers.gate_json import gate_json
+from deviate.report.writers.contracts import comparison_json, experiment_json, gate_json
 from deviate.report.writers.gate_junit import gate_junit
-from deviate.report.writers.groups_csv import group_table, groups_csv
+from deviate.report.writers.tables_csv import group_table, groups_csv
 
 ACC = [0.90, 0.91, 0.92, 0.90, 0.91, 0.93]
 

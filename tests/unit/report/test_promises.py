@@ -4,15 +4,14 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.collect.events import EnvironmentDifference, TurnedBit
-from deviate.collect.fingerprints import Fingerprint
-from deviate.collect.identity import Difference, Identity
-from deviate.factors import OBSERVED, VARIANTS, parse_variant
-from deviate.inference.evidence import Evidence, evidence_of
-from deviate.inference.proof import VariantProof
-from deviate.report.text.factors import varied_statement
-from deviate.report.text.identity import NO_NOISE
-from deviate.report.text.words import disturbed
+from deviate.core.factors import OBSERVED, VARIANTS, parse_variant
+from deviate.facts.proof import Evidence, VariantProof, evidence_of
+from deviate.observe.events import EnvironmentDifference, TurnedBit
+from deviate.observe.fingerprints import Fingerprint
+from deviate.observe.identity import Difference, Identity
+from deviate.report.topics.proof import NO_NOISE
+from deviate.report.topics.varied import varied_statement
+from deviate.report.words import disturbed
 
 
 def document(variant, runs, identity=None, values=(0.1, 0.2, 0.3)):

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import clock, results
 
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.experiment import experiment_facts
-from deviate.measure.intervals import Interval
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.facts.experiment import experiment_facts
 from deviate.report.numbers import UNKNOWN, last_place, show, show_interval, show_level, show_percent, show_seconds
-from deviate.report.text.caveats import experiment_caveats
-from deviate.report.text.comparison.caveats import comparison_caveats
-from deviate.report.text.footnotes import rounded_footnotes
+from deviate.report.topics.caveats import experiment_caveats
+from deviate.report.topics.comparison_caveats import comparison_caveats
+from deviate.report.topics.metrics import rounded_footnotes
+from deviate.stats.intervals import Interval
 
 MAGNITUDES = st.floats(min_value=1e-290, max_value=1e290)
 

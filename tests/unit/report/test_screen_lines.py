@@ -8,17 +8,16 @@ import report_cases as cases
 from compared_sides import side_metric
 from msgspec import structs
 
-from deviate.factors import SEEDED
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.plan import make_plan
-from deviate.inference.plan_options import PlanOptions
-from deviate.report.pages.audit import audit_page
-from deviate.report.pages.comparison.page import comparison_page
-from deviate.report.pages.grid import grid_page
-from deviate.report.pages.live import live_page
-from deviate.report.pages.plan import plan_page
-from deviate.report.text.comparison.leading import leading_headline
+from deviate.core.factors import SEEDED
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.facts.plan import PlanOptions, make_plan
+from deviate.report.topics.audit import audit_page
+from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.grid import grid_page
+from deviate.report.topics.live import live_page
+from deviate.report.topics.plan import plan_page
+from deviate.report.topics.verdicts import leading_headline
 from deviate.report.writers.terminal import render_terminal
 
 WIDTHS = pytest.mark.parametrize("width", [80, 120])

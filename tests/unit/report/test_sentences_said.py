@@ -4,14 +4,13 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.collect.events import EnvironmentDifference, TurnedBit
-from deviate.collect.fingerprints import Fingerprint
-from deviate.collect.identity import Difference, Identity
-from deviate.inference.evidence import Evidence
-from deviate.report.text.evidence import evidence_sentences
-from deviate.report.text.factors import factors_of
-from deviate.report.text.identity import identity_statement
-from deviate.report.text.methods import aggregate_text
+from deviate.facts.proof import Evidence
+from deviate.observe.events import EnvironmentDifference, TurnedBit
+from deviate.observe.fingerprints import Fingerprint
+from deviate.observe.identity import Difference, Identity
+from deviate.report.topics.proof import evidence_sentences, identity_statement
+from deviate.report.topics.reproduce import aggregate_text
+from deviate.report.topics.varied import factors_of
 
 TURNED = TurnedBit(tensor="net.0.weight", index="[3, 5]", before="0.5", after="0.50000006")
 

@@ -4,11 +4,11 @@ import further_pages
 import page_cases
 import pytest
 
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.report.pages.comparison.page import comparison_page
-from deviate.report.pages.grid import grid_page
-from deviate.report.pages.shared_names import shared_names
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.comparison_caveats import shared_names
+from deviate.report.topics.grid import grid_page
 from deviate.report.writers.terminal import render_terminal
 
 CELLS = "digits@lr=0.1,width=32", "digits@lr=0.02,width=32"

@@ -12,15 +12,14 @@ import report_cases as cases
 from installed import require
 from msgspec import structs
 
-from deviate.collect.inputs import LARGEST_FILE, read_inputs
-from deviate.collect.pictures import LARGEST, picture
-from deviate.errors import BadOption
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.stability import NO_INPUTS, SOME_INPUTS
-from deviate.report.writers.experiment_json import experiment_json
+from deviate.core.errors import BadOption
+from deviate.facts.predictions import with_inputs
+from deviate.observe.examples import LARGEST, LARGEST_FILE, picture, read_inputs
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.stability import NO_INPUTS, SOME_INPUTS
+from deviate.report.writers.contracts import experiment_json
 from deviate.report.writers.html.page import render_html
 from deviate.report.writers.markdown import render_markdown
-from deviate.results.inputs import with_inputs
 
 EXAMPLES = 60
 

@@ -4,8 +4,8 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.collect.events import RuntimeNote
-from deviate.collect.reported import ReportedNumber
+from deviate.observe.events import RuntimeNote
+from deviate.observe.reported import ReportedNumber
 
 ACC, BATCH = cases.metric("acc", line=20), cases.metric("batch loss", line=12)
 PRINTED = ReportedNumber(

@@ -11,11 +11,10 @@ import report_cases as cases
 from rich.cells import cell_len
 from rich.console import Console
 
-from deviate.inference.curves import curves_of
-from deviate.report.pages.experiment.page import experiment_page
+from deviate.facts.curves import curves_of
 from deviate.report.strips import ASCII_BLOCKS, BLOCKS, CROWDED, EMPTY, ONE, SEVERAL, STRIP_HEAD, STRIP_WIDTH, strip
-from deviate.report.writers.terminal import print_page
-from deviate.report.writers.terminal_table import CURVE_WIDTH
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.writers.terminal import CURVE_WIDTH, print_page
 
 THREE = {
     "algo+impl": {"acc": [0.0, 5.0, 10.0], "loss": [1.0, 1.5, 2.0]},

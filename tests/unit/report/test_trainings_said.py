@@ -4,9 +4,9 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.collect.trainings import Trainings
-from deviate.experiment import MainLoop
-from deviate.report.text.trainings import training_caveats
+from deviate.core.experiment import MainLoop
+from deviate.observe.trainings import Trainings
+from deviate.report.topics.caveats import training_caveats
 
 
 def document(trainings, reports, **extra):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import report_cases as cases
 
-from deviate.contrast.contrast import contrast
+from deviate.stats.contrast import contrast
 
 RNG = np.random.default_rng(5)
 

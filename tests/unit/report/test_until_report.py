@@ -5,8 +5,8 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.experiment import Until
-from deviate.measure.intervals import mean_interval
+from deviate.core.experiment import Until
+from deviate.stats.intervals import mean_interval
 
 VALUES = np.random.default_rng(3).normal(90, 1, 20).tolist()
 MEAN = Until(metric="test acc", width=0.8, least=10, most=30)

@@ -9,12 +9,12 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.report.figures.experiment import experiment_figures
-from deviate.report.pages.experiment.page import experiment_page
+from deviate.facts.weights import RunWeights
+from deviate.report.topics.curves import experiment_figures
+from deviate.report.topics.experiment import experiment_page
 from deviate.report.writers.html.page import render_html
 from deviate.report.writers.markdown import render_markdown
-from deviate.report.writers.weights_csv import weights_csv
-from deviate.results.weights import RunWeights
+from deviate.report.writers.tables_csv import weights_csv
 
 
 def facts(moments):

@@ -3,10 +3,10 @@
 import report_cases as cases
 
 from deviate.cli.run import VARIED
-from deviate.factors import GROUPS, VARIANTS
+from deviate.core.factors import GROUPS, VARIANTS
 from deviate.report.page import Answer
-from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.text.sources import BY_CHANCE
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.headline import BY_CHANCE
 
 WIDE, NARROW = [90.0, 92.0, 94.0, 96.0], [91.0, 91.1, 91.2, 91.3]
 

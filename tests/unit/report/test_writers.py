@@ -14,14 +14,13 @@ import report_cases as cases
 from rich.console import Console
 
 from deviate.cli.report import experiment_writers
-from deviate.errors import BadOption
-from deviate.report.pages.experiment.answer import IN_FULL
-from deviate.report.pages.experiment.metrics import METRICS_SHOWN
-from deviate.report.pages.experiment.page import experiment_page
+from deviate.core.errors import BadOption
 from deviate.report.strips import strip
-from deviate.report.writers.csv_text import csv_rows
-from deviate.report.writers.experiment_csv import RECORD_COLUMNS, records_csv, summary_csv
+from deviate.report.topics.answer import IN_FULL
+from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.metrics import METRICS_SHOWN
 from deviate.report.writers.registry import find_writer
+from deviate.report.writers.tables_csv import RECORD_COLUMNS, csv_rows, records_csv, summary_csv
 from deviate.report.writers.terminal import print_page
 
 OFFERED = experiment_writers(())

@@ -2,7 +2,7 @@
 
 import report_cases as cases
 
-from deviate.collect.reported import ReportedNumber
+from deviate.observe.reported import ReportedNumber
 
 TIME = cases.metric("time", kind="speed", direction="lower", aggregate="last")
 ACC = cases.metric("acc", aggregate="last")

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from deviate.replicate.workspace.files import write_whole
 from deviate.report.drawing import drawing_module
+from deviate.report.figures.charts import PAPER_WIDTH, themed
 from deviate.report.figures.figure import Figure
-from deviate.report.figures.themes import PAPER_WIDTH, themed
+from deviate.store.files import write_whole
 
 FigureFormat = Literal["pdf", "svg", "png"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviate.inference.experiment import ExperimentFacts
-from deviate.inference.timeline import Timeline
+from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.sources import Timeline
 from deviate.report.escape import clean
+from deviate.report.figures.charts import chart, coloured, only, quantity, rows, tips, view
 from deviate.report.figures.figure import Figure
-from deviate.report.figures.scales import coloured, rows
-from deviate.report.figures.views import chart, number, only, tips, view
 from deviate.report.numbers import show_seconds
-from deviate.report.text.words import count
+from deviate.report.words import count
 
 ROW = 26
 
@@ -54,7 +53,7 @@ def _chart(timeline: Timeline, order: list[str]) -> dict[str, Any]:
     shown = [variant for variant in order if any(each.variant == variant for each in timeline.slices)]
     scale = {"domain": [0, round(timeline.length_s / unit, 4) or 1], "nice": False}
     at = {
-        "x": number("start", title=f"time since the first start ({name})", scale=scale),
+        "x": quantity("start", title=f"time since the first start ({name})", scale=scale),
         "x2": {"field": "end"},
         "y": rows(lanes, "lane"),
         "color": coloured(order, shown, "square"),

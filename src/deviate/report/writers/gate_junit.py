@@ -9,16 +9,10 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from deviate.inference.gate.gate import Gate
-from deviate.inference.gate.metric import GateMetric
+from deviate.facts.gate import Gate
+from deviate.facts.gate_metric import GateMetric
 from deviate.report.escape import clean, encodable
-from deviate.report.text.gate import (
-    churn_sentences,
-    failure_sentences,
-    gate_caveats,
-    gate_reasons,
-    group_sentences,
-)
+from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons, group_sentences
 
 #: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
 _NO_XML = re.compile("[\ufffe\uffff]")

@@ -2,31 +2,281 @@ r"""A page as a LaTeX fragment of tables, paragraphs, lists, and lines for figur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from itertools import groupby
 
-from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+import msgspec
+
+from deviate.report.escape import clean, code_pieces, encodable
+from deviate.report.figures.figure import Figure, slug
+from deviate.report.numbers import UNKNOWN
 from deviate.report.page import (
     Answer,
     Block,
     ByMetric,
+    Cell,
     Code,
+    Column,
     Drawing,
     Facts,
     Fold,
     Hint,
     Page,
     Remarks,
+    Row,
     Section,
     Sentences,
     Strips,
     Table,
 )
-from deviate.report.text.words import code
-from deviate.report.writers.latex_table import latex_table
-from deviate.report.writers.latex_text import PREAMBLE, latex, latex_prose
+from deviate.report.words import code
+
+# Text and numbers as LaTeX shows them, whoever wrote them.
+#
+# Letters that pdfLaTeX has no glyph for by itself are put into ``\deviateother``, which `PREAMBLE` defines: LuaLaTeX
+# and XeLaTeX print them, pdfLaTeX prints a question mark for each instead of stopping.
+
+#: What a fragment needs before its first use of `latex`.
+PREAMBLE = (
+    r"\providecommand{\deviateother}[2]"
+    r"{\ifdefined\directlua#1\else\ifdefined\XeTeXversion#1\else#2\fi\fi}"
+)
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # Some languages of babel give these another meaning.
+    '"': r"\symbol{34}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "×": r"$\times$",
+    "–": "--",
+    "—": "---",
+    "…": r"\dots{}",
+    "µ": r"$\mu$",
+    "°": r"\textdegree{}",
+    "η": r"$\eta$",
+    "²": "$^2$",
+}
+
+#: Signs that TeX draws as one where they follow each other, such as the two hyphens of an option.
+_LIGATURES = "-,'!?"
+
+#: Letters beside ASCII that pdfLaTeX knows in every font encoding.
+_LATIN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿß"
+
+_OTHER = re.compile(rf"([^\x20-\x7e{_LATIN}±−×–—…µ°η²]+)")
+
+#: What is mathematics in a sentence: a divisor, a p-value, and the letter of "p-values".
+_MATHS = re.compile(r"(?<![\w.])(n - 1(?![\w.])|p [=<] \d+(?:\.\d+)?(?:e-?\d+)?(?!\w)|p(?=-values?\b))")
+
+#: Numbers, intervals and p-values; all else is text.
+_NUMERIC = re.compile(r"<?[-−–±.,%\d e+]*(?: to [-−.\de]+)?")
+
+_NUMBER = re.compile(r"(?<![\w.])(-?)(\d[\d.,]*)(?:e(-?\d+))?")
+
+
+def latex(text: str) -> str:
+    r"""Return one line that LaTeX shows as `text` and that does nothing else.
+
+    Examples
+    --------
+    >>> print(latex("val_acc 100% of {x}\\input{y}"))
+    val\_acc 100\% of \{x\}\textbackslash{}input\{y\}
+    >>> print(latex("--epochs"), latex("точ"))
+    -{}-epochs \deviateother{точ}{???}
+    >>> print(latex("partial η²"))
+    partial $\eta$$^2$
+    >>> print(latex("[1] a*"))
+    {}[1] a*
+    """
+    pieces = _OTHER.split(encodable(clean(text)))
+    # Every second piece is a match of `_OTHER`.
+    written = "".join(_others(piece) if index % 2 else _known(piece) for index, piece in enumerate(pieces))
+    # A bracket or a star would belong to the command before it: the end of a row, a rule, an item.
+    return f"{{}}{written}" if written.startswith(("[", "*")) else written
+
+
+def latex_prose(text: str) -> str:
+    r"""Return a sentence as `latex` does, with what one types in typewriter and what is mathematics as such.
+
+    Examples
+    --------
+    >>> print(latex_prose("`python a_b.py` has divisor n - 1 and p < 1.5e-7."))
+    \texttt{python a\_b.py} has divisor $n-1$ and $p<1.5\times10^{-7}$.
+    """
+    pieces = enumerate(code_pieces(text))
+    return "".join(rf"\texttt{{{latex(piece)}}}" if index % 2 else _with_maths(piece) for index, piece in pieces)
+
+
+def _with_maths(text: str) -> str:
+    # Every second piece is a match of `_MATHS`.
+    return "".join(_math(piece) if index % 2 else latex(piece) for index, piece in enumerate(_MATHS.split(text)))
+
+
+def _math(number: str) -> str:
+    digits, _, power = number.replace(" ", "").partition("e")
+    return rf"${digits}\times10^{{{int(power)}}}$" if power else f"${digits}$"
+
+
+def number(text: str) -> str:
+    r"""Return a number, an interval or a p-value, as `report.numbers` writes them, in LaTeX.
+
+    Examples
+    --------
+    >>> print(number("-0.5 to 1.2e-7"), number("0.1–0.3"), number("<0.0001"), number("13%"))
+    $-0.5$ to $1.2\times10^{-7}$ 0.1--0.3 $<$0.0001 13\%
+    """
+    if text == UNKNOWN:
+        return "--"
+    if not _NUMERIC.fullmatch(text):
+        return latex(text)
+    signs = {"–": "--", "±": r"$\pm$", "%": r"\%", "<": "$<$"}
+    return "".join(signs.get(sign, sign) for sign in _NUMBER.sub(_grouped, text.replace("−", "-")))
+
+
+def _grouped(match: re.Match[str]) -> str:
+    minus, digits, power = match.groups()
+    if power is None:
+        return f"${minus}{digits}$" if minus else digits
+    return rf"${minus}{digits}\times10^{{{int(power)}}}$"
+
+
+def _known(text: str) -> str:
+    signs = []
+    for before, sign in zip(" " + text, text, strict=False):
+        apart = "{}" if sign == before and sign in _LIGATURES else ""
+        signs.append(apart + _SPECIAL.get(sign, sign))
+    return "".join(signs)
+
+
+def _others(text: str) -> str:
+    return rf"\deviateother{{{text}}}{{{'?' * len(text)}}}"
+
+
+# Tables with booktabs rules, split where they have more rows than a page.
+
+#: Rows of a table that fit a page.
+ROWS = 40
+
+#: Heads that are symbols, which papers set as mathematics.
+_SYMBOLS = frozenset({"n", "p", "N", "P"})
+
+#: Column of notes on a row, which are sentences.
+_WRAPPED = r"p{0.9\linewidth}@{}"
+
+
+def latex_table(table: Table) -> list[str]:
+    """Return a table as lines, as several where it has too many rows.
+
+    Rows below a heading stay together; where they are too many for one table the next one repeats it.
+    """
+    pages = _pages(table.rows)
+    below = _below(table)
+    lines: list[str] = []
+    for index, rows in enumerate(pages, 1):
+        more = f" ({index} of {len(pages)})" if len(pages) > 1 else ""
+        lines += [
+            r"\begin{table*}[tbp]",
+            # The classes of LaTeX itself leave no room between a caption and what is below it.
+            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{4pt}",
+            rf"  \caption{{{latex(f'{table.caption} {table.remark}'.strip())}{more}}}",
+            rf"  \label{{tab:{slug(table.slug or table.caption)}{f'-{index}' if index > 1 else ''}}}",
+            *_tabular(table.columns, rows),
+            *(below if index == len(pages) else []),
+            r"\end{table*}",
+            "",
+        ]
+    return lines
+
+
+def _below(table: Table) -> list[str]:
+    more = [f"{table.more.text} {code(table.more.command)}"] if table.more else []
+    texts = [latex_prose(text) for text in (*more, *table.sentences, *table.notes)]
+    return [r"  \par\smallskip\begin{minipage}{0.9\linewidth}", *texts, r"  \end{minipage}"] if texts else []
+
+
+def _tabular(columns: Sequence[Column], rows: Sequence[Row]) -> Iterable[str]:
+    letters = "".join("r" if column.numeric else "c" if column.centered else "l" for column in columns)
+    yield rf"  \begin{{tabular}}{{@{{}}{letters}@{{}}}}"
+    yield r"    \toprule"
+    yield rf"    {' & '.join(_head(column.head) for column in columns)} \\"
+    yield r"    \midrule"
+    below = False
+    for row in rows:
+        below = below or row.is_heading
+        yield f"    {_row(row, columns, below=below)}"
+        notes = (rf"\quad {latex_prose(note)}" for note in row.notes)
+        yield from (f"    {_across(note, len(columns), _WRAPPED)}" for note in notes)
+    yield r"    \bottomrule"
+    yield r"  \end{tabular}"
+
+
+def _head(text: str) -> str:
+    text = text.strip()
+    return f"${text}$" if text in _SYMBOLS else latex(text)
+
+
+def _row(row: Row, columns: Sequence[Column], *, below: bool) -> str:
+    if row.is_heading:
+        return _across(rf"\emph{{{_cell(row.cells[0], numeric=False)}}}", len(columns))
+    cells = [_cell(cell, numeric=column.numeric) for cell, column in zip(row.cells, columns, strict=True)]
+    start = r"\quad " if below else ""
+    return rf"{start}{' & '.join(cells)} \\"
+
+
+def _across(text: str, columns: int, shape: str = "l") -> str:
+    return rf"\multicolumn{{{columns}}}{{@{{}}{shape}}}{{{text}}} \\"
+
+
+def _cell(cell: Cell, *, numeric: bool) -> str:
+    return number(cell.inline) if numeric else latex(cell.inline)
+
+
+def _pages(rows: Sequence[Row]) -> list[list[Row]]:
+    """Share rows among tables of at most `ROWS`, cut between the headings where that is possible."""
+    pages: list[list[Row]] = [[]]
+    for group in _groups(rows):
+        if pages[-1] and len(pages[-1]) + len(group) > ROWS:
+            pages.append([])
+        pages[-1] += group
+        while len(pages[-1]) > ROWS:
+            again = [_continued(group[0])] if group[0].is_heading else []
+            pages[-1:] = [pages[-1][:ROWS], [*again, *pages[-1][ROWS:]]]
+    return pages
+
+
+def _continued(heading: Row) -> Row:
+    cell = heading.cells[0]
+    return Row(cells=[msgspec.structs.replace(cell, text=f"{cell.inline} (continued)", remark="")])
+
+
+def _groups(rows: Sequence[Row]) -> Iterable[list[Row]]:
+    """Yield each heading with the rows below it; rows without a heading by themselves."""
+    group: list[Row] = []
+    for row in rows:
+        headed = bool(group) and group[0].is_heading
+        if group and (row.is_heading or not headed):
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
 
 #: Folder that the lines for figures name; that of the examples of ``--figures``.
 FOLDER = "figures"
@@ -183,3 +433,65 @@ def _figure(figure: Figure) -> Iterable[str]:
     yield rf"%   \caption{{{latex(figure.description)}}}"
     yield rf"%   \label{{fig:{figure.slug}}}"
     yield r"% \end{figure}"
+
+
+# The LaTeX fragment as conferences and journals ask for it: the width of tables, and whose questions are answered.
+
+#: The section whose table has the questions of checklists, each with its answer and who asks it.
+_CHECKLIST = "reproducibility"
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conference or journal asks for."""
+
+    #: Pages have two columns, and tables span both.
+    two_columns: bool
+    #: How those begin who ask the questions that are answered; empty: it has no checklist.
+    checklist: str = ""
+    #: The answers to each numbered question stand together, as the form has one place for them.
+    by_number: bool = False
+
+
+#: NeurIPS asks its own checklist; JMLR published that of Pineau et al. (22(164), 2021); ICML asks none.
+STYLES = {
+    "neurips": Style(two_columns=False, checklist="NeurIPS", by_number=True),
+    "icml": Style(two_columns=True),
+    "jmlr": Style(two_columns=False, checklist="ML reproducibility checklist"),
+}
+
+
+def render_styled(page: Page, name: str) -> str:
+    """Return the page as a fragment in a style of `STYLES`."""
+    style = STYLES[name]
+    sections = [_answered(each, style) if each.slug == _CHECKLIST else each for each in page.sections]
+    kept = [section for section in sections if section.blocks]
+    text = render_latex(msgspec.structs.replace(page, sections=kept))
+    # Braces of users are escaped, so this is the environment alone.
+    return text if style.two_columns else text.replace("{table*}", "{table}")
+
+
+def _answered(section: Section, style: Style) -> Section:
+    """Return the checklist with the questions of the style alone."""
+    tables = [block for block in section.blocks if isinstance(block, Table)]
+    blocks = [block for table in tables for block in _questions(table, style)] if style.checklist else []
+    return msgspec.structs.replace(section, blocks=blocks)
+
+
+def _questions(table: Table, style: Style) -> list[Block]:
+    rows = [(row, asked) for row in table.rows for asked in row.cells[2].text.split(", ")]
+    asked = [(row, who) for row, who in rows if who.startswith(style.checklist)]
+    if not style.by_number:
+        return [msgspec.structs.replace(table, rows=[row for row, _ in asked])]
+    answers: dict[str, list[str]] = {}
+    for row, who in asked:
+        question, answer, *_ = row.cells
+        # What is not known says nothing without its question.
+        text = f"{question.text} {answer.text}" if answer.emphasis == "quiet" else answer.text
+        answers.setdefault(who, []).append(text)
+    return [
+        Sentences(
+            about=f"{style.checklist} paper checklist, question {who.rpartition(' ')[2]}: justification",
+            sentences=texts,
+        )
+        for who, texts in sorted(answers.items())
+    ]

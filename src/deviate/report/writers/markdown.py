@@ -26,8 +26,8 @@ from deviate.report.page import (
     Strips,
     Table,
 )
-from deviate.report.text.words import code
-from deviate.report.writers.terminal_table import add_curves
+from deviate.report.words import code
+from deviate.report.writers.terminal import add_curves
 
 #: Characters of a learning curve.
 CURVE_WIDTH = 20

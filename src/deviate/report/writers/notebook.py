@@ -27,7 +27,7 @@ from deviate.report.page import (
     Strips,
     Table,
 )
-from deviate.report.text.words import count
+from deviate.report.words import count
 
 #: Rows of a table; more are counted.
 ROWS_SHOWN = 40

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 from deviate.report.page import Page, Reader
 
 
@@ -44,7 +44,7 @@ def _latex(page: Page) -> str:
 
 def _styled(name: str) -> Callable[[Page], str]:
     def render(page: Page) -> str:
-        from deviate.report.writers.latex_styles import render_styled
+        from deviate.report.writers.latex import render_styled
 
         return render_styled(page, name)
 
@@ -58,7 +58,7 @@ def _html(page: Page) -> str:
     return render_html(page)
 
 
-#: LaTeX in the style of a conference or journal, see `deviate.report.writers.latex_styles`.
+#: LaTeX in the style of a conference or journal, see `deviate.report.writers.latex`.
 PAPER_STYLES = ("neurips", "icml", "jmlr")
 
 PAGE_WRITERS = (

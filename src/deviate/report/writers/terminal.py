@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from itertools import groupby
 
+import msgspec
+from rich.box import Box
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -16,7 +20,9 @@ from deviate.report.page import (
     Answer,
     Block,
     ByMetric,
+    Cell,
     Code,
+    Column,
     Drawing,
     Emphasis,
     Facts,
@@ -24,14 +30,331 @@ from deviate.report.page import (
     Hint,
     Page,
     Remarks,
+    Row,
     Section,
     Sentences,
     Strips,
     Table,
 )
-from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts
-from deviate.report.writers.terminal_table import STYLES, alike, grids, prose_grid, with_curves
-from deviate.report.writers.unbroken import unbroken
+from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, block_line, sampled
+from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts, unbroken
+
+# Tables on terminals: as many columns as the width allows, the important ones first.
+
+#: Cells between two columns of the table; one of them is the box's own.
+GAP = 2
+
+#: Heads that are longer are cut.
+HEAD_WIDTH = 20
+
+#: Fewest and most cells that the first column keeps, by its head, on a terminal that is too narrow for all others.
+NAME_LEAST, NAME_MOST = 8, 12
+
+#: Names of so many cells have one line in a table that goes on with the columns of another.
+WHOLE_NAME = 32
+
+#: Most cells of a curve; a wider one says no more to the eye. Fewest, however narrow the terminal is.
+CURVE_WIDTH, CURVE_LEAST = 40, 8
+
+#: Column behind which curves are drawn.
+_FIRST_VALUE = 1
+
+STYLES: dict[Emphasis, str] = {
+    "plain": "",
+    "strong": "bold",
+    "quiet": "dim",
+    "accent": "cyan",
+    "warning": "bold yellow",
+    "good": "bold green",
+    "bad": "bold red",
+}
+
+#: Said to be ASCII, so that terminals with nothing else get the same table: `console` replaces the rule.
+_RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n", ascii=True)
+
+#: A cell that is a picture and nothing else.
+_PICTURE = re.compile(f"[{EMPTY}{ONE}{SEVERAL}{BLOCKS}]+")
+
+
+class Priced(msgspec.Struct, frozen=True, kw_only=True):
+    """The width of a column, and how readily it is given up (largest first; 0: never)."""
+
+    width: int
+    sacrifice: int
+
+
+def fitting(columns: Sequence[Priced], room: int) -> list[int]:
+    """Return the indices of the columns to keep; those with the same sacrifice stay or go together.
+
+    Examples
+    --------
+    >>> fitting([Priced(width=8, sacrifice=0), Priced(width=20, sacrifice=2), Priced(width=6, sacrifice=1)], 16)
+    [0, 2]
+    """
+    kept = list(range(len(columns)))
+    while sum(columns[index].width for index in kept) > room and any(columns[index].sacrifice for index in kept):
+        worst = max(columns[index].sacrifice for index in kept)
+        kept = [index for index in kept if columns[index].sacrifice < worst]
+    return kept
+
+
+def grids(tables: Sequence[Table], room: Room) -> list[RenderableType]:
+    """Lay tables out that stand below each other: what one has no room for, none shows."""
+    if all(table.continued for table in tables):
+        return _in_parts(tables, room)
+    for brief in (False, True):
+        texts = [_brief(table) if brief else table for table in tables]
+        kept = min((_kept(table, room.width) for table in texts), key=len)
+        if all(index in kept for table in tables for index in _with_brief(table)):
+            break
+    return [_grid(_only(table, kept), room) for table in texts]
+
+
+def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
+    """Lay tables out whose columns go on below, each part under the names of the rows."""
+    parts: list[list[RenderableType]] = [[] for _ in tables]
+    # What is only drawn is given up: below, the rows would be said again for it alone.
+    while not all(column.drawn for column in tables[0].columns[1:]):
+        kept = min((_kept(table, room.width) for table in tables), key=len)
+        # A column that is too wide by itself is shown all the same.
+        kept = kept if len(kept) > 1 else [0, 1]
+        rest = [0, *(index for index in range(len(tables[0].columns)) if index not in kept)]
+        below = [_whole_named(_only(table, rest)) for table in tables]
+        above = [_only(table, kept) for table in tables]
+        if not all(column.drawn for column in below[0].columns[1:]):
+            above = [_short_named(table, room.width) for table in above]
+        for part, table in zip(parts, above, strict=True):
+            part += [*([Text("")] if part else []), _grid(table, room)]
+        tables = below
+    return [Group(*part) for part in parts]
+
+
+def _short_named(table: Table, width: int) -> Table:
+    """Return a table without the small print of names too long for a line with it: the table below has it."""
+    room = width - sum(GAP + each for each in _widths(table)[1:])
+    rows = [
+        row if row.is_heading or cell_text(row.cells[0]).cell_len <= room else _without_remark(row)
+        for row in table.rows
+    ]
+    return msgspec.structs.replace(table, rows=rows)
+
+
+def _without_remark(row: Row) -> Row:
+    return msgspec.structs.replace(row, cells=[msgspec.structs.replace(row.cells[0], remark=""), *row.cells[1:]])
+
+
+def _whole_named(table: Table) -> Table:
+    """Return a table that gives columns up rather than to fold a name."""
+    first, *others = table.columns
+    first = msgspec.structs.replace(first, fold_at=max(first.fold_at, WHOLE_NAME))
+    return msgspec.structs.replace(table, columns=[first, *others])
+
+
+def alike(table: Table) -> tuple[object, ...]:
+    """Return what tables have in common that keep the same columns."""
+    return table.continued, *(column.sacrifice for column in table.columns)
+
+
+def with_curves(strips: Strips, room: Room) -> Table:
+    """Return the table with a column of curves, as wide as the others leave it."""
+    table = strips.table
+    others = sum(GAP + width for width in _widths(table)[1:])
+    width = room.width - min(_widths(table)[0], table.columns[0].fold_at) - others - GAP
+    return add_curves(strips, min(CURVE_WIDTH, max(CURVE_LEAST, width)))
+
+
+def add_curves(strips: Strips, width: int) -> Table:
+    """Return the table with a column of curves of at most `width` cells."""
+    behind = _FIRST_VALUE + 1
+    rows = []
+    for row, curve in zip(strips.table.rows, strips.curves, strict=True):
+        line = Cell(block_line(sampled(*curve, width)), emphasis="accent")
+        rows.append(msgspec.structs.replace(row, cells=[*row.cells[:behind], line, *row.cells[behind:]]))
+    columns = [*strips.table.columns[:behind], Column(head="", numeric=False), *strips.table.columns[behind:]]
+    return msgspec.structs.replace(strips.table, columns=columns, rows=rows)
+
+
+def prose_grid(table: Table) -> RenderableType:
+    """Lay out a table of sentences: a question and, below it, the answer."""
+    lines: list[RenderableType] = []
+    for row in table.rows:
+        question, *answers = row.cells
+        lines.append(Text(clean(question.text), style="bold"))
+        prose = [msgspec.structs.replace(cell, text=unbroken(cell.text)) for cell in answers if cell.text]
+        lines += [Padding(cell_text(cell), (0, 0, 0, INDENT)) for cell in prose]
+    return Group(*lines)
+
+
+def cell_text(cell: Cell) -> Text:
+    """Return a cell as it is printed: small print dim, pictures of runs in colour with their empty places dim."""
+    if cell.remark:
+        return Text.assemble((clean(cell.text), STYLES[cell.emphasis]), (f" {clean(cell.remark)}", "dim"))
+    text = Text(clean(cell.text), style=STYLES[cell.emphasis])
+    if cell.emphasis == "plain" and _PICTURE.fullmatch(cell.text):
+        text.highlight_regex(f"[{ONE}{SEVERAL}{BLOCKS}]", "cyan")
+        text.highlight_regex(f"{EMPTY}+", "dim")
+    return text
+
+
+def _brief(table: Table) -> Table:
+    def shorter(cell: Cell) -> Cell:
+        return msgspec.structs.replace(cell, text=cell.brief) if cell.brief else cell
+
+    rows = [msgspec.structs.replace(row, cells=list(map(shorter, row.cells))) for row in table.rows]
+    return msgspec.structs.replace(table, rows=rows)
+
+
+def _with_brief(table: Table) -> set[int]:
+    return {index for row in table.rows for index, cell in enumerate(row.cells) if cell.brief}
+
+
+def _kept(table: Table, width: int) -> list[int]:
+    """Choose the columns that fit beside the first one."""
+    name, *others = _widths(table)
+    most = table.columns[0].fold_at
+    # Headings may need all that a name may take.
+    name = max(name, most) if any(row.is_heading for row in table.rows) else min(name, most)
+    columns = zip(others, table.columns[1:], strict=True)
+    priced = [Priced(width=GAP + each, sacrifice=column.sacrifice) for each, column in columns]
+    return [0, *(1 + index for index in fitting(priced, width - name))]
+
+
+def _widths(table: Table) -> list[int]:
+    """Return the cells that each column needs, headings apart."""
+    rows = _indented(table)
+    return [
+        max([*map(cell_len, _head(column).split("\n")), *(cell_text(row[index]).cell_len for row in rows)])
+        for index, column in enumerate(table.columns)
+    ]
+
+
+def _indented(table: Table) -> list[list[Cell]]:
+    """Return the rows that are no headings; below a heading, names are indented."""
+    below, rows = False, []
+    for row in table.rows:
+        below = below or row.is_heading
+        if not row.is_heading:
+            rows.append(_indent(row.cells) if below else row.cells)
+    return rows
+
+
+def _indent(cells: list[Cell]) -> list[Cell]:
+    first = msgspec.structs.replace(cells[0], text=" " * INDENT + cells[0].text)
+    return [first, *cells[1:]]
+
+
+def _only(table: Table, kept: Sequence[int]) -> Table:
+    """Return the table with the columns that are kept."""
+    columns = [
+        msgspec.structs.replace(column, head=column.head_alone)
+        if column.head_alone and index - 1 not in kept
+        else column
+        for index, column in enumerate(table.columns)
+    ]
+    rows = [
+        row if row.is_heading else msgspec.structs.replace(row, cells=[row.cells[index] for index in kept])
+        for row in table.rows
+    ]
+    return msgspec.structs.replace(table, columns=[columns[index] for index in kept], rows=rows)
+
+
+def _grid(table: Table, room: Room) -> RenderableType:
+    if not any(row.notes for row in table.rows):
+        return _filled(table.columns, list(_lines(table.rows)))
+    return Group(*_noted(table, room))
+
+
+def _noted(table: Table, room: Room) -> Iterable[RenderableType]:
+    """Yield the table in pieces, with the notes on a row below it, as wide as the table's other columns."""
+    widths = _shrunk(table, room.width)
+    indent = widths[0] + GAP
+    lines, head = [], True
+    for row, line in zip(table.rows, _lines(table.rows), strict=True):
+        lines.append(line)
+        if row.notes:
+            yield _filled(table.columns, lines, widths, head=head)
+            yield from (
+                Padding(Text(unbroken(clean(note))), (0, room.width - room.text, 0, indent)) for note in row.notes
+            )
+            lines, head = [], False
+    if lines:
+        yield _filled(table.columns, lines, widths, head=head)
+
+
+def _shrunk(table: Table, width: int) -> list[int]:
+    """Return the widths of the columns, with words broken where they are too wide together."""
+    widths = _widths(table)
+    over = sum(widths) + GAP * (len(widths) - 1) - width
+    for index in sorted(range(len(widths)), key=lambda index: -widths[index]):
+        if over > 0 and not (index and table.columns[index].numeric):
+            less = min(over, max(0, widths[index] - NAME_LEAST))
+            widths[index] -= less
+            over -= less
+    return widths
+
+
+def _lines(rows: Iterable[Row]) -> Iterable[list[Text]]:
+    """Yield the cells of each row, below headings indented."""
+    below = False
+    for row in rows:
+        below = below or row.is_heading
+        if row.is_heading:
+            heading = row.cells[0]
+            yield [cell_text(msgspec.structs.replace(heading, emphasis="strong"))]
+        else:
+            yield list(map(cell_text, _indent(row.cells) if below else row.cells))
+
+
+def _filled(
+    columns: Sequence[Column],
+    lines: Iterable[Sequence[Text]],
+    widths: Sequence[int] | None = None,
+    *,
+    head: bool = True,
+) -> Grid:
+    grid = Grid(
+        box=_RULED if head else None,
+        show_header=head,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, GAP - 1 if head else GAP, 0, 0),
+        border_style="dim",
+    )
+    rows = list(lines)
+    names = max((row[0].cell_len for row in rows if len(row) > 1), default=0)
+    for index, column in enumerate(columns):
+        _add_column(grid, column, widths[index] if widths else None, names=None if index else names)
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _add_column(grid: Grid, column: Column, width: int | None, *, names: int | None) -> None:
+    """Add a column; `names` is the width of the cells of the first one, None of the others."""
+    first, rigid = names is not None, column.numeric or column.centered
+    text = _head(column)
+    least = max(NAME_LEAST, min(NAME_MOST, cell_len(text)))
+    grid.add_column(
+        Text(text, overflow="ellipsis", no_wrap=not first),
+        header_style="dim" if text else "",
+        justify="right" if column.numeric else "center" if column.centered else "left",
+        no_wrap=rigid,
+        overflow="ellipsis" if rigid else "fold",
+        style=STYLES[column.emphasis],
+        min_width=None if names is None or rigid else min(least, max(names, cell_len(text))),
+        width=width,
+    )
+
+
+def _head(column: Column) -> str:
+    return "\n".join(_cut(clean(line)) for line in column.head.split("\n"))
+
+
+def _cut(text: str) -> str:
+    if cell_len(text) <= HEAD_WIDTH:
+        return text
+    return f"{Text(text)[: HEAD_WIDTH - 1].plain}…"
+
 
 #: Names of what statements are on are folded beyond this width.
 NAMES_WIDTH = 20

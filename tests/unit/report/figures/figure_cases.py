@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from deviate.inference.experiment import ExperimentFacts
+from deviate.facts.experiment import ExperimentFacts
 
 
 def records_of(document: ExperimentFacts, iterations: int = 12, seed: int = 0, **changes: float) -> pd.DataFrame:

@@ -3,9 +3,9 @@
 import pytest
 from compared_sides import side, side_metric, sides
 
-from deviate.inference.comparison.comparison import compare_sides
-from deviate.inference.comparison.options import ComparisonOptions
-from deviate.report.figures.comparison import comparison_figures
+from deviate.facts.comparison import compare_sides
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.comparison_figure import comparison_figures
 
 pytestmark = pytest.mark.long
 

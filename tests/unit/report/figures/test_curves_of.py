@@ -10,11 +10,9 @@ import report_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.inference.curves import RUN_POINTS, curves_of
-from deviate.inference.thinning import FEWEST_POINTS, thinned
-from deviate.measure.curves import curve_band, parting
-from deviate.report.figures.learning_curves import curve_figures
-from deviate.report.text.curves import COUNTED, curve_notes
+from deviate.facts.curves import FEWEST_POINTS, RUN_POINTS, curves_of, thinned
+from deviate.report.topics.curves import COUNTED, curve_figures, curve_notes
+from deviate.stats.curves import curve_band, parting
 
 VALUES = st.lists(st.floats() | st.just(math.nan), min_size=1, max_size=400)
 
@@ -77,7 +75,7 @@ def test_band_and_parting_are_of_all_runs_and_all_values(monkeypatch):
     pairs = [(np.arange(2000), row) for row in values]
     band, parted = curve_band(pairs), parting(pairs)
     # Few cells at once: laid out piece by piece, and the same.
-    monkeypatch.setattr("deviate.inference.curves._CELLS", 700)
+    monkeypatch.setattr("deviate.facts.curves._CELLS", 700)
     (variant,) = curves_of(crowd(30), cases.by_run(frame), points=600).metrics[0].variants
     places = np.searchsorted(band.iterations, variant.band.iterations)
     assert variant.band.median == pytest.approx(band.median[places], rel=1e-8)

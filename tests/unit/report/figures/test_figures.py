@@ -8,15 +8,14 @@ import figure_cases
 import pytest
 import report_cases as cases
 
-from deviate.inference.curves import curves_of
+from deviate.facts.curves import curves_of
 from deviate.report.figures import themed
-from deviate.report.figures.distribution import BOX_FROM
-from deviate.report.figures.experiment import experiment_figures
+from deviate.report.figures.charts import DASHES, PAPER_WIDTH, THEMES, _columns
 from deviate.report.figures.figure import slug
 from deviate.report.figures.files import FIGURE_FORMATS, render_figure, write_figures
-from deviate.report.figures.scales import _columns
-from deviate.report.figures.themes import DASHES, PAPER_WIDTH, THEMES
 from deviate.report.figures.timeline import timeline_figures
+from deviate.report.topics.curves import experiment_figures
+from deviate.report.topics.distribution import BOX_FROM
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pdflatex import compile_paper, needs_pdflatex
 
 from deviate.report.page import Cell, Column, Facts, Page, Row, Section, Sentences, Table
-from deviate.report.writers.latex import render_latex
-from deviate.report.writers.latex_table import ROWS
+from deviate.report.writers.latex import ROWS, render_latex
 
 
 def shown(*blocks):

@@ -3,7 +3,7 @@
 import block_pages as pages
 import pytest
 
-from deviate.errors import BadOption
+from deviate.core.errors import BadOption
 from deviate.report.writers.registry import PAGE_WRITERS, find_writer, writers
 
 ALL = writers(**dict.fromkeys(("csv", "json", "junit", "summary"), lambda facts: "facts\n"))

@@ -4,22 +4,134 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
+from deviate.report.drawing import DISTRIBUTIONS, drawing_module
 from deviate.report.escape import clean, code_pieces, encodable
-from deviate.report.figures import THEMES
-from deviate.report.page import Answer, Block, ByMetric, Drawing, Fold, Page, Row, Section, Strips, Table
-from deviate.report.writers.html.bundle import chart_library
-from deviate.report.writers.html.charts import chart_data, embeddable, run_cards
+from deviate.report.figures import THEMES, Figure, themed
+from deviate.report.page import Answer, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
+from deviate.store.files import write_whole
+
+# Figures as data in a page: no text of theirs can end the script element that holds them.
+
+Datum = Mapping[str, Any]
+
+#: Ends of elements and comments, and what a reader of XML would take for an entity.
+_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def chart_data(figure: Figure) -> Markup:
+    """Return the Vega-Lite specification of a figure as JSON for a script element."""
+    spec = themed(figure)
+    # The page draws with its own, dark or light.
+    del spec["config"]
+    spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
+    return embeddable(_clean(spec))
+
+
+def run_cards(runs: Sequence[RunCard]) -> Markup:
+    """Return what is shown of each run that is chosen in a chart, by its name."""
+    cards = {run.name: {"facts": run.facts, "lines": run.lines} for run in runs}
+    return embeddable(_clean(cards))
+
+
+def _clean(value: Any) -> Any:
+    """Clean every text: Vega writes some into expressions, and fails on a line separator in them."""
+    if isinstance(value, dict):
+        return {clean(name): _clean(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value] if not _numbers(value) else value
+    return clean(value) if isinstance(value, str) and not value.isprintable() else value
+
+
+def _numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, (int, float)) for value in values)
+
+
+def embeddable(value: Any) -> Markup:
+    r"""Return JSON of ASCII characters that neither HTML nor a script takes for anything else.
+
+    Examples
+    --------
+    >>> print(embeddable(["</script>", "<!--", "\u2028"]))
+    ["\u003c/script\u003e","\u003c!--","\u2028"]
+    """
+    return Markup(json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_UNSAFE))
+
+
+def packed(rows: Sequence[Datum]) -> dict[str, Any]:
+    """Return rows as columns, in which each text is there once.
+
+    Examples
+    --------
+    >>> packed([{"run": "a", "value": 1.5}, {"run": "a", "value": float("nan")}])
+    {'rows': 2, 'columns': {'run': {'levels': ['a'], 'codes': [0, 0]}, 'value': [1.5, None]}}
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in names}}
+
+
+def _column(values: Sequence[Any]) -> Any:
+    if values and all(isinstance(value, str) for value in values):
+        levels = {text: code for code, text in enumerate(dict.fromkeys(values))}
+        return {"levels": list(levels), "codes": [levels[text] for text in values]}
+    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+
+
+# The charting library as one script, kept between reports because making it takes seconds.
+
+#: What of it the page calls.
+_EXPOSED = "window.vegaEmbed = vegaEmbed;"
+
+
+@cache
+def chart_library() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed, which need nothing from the network.
+
+    Raises
+    ------
+    NotInstalled
+        If the package that has them is not installed.
+    """
+    library = drawing_module("vl_convert")
+    # Other versions of the package bring other scripts.
+    wanted = hashlib.sha256(f"{version(DISTRIBUTIONS['vl_convert'])} {_EXPOSED}".encode()).hexdigest()
+    kept = _folder() / f"charts-{wanted[:16]}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        script: str = library.javascript_bundle(_EXPOSED)
+    _keep(kept, script)
+    return script
+
+
+def _keep(path: Path, script: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, script.encode())
+    except OSError:
+        return  # The next report makes it again.
+
+
+def _folder() -> Path:
+    """Return the folder for what can be made again (XDG Base Directory Specification 0.8)."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # Where there is no home, `~` stays as it is and is a folder that cannot be made or does no harm.
+    return (given if given.is_absolute() else Path(os.path.expanduser("~/.cache"))) / "deviate"
+
 
 _HERE = Path(__file__).parent
 

@@ -1,4 +1,0 @@
-"""Draws of random numbers in the project's own files: where they are, and which factor each is of."""
-
-from deviate.analyse.draws.classify import COMPILED as COMPILED
-from deviate.analyse.draws.classify import find_draws as find_draws

@@ -1,1 +1,0 @@
-"""The main training loop, and what runs before, during and after it."""

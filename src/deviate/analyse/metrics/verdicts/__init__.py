@@ -1,1 +1,0 @@
-"""Whether a reported value is a metric, and why."""

@@ -1,1 +1,0 @@
-"""The project's files, what they define and which import which."""

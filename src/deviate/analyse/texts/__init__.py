@@ -1,1 +1,0 @@
-"""What a reported text is made of: words, and values between them."""

@@ -1,0 +1,483 @@
+"""One number per run: which runs count, what they measured, and what was excluded and why."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from deviate.core.errors import BadOption
+from deviate.core.experiment import Direction, Experiment, Kind, Status
+from deviate.core.shell_words import typed_word
+from deviate.facts.run import RunResult
+from deviate.lexicon.names import find_name, same_name
+from deviate.observe.aggregates import check_aggregate
+from deviate.observe.metrics import TIMES, MeasuredMetric, with_times
+from deviate.stats.curves import Reached, reached_best, reached_threshold
+from deviate.stats.weak import Sign, WeakRuns, weak_beyond, weak_by_mad
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# Options on samples: aggregates, weak runs, times to reach a value, sizes of test sets, differences that matter.
+
+_BAR = re.compile(r"(?P<metric>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bar>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*")
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A metric with a bar, as users type it: ``test acc<50``; only the metric where they name no bar."""
+
+    metric: str
+    sign: Sign | None = None
+    bar: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The bar as it is typed."""
+        return self.metric if self.bar is None else f"{self.metric}{self.sign}{self.bar:g}"
+
+
+class SampleOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the records of an experiment become samples, where that is not as the experiment says."""
+
+    #: By metric.
+    aggregates: dict[str, str] = {}
+    #: Which values are better, by metric, where that is typed; see `deviate.observe.metrics`.
+    directions: dict[str, Direction] = {}
+    #: Runs beyond any of these are weak; without a bar, those far from the others by the MAD.
+    weak: tuple[Bar, ...] = ()
+    #: When runs get there; without a bar, to their best.
+    reach: tuple[Bar, ...] = ()
+    #: Number of test examples, by metric.
+    test_sizes: dict[str, int] = {}
+    #: A difference between recipes that their spread is set beside, above 0, by metric.
+    differences: dict[str, float] = {}
+
+
+DEFAULTS = SampleOptions()
+
+
+def read_options(
+    *,
+    aggregates: Mapping[str, str] | None = None,
+    directions: Mapping[str, Direction] | None = None,
+    weak: Iterable[str] = (),
+    reach: Iterable[str] = (),
+    test_sizes: Mapping[str, int] | None = None,
+    differences: Mapping[str, float] | None = None,
+) -> SampleOptions:
+    """Read the options as users type them: bars as text, see `parse_bar`.
+
+    Raises
+    ------
+    BadOption
+        If a bar cannot be read, a direction is none, or a difference is not above 0.
+    """
+    _check_directions(directions or {})
+    for metric, difference in (differences or {}).items():
+        if not 0 < difference < math.inf:
+            raise BadOption(
+                f"the difference of {metric!r} must be above 0, found {difference:g}",
+                hint="type --difference 'test acc=0.5'",
+            )
+    return SampleOptions(
+        aggregates=dict(aggregates or {}),
+        directions=dict(directions or {}),
+        weak=tuple(parse_bar(text, "--weak") for text in weak),
+        reach=tuple(parse_bar(text, "--reach") for text in reach),
+        test_sizes=dict(test_sizes or {}),
+        differences=dict(differences or {}),
+    )
+
+
+def _check_directions(directions: Mapping[str, Direction]) -> None:
+    for metric, direction in directions.items():
+        if direction not in ("higher", "lower"):
+            raise BadOption(
+                f"--direction {metric}={direction}: expected higher or lower",
+                hint=f"type --direction {typed_word(f'{metric}=higher')}",
+            )
+
+
+def parse_bar(text: str, option: str) -> Bar:
+    """Read ``METRIC<NUMBER`` or ``METRIC``.
+
+    Raises
+    ------
+    BadOption
+        If a sign is followed by no number.
+
+    Examples
+    --------
+    >>> parse_bar("test acc < 50", "--weak")
+    Bar(metric='test acc', sign='<', bar=50.0)
+    >>> parse_bar("test acc", "--weak").bar is None
+    True
+    """
+    match = _BAR.fullmatch(text)
+    if match is None:
+        if re.search(r"[<>]", text):
+            raise BadOption(f"{option} {text!r} has no number after its sign", hint=f"type {option} 'test acc<50'")
+        return Bar(text.strip())
+    sign: Sign = match["sign"]  # type: ignore[assignment]
+    return Bar(match["metric"].strip(), sign, float(match["bar"]))
+
+
+def parse_sizes(texts: Iterable[str]) -> dict[str, int]:
+    """Read ``METRIC=EXAMPLES``.
+
+    Raises
+    ------
+    BadOption
+        If it is no whole number above 0.
+
+    Examples
+    --------
+    >>> parse_sizes(["test acc=10000"])
+    {'test acc': 10000}
+    """
+    sizes = {}
+    for text in texts:
+        metric, _, size = text.rpartition("=")
+        if not metric or not size.strip().isdecimal() or int(size) < 1:
+            raise BadOption(f"--test-size {text!r} is no METRIC=EXAMPLES", hint="type --test-size 'test acc=10000'")
+        sizes[metric.strip()] = int(size)
+    return sizes
+
+
+def settle_options(options: SampleOptions, names: Iterable[str], *, partial: bool = False) -> SampleOptions:
+    """Write every metric that the options name as it was recorded; with `partial`, leave out those that were not.
+
+    `names` are those of the records; the times that every experiment has are known as well.
+
+    Raises
+    ------
+    BadOption
+        If a metric was not recorded, there is no such aggregate, or a time has another one.
+    """
+    known = sorted(set(with_times(names)))
+    for aggregate in options.aggregates.values():
+        check_aggregate(aggregate)
+    if partial:
+        options = _recorded(options, known)
+    aggregates = {find_name(name, known): aggregate for name, aggregate in options.aggregates.items()}
+    for time in TIMES:
+        if aggregates.get(time.name, time.aggregate) != time.aggregate:
+            raise BadOption(
+                f"the aggregate of {time.name!r} must be {time.aggregate}, found {aggregates[time.name]!r}",
+                hint="give no aggregate for it",
+            )
+    return msgspec.structs.replace(
+        options,
+        aggregates=aggregates,
+        directions={find_name(name, known): direction for name, direction in options.directions.items()},
+        weak=_settled(options.weak, known),
+        reach=_settled(options.reach, known),
+        test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},
+        differences={find_name(name, known): size for name, size in options.differences.items()},
+    )
+
+
+def option_words(options: SampleOptions) -> list[str]:
+    """Return the words of a command that give the same options; reports alone have differences.
+
+    Examples
+    --------
+    >>> option_words(SampleOptions(aggregates={"test acc": "best"}, reach=(Bar("val acc", ">=", 90.0),)))
+    ['--aggregate', 'test acc=best', '--reach', 'val acc>=90']
+    """
+    named = {
+        "direction": [f"{metric}={direction}" for metric, direction in options.directions.items()],
+        "aggregate": [f"{metric}={aggregate}" for metric, aggregate in options.aggregates.items()],
+        "test-size": [f"{metric}={size}" for metric, size in options.test_sizes.items()],
+        "weak": [bar.text for bar in options.weak],
+        "reach": [bar.text for bar in options.reach],
+    }
+    return [word for option, values in named.items() for value in values for word in (f"--{option}", value)]
+
+
+def _recorded(options: SampleOptions, names: list[str]) -> SampleOptions:
+    def known(metric: str) -> bool:
+        return same_name(metric, names) is not None
+
+    return SampleOptions(
+        aggregates={name: aggregate for name, aggregate in options.aggregates.items() if known(name)},
+        directions={name: direction for name, direction in options.directions.items() if known(name)},
+        weak=tuple(bar for bar in options.weak if known(bar.metric)),
+        reach=tuple(bar for bar in options.reach if known(bar.metric)),
+        test_sizes={name: size for name, size in options.test_sizes.items() if known(name)},
+        differences={name: size for name, size in options.differences.items() if known(name)},
+    )
+
+
+def _settled(bars: Iterable[Bar], names: list[str]) -> tuple[Bar, ...]:
+    return tuple(msgspec.structs.replace(bar, metric=find_name(bar.metric, names)) for bar in bars)
+
+
+# When runs reached their best value, or a bar: samples like those of any metric, in iterations and in seconds.
+
+#: What the samples are called in the column of aggregates: there is one value per run, and nothing was chosen.
+FIRST = "first"
+
+
+def reach_names(bar: Bar) -> tuple[str, str]:
+    """Return the names of the samples: iterations and seconds."""
+    where = bar.text if bar.bar is not None else f"best {bar.metric}"
+    return f"iterations to {where}", f"seconds to {where}"
+
+
+def reach_metrics(bars: Iterable[Bar]) -> list[MeasuredMetric]:
+    """Return the metrics that the samples are of."""
+    pairs = (reach_names(bar) for bar in bars)
+    return [
+        MeasuredMetric(name=name, aggregate=FIRST, direction="lower", kind="speed", unit=unit)
+        for pair in pairs
+        for name, unit in zip(pair, ("", "s"), strict=True)
+    ]
+
+
+def reach_samples(records: pd.DataFrame, bars: Iterable[Bar], directions: dict[str, Direction | None]) -> pd.DataFrame:
+    """Return the samples; a run that never got there has NaN, and the report says which these are.
+
+    Iterations are counted as they were recorded: the first one is 0, and a value reported in it is reached "at 0".
+
+    Raises
+    ------
+    BadOption
+        If for a metric without a bar no direction is known.
+    """
+    rows = []
+    for bar in bars:
+        direction = _direction(bar, directions.get(bar.metric))
+        chosen = records[records["metric"] == bar.metric]
+        for (variant, run), part in chosen.groupby(["variant", "run"], sort=False):
+            reached = _reached(part, bar, direction)
+            for name, value in zip(reach_names(bar), (reached.iteration, reached.seconds), strict=True):
+                if name.startswith("seconds") and part["elapsed_s"].isna().all():
+                    continue
+                rows.append((variant, run, name, FIRST, np.nan if value is None else float(value)))
+    return pd.DataFrame(rows, columns=["variant", "run", "metric", "aggregate", "value"])
+
+
+def _direction(bar: Bar, known: Direction | None) -> Direction:
+    if bar.sign is not None:
+        return "higher" if bar.sign.startswith(">") else "lower"
+    if known is None:
+        raise BadOption(
+            f"no direction is known for {bar.metric!r}, so no value is its best",
+            hint=f"type a bar: --reach {typed_word(f'{bar.metric}>=0.9')}",
+        )
+    return known
+
+
+def _reached(part: pd.DataFrame, bar: Bar, direction: Direction) -> Reached:
+    iterations, values, elapsed = part["iteration"], part["value"], part["elapsed_s"]
+    if bar.bar is None:
+        return reached_best(iterations, values, direction, elapsed)
+    return reached_threshold(iterations, values, bar.bar, direction, elapsed)
+
+
+#: How a run ended, in the words of a reason.
+_ENDED: dict[Status, str] = {
+    "failed": "failed",
+    "timed-out": "timed out",
+    "cancelled": "was cancelled",
+    "not-instrumented": "was not instrumented",
+}
+
+
+class Excluded(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that does not enter the statistics of a metric, and why."""
+
+    run: int
+    status: Status
+    #: The finite value of a run that did not complete; None where there is none.
+    value: float | None = None
+    #: The value as text, also for NaN and infinities; empty where nothing was recorded.
+    reported: str = ""
+    reason: str
+    #: It completed with a value, and is left out because the user's rule calls it weak.
+    weak: bool = False
+
+    @property
+    def not_finite(self) -> bool:
+        """Whether the run completed with a value that is NaN or infinite."""
+        return self.status == "completed" and self.reported in ("nan", "inf", "-inf")
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric under one aggregate over the runs of one variant."""
+
+    name: str
+    aggregate: str
+    #: Finite values of the completed runs, in the order of `runs`.
+    values: list[float]
+    #: Index of the run of each value.
+    runs: list[int]
+    excluded: list[Excluded] = []
+    unit: str = ""
+    kind: Kind = "quality"
+    direction: Direction | None = None
+    #: ``file:line`` where the program reports it; empty where a framework or the clock does.
+    site: str = ""
+    #: Index of the metric in the experiment; None for times and for what was not foreseen.
+    source: int | None = None
+    #: Whether it was seen in what runs print and write alone, and not in the source.
+    observed: bool = False
+    #: Number of test examples, where the user gave it.
+    test_size: int | None = None
+    #: The difference between recipes that the user sets the spread beside, above 0.
+    difference: float | None = None
+    #: The same with weak runs; None where none was left out.
+    including_weak: Sample | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+    @property
+    def without_value(self) -> int:
+        """Number of completed runs that gave no finite value."""
+        return sum(left.status == "completed" and not left.weak for left in self.excluded)
+
+
+#: Values of a metric by run index.
+Values = Mapping[int, float]
+
+
+def samples_of(
+    rows: pd.DataFrame,
+    runs: Sequence[RunResult],
+    metrics: Mapping[str, MeasuredMetric],
+    experiment: Experiment,
+    options: SampleOptions,
+) -> list[Sample]:
+    """Return the samples of one variant, in the order of `rows`.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns ``metric``, ``aggregate``, ``run`` and ``value``: one number per completed run of the variant and
+        metric, not finite ones included.
+    runs, metrics, experiment, options
+        All runs of the variant that have ended; what is known of each name in `rows`; where metrics are reported; and
+        options in which metrics are named as they were recorded.
+    """
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    for name, aggregate, run, value in zip(rows["metric"], rows["aggregate"], rows["run"], rows["value"], strict=True):
+        values.setdefault((str(name), str(aggregate)), {})[int(run)] = float(value)
+    completed = {run.index for run in runs if run.status == "completed"}
+    finished = {
+        name: {run: value for run, value in each.items() if run in completed} for (name, _), each in values.items()
+    }
+    weak = weak_runs(options.weak, finished, {name: metrics[name].direction for name in finished})
+    return [
+        _sample(metrics[name], aggregate, each, runs, experiment, options, weak)
+        for (name, aggregate), each in values.items()
+    ]
+
+
+def _sample(
+    metric: MeasuredMetric, aggregate: str, values: Values, runs: Sequence[RunResult], experiment: Experiment,
+    options: SampleOptions, weak: Mapping[int, str],
+) -> Sample:  # fmt: skip
+    """Make the sample without weak runs; where there are some, also with them."""
+    included = {
+        run.index: values[run.index]
+        for run in runs
+        if run.status == "completed" and math.isfinite(values.get(run.index, math.nan))
+    }
+    undirected = aggregate == "best" and metric.direction is None
+    whole = Sample(
+        name=metric.name,
+        aggregate=aggregate,
+        values=list(included.values()),
+        runs=list(included),
+        excluded=[
+            _excluded(run, values.get(run.index), undirected, aggregate) for run in runs if run.index not in included
+        ],
+        unit=metric.unit,
+        kind=metric.kind,
+        direction=metric.direction,
+        site=_site(metric, experiment),
+        source=metric.source,
+        observed=metric.observed,
+        test_size=options.test_sizes.get(metric.name),
+        difference=options.differences.get(metric.name),
+    )
+    lost = [run for run in whole.runs if run in weak]
+    if not lost:
+        return whole
+    kept = {run: value for run, value in included.items() if run not in lost}
+    left = [
+        Excluded(
+            run=run, status="completed", value=values[run], reported=repr(values[run]), reason=weak[run], weak=True
+        )
+        for run in lost
+    ]
+    return msgspec.structs.replace(
+        whole,
+        values=list(kept.values()),
+        runs=list(kept),
+        excluded=[*whole.excluded, *left],
+        including_weak=whole,
+    )
+
+
+def _site(metric: MeasuredMetric, experiment: Experiment) -> str:
+    reported = None if metric.source is None else experiment.all_metrics[metric.source]
+    return f"{reported.file}:{reported.line}" if reported and reported.file else ""
+
+
+def _excluded(run: RunResult, value: float | None, undirected: bool, aggregate: str) -> Excluded:
+    return Excluded(
+        run=run.index,
+        status=run.status,
+        value=value if value is not None and math.isfinite(value) else None,
+        reported="" if value is None or undirected else repr(value),
+        reason=_reason(run, value, undirected, aggregate),
+    )
+
+
+def _reason(run: RunResult, value: float | None, undirected: bool, aggregate: str) -> str:
+    if run.status != "completed":
+        return f"the run {_ENDED[run.status]}"
+    if value is None:
+        return "no record of this metric"
+    if undirected:
+        return "no direction is known, so no value is the best"
+    if aggregate == FIRST and math.isnan(value):
+        return "it never got there"
+    return "the value is NaN" if math.isnan(value) else "the value is infinite"
+
+
+def weak_runs(
+    bars: Iterable[Bar], samples: Mapping[str, Values], directions: Mapping[str, Direction | None]
+) -> dict[int, str]:
+    """Return the indices of weak runs, each with the user's rule that says so.
+
+    `samples` are by metric the completed runs' values, by index. A run without one is not judged by it.
+    """
+    reasons: dict[int, str] = {}
+    for bar in bars:
+        values = samples.get(bar.metric, {})
+        indices = list(values)
+        weak = _weak(bar, [values[index] for index in indices], directions.get(bar.metric))
+        for position in weak.places:
+            no_number = bar.bar is None and not math.isfinite(values[indices[position]])
+            rule = "its value is no number" if no_number else weak.rule
+            reasons.setdefault(indices[position], f"weak by {bar.metric}: {rule}")
+    return reasons
+
+
+def _weak(bar: Bar, values: list[float], direction: Direction | None) -> WeakRuns:
+    if bar.sign is None or bar.bar is None:
+        return weak_by_mad(np.array(values), direction)
+    return weak_beyond(np.array(values), bar.sign, bar.bar)

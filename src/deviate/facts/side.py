@@ -1,0 +1,162 @@
+"""The runs of one variant of one experiment, as a side of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from deviate.core.errors import BadOption
+from deviate.core.experiment import Direction, Until
+from deviate.core.shell_words import typed_word
+from deviate.facts.groups import NO_GROUPS, GroupOptions
+from deviate.facts.predictions import Evaluation
+from deviate.facts.samples import DEFAULTS, Sample, SampleOptions, settle_options
+from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
+from deviate.lexicon.names import same_name
+from deviate.observe.fingerprints import Fingerprint
+from deviate.observe.metrics import TIMES, remember_directions
+from deviate.store.folders import Workspace
+
+#: Parts of an environment that another project, another moment or Deviate itself makes differ.
+_EXPECTED = ("git", "argv", "cwd", "executable", "variables", "cores")
+
+#: Times come after all other metrics, in this order.
+_TIMES = {time.name: index for index, time in enumerate(TIMES)}
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one variant of one experiment."""
+
+    #: What the user typed.
+    label: str
+    experiment: str
+    variant: str
+    completed: int
+    #: Runs that ended, completed or not.
+    ended: int
+    #: In the order of the experiment.
+    samples: list[Sample]
+    #: Of the first completed run that recorded one, as text; nested parts are named ``libraries.torch``.
+    environment: dict[str, str] = {}
+    #: Run index -> fingerprints by name, of the completed runs.
+    prints: dict[int, dict[str, Fingerprint]] = {}
+    #: What the source calls each run, by its index; empty where Deviate ran it.
+    labels: dict[int, str] = {}
+    #: What its models predicted, see `evaluations_by_variant`.
+    evaluations: list[Evaluation] = []
+    #: The variant was not typed, and the experiment has several.
+    assumed: bool = False
+    #: When the experiment was made; empty for imported results.
+    created: str = ""
+    #: What decided how many runs were made; None where the user did.
+    until: Until | None = None
+    #: Which values are better of the metrics that the user says it of.
+    directions: dict[str, Direction] = {}
+
+    def sample(self, name: str, option: str) -> Sample:
+        """Return the sample of the metric that an option names.
+
+        Raises
+        ------
+        BadOption
+            With the metrics there are, if the side has none of that name.
+        """
+        names = [sample.name for sample in self.samples]
+        match = same_name(name, names)
+        if match is None:
+            known = ", ".join(names) or "none"
+            raise BadOption(f"{option}: no metric {name!r} in {self.label}", hint=f"metrics of {self.label}: {known}")
+        return self.samples[names.index(match)]
+
+
+def read_sides(
+    workspace: Workspace, names: Sequence[str], options: SampleOptions = DEFAULTS, groups: GroupOptions = NO_GROUPS
+) -> list[Side]:
+    """Read the runs that each ``EXPERIMENT`` or ``EXPERIMENT:VARIANT`` names, the files of an experiment once.
+
+    Raises
+    ------
+    UnknownExperiment
+        If there is no such experiment.
+    BadOption
+        If it has no such variant, or no completed run of it; if two names mean the same runs; if an option names a
+        metric that no experiment has.
+    """
+    read: dict[str, Results] = {}
+    sides: list[Side] = []
+    for name in names:
+        folder, variant = find_experiment(workspace, name)
+        if folder.name not in read:
+            read[folder.name] = read_results(folder, options, partial=True, groups=groups)
+        results = read[folder.name]
+        chosen = choose_variant(folder, results.variants, variant)
+        sides.append(make_side(results, chosen, name, assumed=not variant and len(results.variants) > 1))
+    _check_distinct(sides)
+    settle_options(options, [name for each in read.values() for name, _ in each.names])
+    return sides
+
+
+def remember_typed(workspace: Workspace, sides: Sequence[Side], options: SampleOptions) -> None:
+    """Remember which values of metrics are better, as it was typed for these sides."""
+    names = [sample.name for side in sides for sample in side.samples]
+    remember_directions(workspace, settle_options(options, names, partial=True).directions)
+
+
+def make_side(results: Results, variant: str, label: str, *, assumed: bool = False) -> Side:
+    """Return the runs of one variant as a side.
+
+    Raises
+    ------
+    BadOption
+        If none of them completed.
+    """
+    runs = results.runs_of(variant)
+    completed = [run for run in runs if run.status == "completed"]
+    name = results.experiment.name
+    if not completed:
+        raise BadOption(
+            f"no run of {variant} in experiment {name!r} completed",
+            hint=f"`deviate show {typed_word(name)}` says how each run went",
+        )
+    return Side(
+        label=label,
+        experiment=name,
+        variant=variant,
+        completed=len(completed),
+        ended=len(runs),
+        samples=sorted(results.samples.get(variant, []), key=lambda sample: _TIMES.get(sample.name, -1)),
+        environment={
+            part: text for part, text in _flat(results.environments.get(variant, {})) if not part.startswith(_EXPECTED)
+        },
+        prints={run.index: run.prints for run in completed},
+        labels={run.index: run.label for run in completed if run.label},
+        evaluations=results.evaluations.get(variant, []),
+        assumed=assumed,
+        created="" if results.experiment.imported else results.experiment.created,
+        until=results.experiment.until,
+        directions=results.directions,
+    )
+
+
+def _check_distinct(sides: Sequence[Side]) -> None:
+    labels: dict[tuple[str, str], str] = {}
+    for side in sides:
+        key = (side.experiment, side.variant)
+        if key in labels:
+            raise BadOption(
+                f"{labels[key]!r} and {side.label!r} are the same runs",
+                hint="compare two experiments, or two variants of one: NAME:VARIANT",
+            )
+        labels[key] = side.label
+
+
+def _flat(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    flat: list[tuple[str, str]] = []
+    for name, value in parts.items():
+        if isinstance(value, Mapping):
+            flat += [(f"{name}.{inner}", text) for inner, text in _flat(value)]
+        else:
+            flat.append((name, str(value)))
+    return flat

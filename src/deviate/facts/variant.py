@@ -1,0 +1,108 @@
+"""The facts about the runs of one variant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from deviate.core.experiment import Status
+from deviate.facts.metric import MetricSpread, TrainingsFacts, trainings_facts
+from deviate.facts.proof import VariantProof, variant_proof
+from deviate.facts.run import RunResult
+from deviate.facts.stored import Results
+from deviate.facts.until import Stopped
+from deviate.observe.events import EnvironmentDifference
+from deviate.observe.metrics import missing_metrics
+from deviate.stats.failures import FailureRate, failure_rate
+from deviate.stats.intervals import sd_factors
+from deviate.stats.spread import Spread, spread
+
+#: Below this many runs little is known about the SD. Pham et al. (ASE 2020) ran 16 runs a setting.
+FEW_RUNS = 16
+
+#: How runs end whose training failed.
+FAILED: tuple[Status, ...] = ("failed", "timed-out")
+
+
+class SdPrecision(msgspec.Struct, frozen=True, kw_only=True):
+    """How well a number of runs determines their SD, if values are normal."""
+
+    n: int
+    #: Ends of the confidence interval as multiples of the SD.
+    low: float
+    high: float
+
+
+class VariantFacts(VariantProof, frozen=True, kw_only=True):
+    """The runs of one variant and what they measured."""
+
+    #: In the order for readers, see `order.ordered`; the same in all variants.
+    metrics: list[MetricSpread]
+    #: Names of metrics that no completed run recorded.
+    silent: list[str]
+    #: Numbers of runs below `FEW_RUNS` with which metrics were measured that differ, ascending.
+    few_runs: list[SdPrecision]
+    #: Wall time of the completed runs; None where it is not known.
+    seconds: Spread | None = None
+    #: Runs that failed or were ended for taking too long, of all that ended but for those that the user stopped.
+    failures: FailureRate
+    #: None where the user decided how many runs were made.
+    stopped: Stopped | None = None
+    trainings: TrainingsFacts = TrainingsFacts()
+    #: Parts of the environment in which its runs differ.
+    differences: Sequence[EnvironmentDifference] = ()
+
+
+def variant_facts(
+    results: Results, name: str, metrics: list[MetricSpread], stopped: Stopped | None, level: float, *, every: bool
+) -> VariantFacts:
+    """Infer how much the runs of one variant differ, at a confidence level in (0, 1).
+
+    `metrics` are those to report on, in their order; `every`: these are all of them.
+    """
+    runs = results.runs_of(name)
+    proof = variant_proof(results.experiment, name, runs, results.identities.get(name), results.shared)
+    return VariantFacts(
+        **{**msgspec.structs.asdict(proof), "own_seeds": any(not seed.library for seed in results.seeds)},
+        metrics=metrics,
+        # Of those that were not chosen it is not known whether they were recorded.
+        silent=_silent(results, metrics) if every else [],
+        few_runs=[sd_precision(n, level) for n in _few(metrics)],
+        seconds=_seconds(proof.runs),
+        failures=_failures(proof.runs, level),
+        stopped=stopped,
+        trainings=trainings_facts(results, name, proof.runs),
+        differences=[each for each in results.differences if each.variant == name],
+    )
+
+
+def _silent(results: Results, metrics: Sequence[MetricSpread]) -> list[str]:
+    """Return the names of selected metrics that no completed run recorded."""
+    recorded = [
+        (metric.name, -1 if metric.source is None else metric.source)
+        for metric in metrics
+        if metric.n > 0 or any(left.status == "completed" and left.reported for left in metric.excluded)
+    ]
+    return [metric.name for metric in missing_metrics(results.experiment, recorded)]
+
+
+def _few(metrics: Sequence[MetricSpread]) -> list[int]:
+    differing = (metric for metric in metrics if metric.kind != "speed" and not metric.spread.identical)
+    return sorted({metric.n for metric in differing if 1 < metric.n < FEW_RUNS})
+
+
+def sd_precision(n: int, level: float) -> SdPrecision:
+    """Return how well `n` runs determine their SD, at the confidence level `level`, in (0, 1)."""
+    low, high = sd_factors(n, level)
+    return SdPrecision(n=n, low=low, high=high)
+
+
+def _seconds(runs: Sequence[RunResult]) -> Spread | None:
+    seconds = [run.seconds for run in runs if run.status == "completed" and run.seconds is not None]
+    return spread(seconds) if seconds else None
+
+
+def _failures(runs: Sequence[RunResult], level: float) -> FailureRate:
+    ended = [run for run in runs if run.status in ("completed", *FAILED)]
+    return failure_rate(sum(run.status in FAILED for run in ended), len(ended), level)

@@ -1,0 +1,408 @@
+"""Detect the format of the files, and read them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from deviate.core.errors import BadOption, NotImportable, NotRuns
+from deviate.core.paths import files_below
+from deviate.core.shell_words import typed_word
+from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, storable, without_unset
+from deviate.imports.logs import LinePattern, found_rows, log_rows
+from deviate.imports.objects import json_rows
+from deviate.imports.request import FORMATS, Format, ImportRequest, TableOptions
+from deviate.imports.roles import FILE, is_counter, refuse
+from deviate.imports.rows import Row, csv_rows, flat, is_table, present
+from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
+from deviate.imports.texts import YAML
+from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
+from deviate.imports.trainings import Table
+from deviate.lexicon.words import is_in_settings, meaning_of
+from deviate.observe.trackers.mlflow import META
+
+# Which files hold results, what each of them is, and what their names and places tell.
+
+#: Bytes at the beginning of a file that show what it is.
+HEAD = 1 << 16
+
+#: Files beside results that hold what was set.
+CONFIGS = ("config.json", "args.json", "params.json", "hparams.json")
+
+#: What a number in the name of a file may count but runs, by the word beside it.
+_COUNTED = {
+    "iterations": "(?:global_?step|step|epoch|iter(?:ation)?|checkpoint|ckpt)s?",
+    "folds": "k?folds?|cv",
+    "parts": "rank|worker|env|gpu|proc(?:ess)?|actor|node|shard",
+}
+
+
+def text_kind(path: Path) -> Format | None:
+    """Tell by its first bytes whether a file is JSON or a table; None where it is neither."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(HEAD).decode("utf-8-sig", "replace")
+    except OSError:
+        return None
+    if _is_json(text):
+        return "json"
+    return "csv" if is_table(text) else None
+
+
+def _is_json(text: str) -> bool:
+    begun = text.lstrip()
+    if not begun.startswith(("{", "[")):
+        return ":::MLLOG {" in text
+    try:
+        whole, end = json.JSONDecoder().raw_decode(begun)
+    except RecursionError:
+        return True
+    except ValueError:
+        # The end of a large file is not there.
+        return len(text) >= HEAD // 4 and re.match(r'[{[]\s*[{["]', begun) is not None
+    # `[3] loss 0.5` is a line of a log.
+    return isinstance(whole, dict) or not begun[end:].strip() or bool(whole and isinstance(whole[0], dict))
+
+
+def recurring(folder: Path) -> list[Path]:
+    """Return the files of one name that several folders below a folder have: those that count, and have the most rows.
+
+    ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run.
+    """
+    by_name: dict[str, list[Path]] = {}
+    for path in files_below(folder, "*"):
+        if path.name not in CONFIGS:
+            by_name.setdefault(path.name, []).append(path)
+    worth = {name: _worth(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
+    best = max(worth, key=lambda name: worth[name], default="")
+    return sorted(by_name[best]) if best and worth[best][2] else []
+
+
+def _worth(path: Path) -> tuple[bool, bool, int, bool]:
+    """Return whether a file counts iterations, names known metrics, its rows, and whether it is JSON."""
+    kind = text_kind(path)
+    try:
+        rows = json_rows(path) if kind == "json" else csv_rows(path) if kind else []
+    except NotImportable:
+        rows = []
+    names = {name for row in rows for name in row if not is_in_settings(name)}
+    knows = any(meaning_of(name) is not None for name in names)
+    return any(map(is_counter, names)), knows, len(rows), kind == "json"
+
+
+def beside(path: Path) -> Row:
+    """Return what was set, as a file beside results says; its names begin with ``config/``."""
+    for name in CONFIGS:
+        file = path.with_name(name)
+        if name != path.name and os.path.isfile(file):
+            try:
+                whole = flat(json.loads(file.read_bytes()[: HEAD * 16]))
+            except (ValueError, OSError, RecursionError):
+                continue
+            words = {key: value for key, value in whole.items() if isinstance(value, str | int | float)}
+            return present((f"config/{key}", str(value)) for key, value in words.items())
+    return {}
+
+
+def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
+    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training.
+
+    Raises
+    ------
+    NotRuns
+        If they differ by a fold or the number of a worker alone, and no option says what they are.
+    """
+    if FILE in options.run or options.experiment == FILE:
+        return list(tables), []
+    notes: list[str] = []
+    for counted, word in _COUNTED.items():
+        named = {table.source: _numbered(table.source, word) for table in tables}
+        rests = [rest for rest, _ in filter(None, named.values())]
+        together = {rest for rest in rests if rests.count(rest) > 1}
+        members = [source for source, match in named.items() if match and match[0] in together]
+        if not members:
+            continue
+        if counted == "iterations":
+            if any(is_counter(name) and "/" not in name for table in tables for row in table.rows for name in row):
+                continue
+            notes.append(
+                f"{members[0]} to {members[-1]} are checkpoints of one training: they differ by a step in the name. If "
+                "each is a training, type --run-column file."
+            )
+            tables = [_checkpoint(table, named[table.source], together) for table in tables]
+        elif FILE not in options.mean_over:
+            raise _asked(counted, members)
+        else:
+            tables = [Table(table.source, table.rows, (named[table.source] or ("",))[0]) for table in tables]
+    return list(tables), notes
+
+
+def _asked(counted: str, members: Sequence[str]) -> NotRuns:
+    names = f"{members[0]} to {members[-1]}"
+    hint = "type --mean-over file for the mean of each training over them, --run-column file if each is a training"
+    if counted == "folds":
+        return refuse("folds", f"the names of {names} count folds", hint)
+    return NotRuns(f"{names} may be trainings, or parallel parts of one, as their names say", hint=hint)
+
+
+def _numbered(source: str, word: str) -> tuple[str, int] | None:
+    """Return the name of a file without the number beside a word, and that number; None where there is none."""
+    beside = rf"[._-]?(?<![a-z])(?:(?:{word})[._=-]?(\d+)([km]?)|(?<!\d)(\d+)([km]?)[._-]?(?:{word}))(?![a-z\d])"
+    match = re.search(beside, source, re.IGNORECASE)
+    if match is None:
+        return None
+    times = {"": 1, "k": 1_000, "m": 1_000_000}[(match[2] or match[4] or "").lower()]
+    rest = (source[: match.start()] + source[match.end() :]).strip("/")
+    return rest if rest and not rest.startswith(".") else f"training{rest}", int(match[1] or match[3]) * times
+
+
+def _checkpoint(table: Table, match: tuple[str, int] | None, together: set[str]) -> Table:
+    if match is None or match[0] not in together:
+        return table
+    return Table(match[0], [{"step": str(match[1]), **row} for row in table.rows])
+
+
+_PATTERN = "for a log type --pattern 'Epoch {epoch} ... acc: {val acc}'"
+
+#: How a file begins that Git LFS left in the place of another one.
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".yaml": "json",
+    ".yml": "json",
+    ".wandb": "wandb",
+    ".db": "mlflow",
+    ".sqlite": "mlflow",
+}
+
+
+def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
+    """Read all that the request names, as `kind`.
+
+    Raises
+    ------
+    NotImportable, NotRuns, BadOption
+        If a file cannot be read, holds no runs, or options and format do not go together.
+    """
+    stores: dict[str, Callable[[list[Path]], ForeignResults]] = {
+        "tensorboard": read_tensorboard,
+        "mlflow": read_mlflow,
+        "wandb": read_wandb,
+    }
+    read = stores.get(kind)
+    found = _by_settings(read(request.paths), request.table) if read else _read_files(kind, request)
+    results = without_unset(found)
+    if not any(run.readings for run in results.runs):
+        named = ", ".join(map(str, request.paths[:3]))
+        raise NotImportable(f"no value of a metric was found in {named}", hint=_without_values(results, kind, request))
+    return storable(named_broken(results))
+
+
+def _without_values(results: ForeignResults, kind: Format, request: ImportRequest) -> str:
+    files = [file for path in request.paths for file in ([path] if os.path.isfile(path) else files_below(path, "*"))]
+    if any(_begins_with(file, LFS_POINTER) for file in files):
+        return (
+            "some files are pointers of Git LFS in the place of what they stand for: type git lfs pull, and this again"
+        )
+    runs = "its runs logged none, so name another; " if results.runs else ""
+    return f"{runs}it was read as {kind}: --format names another format"
+
+
+def _begins_with(path: Path, head: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(head)) == head
+
+
+def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResults:
+    """Take the runs with the settings that options name, and make a group of each value of one."""
+    known = list(dict.fromkeys(name for run in results.runs for name in run.settings))
+    named = (*filter(None, [options.experiment]), *(name for name, _ in options.where))
+    if missing := next((name for name in named if name not in known), None):
+        raise BadOption(f"no run tells a setting {missing!r}", hint=f"settings: {', '.join(known) or 'none'}")
+    runs = [run for run in results.runs if chosen_by(run.settings, options)]
+    if options.experiment:
+        runs = [msgspec.structs.replace(run, group=run.settings.get(options.experiment, "")) for run in runs]
+    return msgspec.structs.replace(results, runs=runs)
+
+
+def format_of(request: ImportRequest) -> Format:
+    """Return the requested format, or the format that names of files and content of folders show.
+
+    Raises
+    ------
+    NotImportable
+        If a path is not there, or does not show what it is.
+    BadOption
+        If the files are of several formats.
+    """
+    for path in request.paths:
+        if not os.path.exists(path):
+            raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
+    if request.format or request.patterns:
+        return request.format or "log"
+    kinds = {path: _kind(path) for path in _paths(request)}
+    # Beside files that are known, one of their name that shows nothing may be of a run that failed.
+    suffixes = {path.suffix for path, kind in kinds.items() if kind}
+    unknown = [path for path, kind in kinds.items() if kind is None and path.suffix not in suffixes]
+    if unknown:
+        raise _not_known(unknown[0])
+    formats = {kind for kind in kinds.values() if kind}
+    if len(formats) > 1:
+        raise BadOption(
+            f"the files are of several formats: {', '.join(sorted(formats))}", hint="import one after another"
+        )
+    return formats.pop()
+
+
+def _not_known(path: Path) -> NotImportable:
+    if os.path.isdir(path) and (files := files_below(path, "*")):
+        tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
+        return NotImportable(f"{path} is a folder of files", hint=_name_files(path, tables or files))
+    template = "" if os.path.isdir(path) else found_rows(path)[1]
+    return NotImportable(
+        f"{path} does not show what it is",
+        hint=_pattern(template) if template else f"type --format with one of {', '.join(FORMATS)}; {_PATTERN}",
+    )
+
+
+def _name_files(folder: Path, files: Sequence[Path]) -> str:
+    """Say what to type for files of a folder: those of one name, or of the ending that most of them have."""
+    ((suffix, _),) = Counter(file.suffix for file in files).most_common(1)
+    first = next(file for file in files if file.suffix == suffix)
+    name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
+    pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
+    return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{pattern}"
+
+
+def _kind(path: Path) -> Format | None:
+    if os.path.isfile(path):
+        known = _SUFFIXES.get(path.suffix.lower())
+        if MARK in path.name or known in ("wandb", "mlflow"):
+            return "tensorboard" if MARK in path.name else known
+        if path.suffix.lower() in YAML:
+            return known
+        return text_kind(path) or known or ("log" if found_rows(path)[0] else None)
+    marks: tuple[tuple[str, Format], ...] = (
+        ("*.wandb", "wandb"),
+        (SUMMARY, "wandb"),
+        (META, "mlflow"),
+        (f"*{MARK}*", "tensorboard"),
+    )
+    return next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+
+
+def _paths(request: ImportRequest) -> list[Path]:
+    """Return the files to read, each once; of a folder of folders those that are in each of them."""
+    found = [file for path in request.paths for file in _files_of(path)]
+    return list({path.resolve(): path for path in reversed(found)}.values())[::-1]
+
+
+def _files_of(path: Path) -> Sequence[Path]:
+    return (os.path.isdir(path) and _kind(path) is None and recurring(path)) or [path]
+
+
+def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
+    """Read tables and logs; of several files, those that cannot be read are runs that failed.
+
+    Left out they would be forgotten, and what broke them may be the training.
+    """
+    patterns = [LinePattern(text) for text in request.patterns]
+    tables: list[Table] = []
+    broken: list[ForeignRun] = []
+    notes: list[str] = []
+    first: NotImportable | None = None
+    paths = _paths(request)
+    labels = _labels(paths)
+    for path, label in zip(paths, labels, strict=True):
+        try:
+            rows = _rows(kind, path, patterns, notes)
+        except NotImportable as error:
+            if os.path.isdir(path):
+                raise
+            first = first or error
+            broken.append(ForeignRun(label=label, readings=[], broken=error.message))
+            continue
+        facts = beside(path) if label != path.name else {}
+        tables.append(Table(label, [{**facts, **row} for row in _shaped(rows, kind, path, request)]))
+    if first is not None and not tables:
+        raise first
+    tables, said = of_one_training(tables, request.table)
+    options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
+    results = read_tables(tables, options)
+    results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
+    return _joined(results, broken, labels)
+
+
+def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -> list[Row]:
+    table = shaped(rows, path.stem, request.table.runs_of)
+    # A log's lines follow one another in time, so what no field counts is counted by its lines.
+    return _numbered_rows(table) if kind == "log" else table
+
+
+def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]) -> ForeignResults:
+    """Add the files that could not be read: in the order of the files where each is a run, else after the others."""
+    groups = {run.group for run in results.runs}
+    if not broken:
+        return results
+    if len(groups) > 1:
+        names = ", ".join(run.label for run in broken)
+        note = f"Left out, as their experiment is unknown: {names} ({broken[0].broken})."
+        return msgspec.structs.replace(results, notes=[*results.notes, note])
+    runs = [*results.runs, *(msgspec.structs.replace(run, group=next(iter(groups))) for run in broken)]
+    if all(run.label in labels for run in runs):
+        runs.sort(key=lambda run: labels.index(run.label))
+    return msgspec.structs.replace(results, runs=runs)
+
+
+def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str]) -> list[Row]:
+    if os.path.isdir(path):
+        files = recurring(path) or files_below(path, f"*.{kind}") or files_below(path, "*")
+        hint = _name_files(path, files) if files else "name files or folders that exist"
+        raise NotImportable(f"{path} is a folder", hint=hint)
+    if kind != "log":
+        return csv_rows(path) if kind == "csv" else json_rows(path)
+    if patterns:
+        return log_rows(path, patterns)
+    rows, template = found_rows(path)
+    if not rows:
+        raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(template))
+    notes.append(
+        f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
+        if template
+        else "Boxes with a name and a value in each line were read, a row each."
+    )
+    return rows
+
+
+def _pattern(template: str) -> str:
+    """Say what to type for a log in which nothing counts: the form of its lines, where they name values."""
+    return f"type --pattern {typed_word(template)} to count such lines in their order" if template else _PATTERN
+
+
+def _numbered_rows(rows: list[Row]) -> list[Row]:
+    if any(is_counter(name) for row in rows for name in row):
+        return rows
+    seen: dict[str, int] = {}
+    numbered = []
+    for row in rows:
+        run = " ".join(row.get(name, "") for name in (RUN, "seed"))
+        seen[run] = seen.get(run, -1) + 1
+        numbered.append({**row, "iteration": str(seen[run])})
+    return numbered
+
+
+def _labels(paths: list[Path]) -> list[str]:
+    """Name files by what tells them apart: their names, or where these are equal, their paths."""
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]

@@ -1,0 +1,346 @@
+"""Logs: lines read with a template or a regular expression, or by what they name."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+from pathlib import Path
+
+from deviate.core.errors import BadOption, NotImportable
+from deviate.imports.patience import PATIENCE, time_limit
+from deviate.imports.roles import NAMES, is_counter, is_run_name, is_setting, plain
+from deviate.imports.rows import Row, check_text, number, read_bytes
+from deviate.lexicon.words import meaning_of, split_of
+
+#: Processor seconds that a pattern may take on all lines.
+PATIENCE_IN_ALL = 30.0
+
+#: Fields that begin a new run when they turn up.
+RUN_FIELDS = ("run", "seed")
+
+#: Of a longer line its beginning is looked at; a line of a log has some hundred characters.
+LONGEST_LINE = 1 << 14
+
+#: A number in a line.
+NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
+_FIELD = re.compile(r"\{([^{}]+)\}")
+
+
+class LinePattern:
+    """The form of a line, with a name for each of its fields.
+
+    Parameters
+    ----------
+    text : str
+        A template, in which ``{name}`` stands for a number, ``...`` for anything and a blank for any blanks:
+        ``Epoch {epoch} ... acc: {val acc}``. Or a regular expression with named groups.
+
+    Raises
+    ------
+    BadOption
+        If it names no field, or is no regular expression.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: dict[str, str] = {}
+        self._spent = 0.0
+        source = text if "(?P<" in text else self._of_template(text)
+        try:
+            self.regex = re.compile(source, re.IGNORECASE if self.names else 0)
+        except re.error as error:
+            raise BadOption(f"--pattern {text!r} is no regular expression: {error}", hint=_EXAMPLE) from error
+        self.names = self.names or {name: name for name in self.regex.groupindex}
+        if not self.names:
+            raise BadOption(f"--pattern {text!r} names no value", hint=_EXAMPLE)
+
+    def match(self, line: str) -> Row:
+        """Return the words of `line` by field; empty where it does not look like that.
+
+        Raises
+        ------
+        BadOption
+            If the pattern takes too long.
+        """
+        began = time.process_time()
+        with time_limit(PATIENCE) as limit:
+            match = self.regex.search(line[:LONGEST_LINE])
+        self._spent += time.process_time() - began
+        if limit.passed or self._spent > PATIENCE_IN_ALL:
+            where = f"{PATIENCE:g} s on one line of {len(line):,} characters"
+            where = where if limit.passed else f"{PATIENCE_IN_ALL:g} s on these lines"
+            raise BadOption(
+                f"--pattern {self.text!r} takes longer than {where}",
+                hint="write more of the line's fixed words into the pattern, and fewer repeats",
+            )
+        if match is None:
+            return {}
+        return {self.names[group]: word for group, word in match.groupdict().items() if word is not None}
+
+    def _of_template(self, text: str) -> str:
+        # What stands between two `...` is looked for once, from where the one before it ended: the first place is right
+        # where any is, and a line that lacks a piece takes no longer than one that has all.
+        pieces = [""]
+        for index, part in enumerate(_FIELD.split(text)):
+            if index % 2:
+                group = f"field{len(self.names)}"
+                self.names[group] = part.strip()
+                pieces[-1] += f"(?P<{group}>{NUMBER})"
+            else:
+                first, *more = re.split(r"\s*\.\.\.\s*", part)
+                pieces[-1] += _literal(first)
+                pieces += map(_literal, more)
+        return r"\A" + "".join(f"(?>.*?{piece})" for piece in pieces if piece)
+
+
+_EXAMPLE = "type for example: --pattern 'Epoch {epoch} ... acc: {val acc}'"
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(text))
+
+
+def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
+    """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named.
+
+    Raises
+    ------
+    NotImportable
+        If no line matches, or the file is no text.
+    """
+    data = read_bytes(path)
+    lines = data.decode("utf-8", "replace").split("\n")
+    rows = list(_pattern_rows(lines, patterns))
+    if not rows:
+        # Only here: a crash leaves stray zero bytes in logs that are read all the same.
+        check_text(path, data)
+        sample = next((line for line in lines if line.strip()), "nothing")
+        raise NotImportable(f"no line of {path} matches --pattern", hint=f"its first line is: {sample[:80]}")
+    return rows
+
+
+def _pattern_rows(lines: list[str], patterns: list[LinePattern]) -> Iterator[Row]:
+    held: Row = {}
+    for line in lines:
+        # Of a line that a progress bar redraws, every drawing is looked at and the last one that matches counts.
+        rows = [row for pattern in patterns if (row := _last_match(pattern, line))]
+        for row in rows:
+            if any(name in row for name in RUN_FIELDS):
+                held = {}
+            held.update({name: word for name, word in row.items() if name in RUN_FIELDS or is_counter(name)})
+            values = {**held, **row}
+            if values.keys() - held.keys():
+                yield values
+
+
+def _last_match(pattern: LinePattern, line: str) -> Row:
+    return next((row for part in reversed(line.split("\r")) if (row := pattern.match(part))), {})
+
+
+# Logs of unknown form: the lines and boxes that name values, and which of the names count.
+
+#: The values that a line or a box names, each with what stands before it; in a box nothing does.
+Pairs = dict[str, tuple[str, str]]
+
+#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
+#: ``loss is 0.5``.
+_NAMED = re.compile(
+    r"(?<![\w./-])(?!(?:and|the) )(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
+    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
+    r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%]|[a-z]{1,3}\b)",
+    re.IGNORECASE,
+)
+
+#: The last words before a name.
+_BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
+
+#: A place in a program: ``train.py:12``.
+_PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
+
+#: A line that begins with its iteration alone, as XGBoost writes it.
+_BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
+
+#: A line of a box: a name and its value, or the name of a group of them.
+_BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
+
+
+def found_rows(path: Path) -> tuple[list[Row], str]:
+    """Return a row for each line or box that names values, and the form of such lines; empty where all are boxes.
+
+    No row where nothing counts, nor where there is one alone. A sign stands between a name and its value, or a blank
+    where the name is that of a counter, of a metric or of a part of the data.
+    """
+    data = read_bytes(path)
+    check_text(path, data)
+    lines = (line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n"))
+    found = [pairs for pairs in _found(line.rpartition("\r")[2] for line in lines) if pairs]
+    known, metrics = _metrics(found)
+    counters = _counters(found)
+    made = list(_rows(found, metrics, counters))
+    rows = [row for row, _ in made if not row.keys().isdisjoint(counters.values())]
+    stray = _stray(rows, known, set(counters.values()))
+    rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
+    rows = [row for row in rows if not metrics.isdisjoint(row)]
+    return rows if len(rows) > 1 else [], _template(made, known, counters)
+
+
+def _metrics(found: Sequence[Pairs]) -> tuple[set[str], set[str]]:
+    """Return the names that are known as metrics, and with them those that change: what never does is a setting."""
+    words: dict[str, set[str]] = {}
+    for pairs in found:
+        for name, (_, word) in pairs.items():
+            if not is_counter(name):
+                words.setdefault(name, set()).add(word)
+    known = {name for name in words if meaning_of(name) is not None}
+    return known, known | {name for name, several in words.items() if len(several) > 1}
+
+
+def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]) -> Iterator[tuple[Row, Pairs]]:
+    """Yield a row for each line or box with values of metrics, with the counters as they last stood, and its pairs."""
+    held: Row = {}
+    for pairs in found:
+        held |= {counters[name]: word for name, (_, word) in pairs.items() if name in counters}
+        values = {name: word for name, (_, word) in pairs.items() if name in metrics}
+        if values:
+            yield {**held, **values}, pairs
+
+
+def _stray(rows: Sequence[Row], known: Collection[str], counters: Collection[str]) -> set[str]:
+    """Return names that are no metrics, and those that tell the run of some lines alone.
+
+    What is named at one iteration alone, as in the text of the program, is no metric unless it is known as one.
+    """
+    at: dict[str, set[tuple[str | None, ...]]] = {}
+    for row in rows:
+        for name in row.keys() - counters:
+            at.setdefault(name, set()).add(tuple(row.get(counter) for counter in counters))
+    once = {name for name, places in at.items() if name not in known and len(places) < 2}
+    return once | {name for name in at if _tells_runs(name) and not all(name in row for row in rows)}
+
+
+def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counters: Mapping[str, str]) -> str:
+    """Return the most frequent form of a line, of those with a counter, then of those with a known metric."""
+    forms = Counter(
+        (not row.keys().isdisjoint(counters.values()), any(name in known for name in pairs), form)
+        for row, pairs in made
+        for form in [" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)]
+    )
+    return max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))[-1]
+
+
+def _tells_runs(name: str) -> bool:
+    return is_run_name(name) or plain(name) in NAMES
+
+
+def _found(lines: Iterable[str]) -> Iterator[Pairs]:
+    """Yield the values of each line, and of each box of lines together."""
+    box: Pairs = {}
+    group, depth = "", 0
+    for line in lines:
+        boxed = _BOXED.fullmatch(line)
+        if boxed is None:
+            yield box
+            box, group = {}, ""
+            yield _pairs(line)
+            continue
+        name, word = boxed["name"], boxed["value"].strip()
+        indent = len(name) - len(name.lstrip())
+        if not word:
+            group, depth = name.strip().rstrip("/"), indent
+        elif number(word) is not None and number(name) is None:
+            own = f"{group}/{name.strip()}" if group and indent > depth else name.strip()
+            if own in box:
+                yield box
+                box = {}
+            box[own] = ("", word)
+    yield box
+
+
+def _pairs(line: str) -> Pairs:
+    """Return the values that a line names, each with what stands before it."""
+    begun = _BEGUN.match(line)
+    pairs = {"iteration": ("[", begun[1])} if begun else {}
+    is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
+    split, end = "", 0
+    for match in _NAMED.finditer(line):
+        first, _, last = match["name"].strip().rpartition(" ")
+        # Before a counter may stand anything: `INFO Epoch: 3`.
+        name = last if is_counter(last) else f"{first} {last}".strip()
+        if not _is_named(name, match) or _PLACE.fullmatch(match[0].split()[-1]):
+            continue
+        # `Train Epoch: 3 loss: 0.5`, `Test set: loss 0.6`: a split holds for the values behind it.
+        before = _BEFORE.search(line[end : match.start()])
+        beside = (first if name == last else "") or match["of"] or (before[1] if before else "")
+        split, end = split_of(beside) or (split_of(first) if is_of_one else "") or split, match.end()
+        is_whole = is_counter(name) or is_setting(name) or split_of(name) or not split
+        own = name if is_whole else f"{split} {name}"
+        text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
+        pairs.setdefault(f"best {own}" if _is_best(beside) else own, (text, match["value"]))
+    return pairs
+
+
+def _is_best(words: str) -> bool:
+    """Tell whether a value is the best so far, and not that of its iteration."""
+    return "best" in words.lower().split()
+
+
+def _is_named(name: str, match: re.Match[str]) -> bool:
+    """Tell whether what stands before a number is its name."""
+    if any(mark in match["sign"] for mark in ":=") or is_counter(name) or meaning_of(name) is not None:
+        return True
+    # `iter 0: train 4.31 val 4.29`, but not `train 2.2s` nor `Test 100`.
+    is_alone = match.end() == len(match.string) or not match.string[match.end()].isalpha()
+    return " " not in name and "." in match["value"] and is_alone and bool(split_of(name))
+
+
+def _counters(found: Sequence[Pairs]) -> dict[str, str]:
+    """Return the names that count, each with the one that it is called by.
+
+    Such a name rises more often than it falls or, where none does, is the same beside the values of several lines. A
+    progress bar, which has no values beside it and starts again within the steps of another counter, counts none of
+    them.
+    """
+    along: dict[str, dict[int, float]] = {}
+    beside: Counter[str] = Counter()
+    for index, pairs in enumerate(found):
+        counted = {name: value for name in pairs if is_counter(name) and (value := number(pairs[name][1])) is not None}
+        for name, value in counted.items():
+            along.setdefault(name, {})[index] = value
+            beside[name] += len(counted) < len(pairs)
+    counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()))} or {
+        name: numbers for name, numbers in along.items() if len(set(numbers.values())) == 1 and beside[name] > 1
+    }
+    fewest = min((_falls(numbers.values()) for name, numbers in counting.items() if beside[name]), default=None)
+    kept = {
+        name: numbers
+        for name, numbers in counting.items()
+        if beside[name] or fewest is None or _falls(numbers.values()) <= fewest
+    }
+    return {name: _called(name, kept) for name in kept}
+
+
+def _rises(numbers: Sequence[float]) -> bool:
+    return sum(one < two for one, two in pairwise(numbers)) > _falls(numbers)
+
+
+def _falls(numbers: Collection[float]) -> int:
+    return sum(one > two for one, two in pairwise(numbers))
+
+
+def _called(name: str, along: Mapping[str, Mapping[int, float]]) -> str:
+    """Return the counter on more lines that is the same as another: `step 250` of an evaluation, `iter 250`."""
+    same = [other for pair in combinations(along, 2) if name in pair and _are_same(*(along[each] for each in pair))
+            for other in pair]  # fmt: skip
+    return max([name, *same], key=lambda each: len(along[each]))
+
+
+def _are_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    """Tell whether two names count the same: on lines of their own, with values in common, and rising together."""
+    rarer, denser = sorted((set(one.values()), set(other.values())), key=len)
+    if len(rarer) < 2 or 2 * len(rarer & denser) < len(rarer) or not one.keys().isdisjoint(other.keys()):
+        return False
+    together = [value for _, value in sorted([*one.items(), *other.items()])]
+    return _falls(together) <= max(_falls(one.values()), _falls(other.values()))

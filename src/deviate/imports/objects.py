@@ -1,0 +1,233 @@
+"""Read JSON into rows of words, in the shapes in which trainings write it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from deviate.core.errors import NotImportable
+from deviate.imports.roles import is_counter, is_run_name, is_setting, rank_correlation
+from deviate.imports.rows import MOST_COLUMNS, Row, check_cells, flat, present, text_of
+from deviate.imports.texts import YAML, parsed, yaml_value
+from deviate.lexicon.words import meaning_of
+
+#: Before each object of a log of MLPerf.
+_MLPERF = ":::MLLOG "
+
+#: The values of a longer list have no names of their own.
+MOST_LISTED = 32
+
+#: A name that ends in a number: ``seed_3``, ``epoch 12``.
+_NUMBERED = re.compile(r"(.*?)[ _-]?(\d+)")
+
+
+def json_rows(path: Path) -> list[Row]:
+    """Return the rows of a JSON file, or of one in YAML.
+
+    It may hold a list of objects, an object a line, an object of lists (a Keras history) or of objects with lists
+    (Sacred), one with a list of objects in it (``log_history`` of a Hugging Face trainer), one with an object for
+    each run, or a list of objects of lists (the curve of each run).
+
+    Raises
+    ------
+    NotImportable
+        If it is none of these.
+    """
+    try:
+        rows = [present((name, _word(value)) for name, value in _leaves(item).items()) for item in _items(path)]
+    except (RecursionError, MemoryError) as error:
+        raise NotImportable(f"{path} is nested too deeply", hint="expected a list of objects") from error
+    columns = len({name for row in rows for name in row})
+    if columns > MOST_COLUMNS:
+        raise NotImportable(
+            f"{path} has {columns:,} names of values; at most {MOST_COLUMNS:,} are read", hint="keep those that matter"
+        )
+    if not any(rows):
+        raise NotImportable(f"{path} holds no row of values", hint="expected a list of objects, or an object a line")
+    return rows
+
+
+def _items(path: Path) -> list[Any]:
+    text = text_of(path)
+    check_cells(path, text, "[{,")
+    if path.suffix.lower() in YAML:
+        return _rows_of(yaml_value(text, path), path.stem)
+    try:
+        whole = parsed(text, path)
+    except ValueError:
+        return list(_lines(text, path))
+    return _rows_of(whole, path.stem)
+
+
+def _leaves(item: Any) -> dict[str, Any]:
+    """Return the values in an item by name; those of a short list of numbers by their places in it."""
+    leaves: dict[str, Any] = {}
+    for name, value in flat(item).items():
+        if isinstance(value, list) and len(value) <= MOST_LISTED and _is_series(value):
+            leaves.update({f"{name}/{place}": each for place, each in enumerate(value)})
+        else:
+            leaves[name] = value
+    return leaves
+
+
+def _rows_of(whole: Any, name: str) -> list[Any]:
+    """Return the rows in a value; those of numbers alone are called `name`."""
+    if isinstance(whole, list):
+        items = [item for item in whole if not isinstance(item, list)]
+        return [row for item in items for row in (_unfolded(item) if isinstance(item, dict) else [{name: item}])]
+    if not isinstance(whole, dict):
+        return []
+    if _is_split(whole):
+        return [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]
+    several = [value for value in whole.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if several:
+        return max(several, key=len)
+    column = _numbered_column(whole)
+    if column:
+        return [
+            {column: _number_in(key), **row}
+            for key, value in whole.items()
+            for row in (_rows_of(value, name) if isinstance(value, dict | list) else [{name: value}])
+        ]
+    return _unfolded(whole)
+
+
+#: Items of a list that may be the parts of one value.
+MOST_PARTS = 1000
+
+
+def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object: one, or where lists in it are curves, those of the lists."""
+    leaves = flat(whole)
+    lists = {key: value for key, value in leaves.items() if isinstance(value, list) and _is_series(value)}
+    constant = {key: value for key, value in leaves.items() if key not in lists}
+    # Beside a result, lists are its parts: the accuracy of each class.
+    counted = any(is_counter(key) for key in lists) or _is_history(lists)
+    results = [key for key, value in constant.items() if isinstance(value, float) and not is_setting(key)]
+    long = next((key for key, value in constant.items() if isinstance(value, list) and len(value) > MOST_PARTS), None)
+    if lists and long is not None:
+        # Each row would have all of its items.
+        raise NotImportable(
+            f"{long!r} is a list of {len(constant[long]):,} items beside curves of numbers, and is none",
+            hint="write a line for each row, as JSON lines do",
+        )
+    return _series_rows(lists, constant) if lists and (counted or not results) else [whole]
+
+
+def _is_split(whole: dict[str, Any]) -> bool:
+    """Tell whether an object has the names of columns apart from its rows: tables of wandb and pandas."""
+    columns, rows = whole.get("columns"), whole.get("data")
+    is_head = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+    return is_head and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+
+
+def _numbered_column(whole: dict[str, Any]) -> str:
+    """Return what the keys of an object number: ``seed`` of ``{"seed_0": …, "seed_1": …}``; empty where nothing."""
+    parts = [_NUMBERED.fullmatch(key) for key in whole]
+    stems = {match[1] if match else None for match in parts}
+    if len(whole) < 2 or len(stems) != 1 or None in stems:
+        return ""
+    stem = str(stems.pop())
+    return stem if is_run_name(stem) or is_counter(stem) else "number" if not stem else ""
+
+
+def _number_in(key: str) -> str:
+    match = _NUMBERED.fullmatch(key)
+    assert match is not None
+    return match[2]
+
+
+def _is_series(values: list[Any]) -> bool:
+    is_flat = not any(isinstance(value, dict | list) for value in values)
+    return is_flat and any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of columns that stand one after the other.
+
+    A group of them with a counter of its own, ``{"acc": {"steps": […], "values": […]}}``, is one metric.
+    """
+    groups: dict[str, dict[str, list[Any]]] = {}
+    for key, values in lists.items():
+        group, _, last = key.rpartition("/")
+        groups.setdefault(group, {})[last] = values
+    if all(group and "values" in columns for group, columns in groups.items()):
+        return [
+            {**constant, "metric": group, **{_singular(key): value for key, value in row.items()}}
+            for group, columns in groups.items()
+            for row in _transposed(columns)
+        ]
+    rows = _transposed(lists)
+    counts = not any(is_counter(key) or _is_axis(values) for key, values in lists.items()) and _is_history(lists)
+    return [{**({"epoch": index} if counts else {}), **constant, **row} for index, row in enumerate(rows)]
+
+
+def _is_axis(values: list[Any]) -> bool:
+    """Tell whether values rise evenly: those beside them are counted by them."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    steps = {round(later - earlier, 9) for earlier, later in pairwise(numbers)}
+    return len(numbers) == len(values) > 2 and len(steps) == 1 and min(steps) > 0
+
+
+def _singular(key: str) -> str:
+    return {"values": "value", "steps": "step", "epochs": "epoch"}.get(key, key)
+
+
+def _is_history(lists: dict[str, list[Any]]) -> bool:
+    """Tell whether lists are the curves of one training: its loss falls, or it has a metric of two splits."""
+    names = {key.rpartition("/")[2] for key in lists}
+    if any(f"val_{name}" in names for name in names):
+        return True
+    for key, values in lists.items():
+        meaning = meaning_of(key)
+        numbers = [value for value in values if isinstance(value, int | float)]
+        if meaning is not None and meaning.kind == "loss" and len(numbers) > 1 and numbers[-1] < numbers[0]:
+            return rank_correlation(range(len(numbers)), numbers) < _FALLS
+    return False
+
+
+#: Rank correlation with their order below which the values of a loss fall as they do in a training.
+_FALLS = -0.7
+
+
+def _transposed(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    longest = max(map(len, columns.values()))
+    return [{key: values[index] for key, values in columns.items() if index < len(values)} for index in range(longest)]
+
+
+def _lines(text: str, path: Path) -> Iterator[Any]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    of_mlperf = any(_MLPERF in line for line in lines)
+    if of_mlperf:
+        lines = [line.partition(_MLPERF)[2] for line in lines if _MLPERF in line]
+    for line_number, line in enumerate(lines, 1):
+        try:
+            row = parsed(line, path)
+            yield _reported(row) if of_mlperf and isinstance(row, dict) else row
+        except ValueError as error:
+            if line_number == len(lines) and line_number > 1:
+                # The torn end of a file that was being written.
+                return
+            raise NotImportable(
+                f"{path}:{line_number} is no JSON: {error}", hint="expected a JSON file, or an object a line"
+            ) from error
+
+
+def _reported(event: dict[str, Any]) -> dict[str, Any]:
+    """Return what an event of MLPERF reports, without the line of the source that wrote it."""
+    metadata = event.get("metadata")
+    counted = metadata.items() if isinstance(metadata, dict) else ()
+    return {
+        **{name: event[name] for name in ("key", "value") if name in event},
+        **{name: value for name, value in counted if name not in ("file", "lineno")},
+    }
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return ""
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)

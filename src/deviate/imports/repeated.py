@@ -1,0 +1,303 @@
+"""Rows that may be of several trainings: refused with each reading, and what to type; settings of runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from deviate.core.errors import NotRuns, some_of
+from deviate.core.shell_words import typed_word
+from deviate.imports.foreign import ForeignRun, Reading
+from deviate.imports.request import TableOptions
+from deviate.imports.roles import Roles, columns_of, is_amount, is_run_name, is_setting
+from deviate.imports.rows import Row, is_moment, is_name, number
+from deviate.imports.trainings import Part
+from deviate.lexicon.words import meaning_of, words_of
+
+#: Columns that a hint names.
+MOST_COLUMNS = 2
+
+#: A longer word is no name of a recipe, but content.
+LONGEST_NAME = 100
+
+
+def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
+    """Make sure that a column or an option says what the rows are.
+
+    Raises
+    ------
+    NotRuns
+        If they may be runs or parts of one.
+    """
+    part = next((part for part in parts if not _is_a_row_each(part, roles, options)), None)
+    if part is None or options.rows or roles.run:
+        return
+    rows = f"the {len(part.rows)} rows of {part.label}"
+    raise NotRuns(
+        f"{rows} may be runs, or the epochs, folds, test examples or recipes of one",
+        hint=f"type {'; '.join(_readings(part.rows, roles))}",
+    )
+
+
+def _is_a_row_each(part: Part, roles: Roles, options: TableOptions) -> bool:
+    """Tell whether each row is of another metric, or of another of the parts that are averaged."""
+    keys = [tuple(row.get(name) for name in (roles.metric, roles.split, *options.mean_over)) for row in part.rows]
+    return len(set(keys)) == len(keys)
+
+
+def _readings(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
+    """Yield what to type for each thing that rows may be."""
+    for name in list(_telling(rows, roles))[:MOST_COLUMNS]:
+        column = typed_word(name)
+        if all(number(row[name]) is not None for row in rows if name in row):
+            yield f"--run-column {column} if {name!r} names trainings"
+        else:
+            word = next(row[name] for row in rows if name in row)
+            yield f"--experiment-column {column} if {name!r} names recipes or data sets"
+            yield f"--where {typed_word(f'{name}={word}')} for one of them"
+    yield "--rows runs if each row is a training"
+    yield "--rows iterations if they follow one another in one training"
+
+
+def _telling(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
+    """Yield the columns that may identify rows: columns of words, and of whole numbers that differ from row to row."""
+    for name in columns_of(rows):
+        words = [row[name] for row in rows if name in row]
+        free = name not in roles.taken - {roles.group} and not is_setting(name) and meaning_of(name) is None
+        numbers = [number(word) for word in words]
+        if not free or len(set(words)) < 2 or max(map(len, words)) > LONGEST_NAME:
+            continue
+        if all(map(is_name, words)) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
+            yield name
+
+
+def _are_numbered(values: Sequence[float | None]) -> bool:
+    """Tell whether values are whole numbers at equal distances, in any order."""
+    known = sorted(value for value in values if value is not None and value.is_integer())
+    return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
+
+
+def check_one_recipe(label: str, trainings: Sequence[Sequence[Row]], metrics: Sequence[str], roles: Roles) -> None:
+    """Refuse trainings that a column of words tells apart: it may name their recipes.
+
+    Raises
+    ------
+    NotRuns
+        With the option that names the column.
+    """
+    rows = [row for each in trainings for row in each]
+    for name in columns_of(rows):
+        if name in roles.taken.union(metrics) - {roles.group}:
+            continue
+        words = [{row[name] for row in each if name in row} for each in trainings]
+        if all(len(each) == 1 for each in words) and len(set.union(*words)) > 1:
+            word = min(words[0])
+            if is_name(word):
+                raise _several_recipes(label, name, word)
+
+
+def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -> str:
+    """Return the column of whole numbers that is another one in each training, and the same in all of its rows."""
+    for name in metrics:
+        words = [{row.get(name, "") for row in each} for each in trainings]
+        numbers = [number(min(each)) for each in words if len(each) == 1]
+        is_other = len(numbers) == len(trainings) == len(set(numbers)) and _are_numbered(numbers)
+        if is_other and meaning_of(name) is None:
+            return name
+    return ""
+
+
+def _several_recipes(label: str, name: str, word: str) -> NotRuns:
+    return NotRuns(
+        f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
+        hint=f"type --experiment-column {typed_word(name)} if {name!r} names recipes, --run-column {typed_word(name)} "
+        f"if it names trainings, or take one: --where {typed_word(f'{name}={word}')}",
+    )
+
+
+def check_repeated(
+    part: Part, readings: Sequence[Reading], metrics: Sequence[str], roles: Roles, options: TableOptions, *,
+    resumed: bool,
+) -> None:  # fmt: skip
+    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts.
+
+    Raises
+    ------
+    NotRuns
+        With the readings that are possible.
+    """
+    # One value that stands twice is no second one.
+    known = {(reading.metric, reading.iteration, reading.value) for reading in readings}
+    times = Counter((metric, iteration) for metric, iteration, _ in known)
+    (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
+    if most < 2 or resumed or options.in_time or options.rows == "iterations":
+        return
+    if not roles.iteration:
+        raise NotRuns(
+            f"{part.label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several "
+            "recipes",
+            hint=f"type {'; '.join(_readings(part.rows, roles))}",
+        )
+    for name, word in _mixed(part.rows, roles):
+        raise _several_recipes(part.label, name, word)
+    if _is_counted_finer(part.rows, roles):
+        return
+    raise NotRuns(
+        f"{part.label} has {most} values of {metric!r} at {roles.iteration} {iteration}: its rows may be of several "
+        "trainings, or of parts of an iteration",
+        hint=_both_readings(part.rows, metrics, roles),
+    )
+
+
+def _is_counted_finer(rows: Sequence[Row], roles: Roles) -> bool:
+    """Whether another column counts within the iterations: the steps of an epoch."""
+    return any(_tells_apart(name, rows, roles) for name in roles.counters if name != roles.iteration)
+
+
+def _tells_apart(name: str, rows: Sequence[Row], roles: Roles) -> bool:
+    """Whether no two rows of one iteration have the same in a column; those of other metrics may."""
+    cells = [(row.get(roles.iteration), row.get(roles.metric), row.get(name)) for row in rows if name in row]
+    return len(set(cells)) == len(cells) == len(rows)
+
+
+def _both_readings(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> str:
+    """Say what to type if the rows of an iteration are trainings, and if they are parts of one."""
+    names = [name for name in columns_of(rows) if name not in roles.taken.union(metrics)]
+    telling = next((name for name in names if _tells_apart(name, rows, roles)), None)
+    if telling is None:
+        is_one = len({row.get(roles.iteration) for row in rows}) == 1 and not roles.run
+        each = "--rows runs if each row is a training; " if is_one else ""
+        return (
+            f"type {each}--rows iterations if the rows follow one another in one training; or add a column that "
+            "tells them apart, and type --run-column with its name if they are trainings, --mean-over if parts of an "
+            "iteration"
+        )
+    runs = " ".join(f"--run-column {typed_word(name)}" for name in (*roles.run, telling))
+    column = typed_word(telling)
+    return f"type {runs} if {telling!r} names trainings, --mean-over {column} if it counts parts of an iteration"
+
+
+def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
+    """Yield the columns of words that differ within one iteration, each with its first word."""
+    for name in columns_of(rows):
+        if name in roles.taken - {roles.group}:
+            continue
+        words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
+        if len(words) > len({iteration for iteration, _ in words}) and all(is_name(word) for _, word in words):
+            yield name, next(row[name] for row in rows if name in row)
+
+
+# What was set in each run, as far as its source tells, and what is to be said where that differs.
+
+#: Words of names of what is another in each run, whatever was set.
+_OWN = frozenset({
+    "seed", "id", "uuid", "name", "names", "dir", "directory", "path", "file", "files", "output", "out", "log",
+    "logs", "date", "time", "times", "start", "started", "end", "ended", "created", "updated", "timestamp",
+    "runtime", "host", "hostname", "port", "device", "gpu", "user", "notes", "tags", "version", "commit", "url",
+    "exp", "folder",
+})  # fmt: skip
+
+#: Settings, and values of each, that a note names.
+MOST_SETTINGS, MOST_VALUES = 6, 4
+
+
+def settings_of(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> dict[str, str]:
+    """Return what may be settings: columns with one value in all rows of a run, but known metrics."""
+    amounts = {name for name in roles.counters if is_amount(name) and name != roles.iteration}
+    used = (roles.taken - {roles.group} - amounts).union(name for name in metrics if meaning_of(name) is not None)
+    found: dict[str, str] = {}
+    for name in columns_of(rows):
+        words = {row[name] for row in rows if name in row} if name not in used else set()
+        if len(words) == 1:
+            found[name] = words.pop()
+    return found
+
+
+def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
+    """Say which settings differ between the runs of one experiment; `option` takes the name of one to split them by."""
+    differing = differing_settings(runs)
+    if differing:
+        settings = {tuple(_alike(run.settings.get(name, "")) for name in differing) for run in runs}
+        parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
+        first = next(iter(differing))
+        value = f"={next(iter(differing[first]))}" if option == "--where" else ""
+        yield (
+            f"{some_of(parts, MOST_SETTINGS)} {'differs' if len(differing) == 1 else 'differ'} between runs: if that "
+            f"was set, these are {len(settings)} settings in {len(runs)} runs, which are no identical runs. "
+            f"{option} {typed_word(first + value)} {'takes one' if value else 'makes an experiment of each'}."
+        )
+    elif stems := _recipes(runs):
+        yield (
+            f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
+            "no identical runs. Import one after the other."
+        )
+
+
+def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
+    """Return the settings that differ between runs, each with its values."""
+    return {name: values for name in _names(runs) if len(values := _values(name, runs)) > 1}
+
+
+def _alike(word: str) -> str | float:
+    """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``."""
+    value = number(word)
+    return word.lower() if value is None or math.isnan(value) else value
+
+
+def _names(runs: Sequence[ForeignRun]) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in run.settings))
+
+
+def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
+    """Return the values that make a setting; none where they are another in each run for another reason."""
+    written = [run.settings[name] for run in runs if name in run.settings]
+    first = {_alike(word): word for word in reversed(written)}
+    words = [first[_alike(word)] for word in written]
+    times = Counter(words)
+    if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words):
+        return []
+    if is_setting(name):
+        return list(times)
+    values = [number(word) for word in words]
+    if _are_chosen([value for value in values if value is not None]) and None not in values:
+        return list(times)
+    is_of_words = all(value is None for value in values)
+    shared = len(times) < len(words) if is_of_words else min(times.values(), default=0) > 1
+    return list(times) if shared else []
+
+
+def _are_chosen(values: Sequence[float]) -> bool:
+    """Tell whether numbers look chosen by hand: powers of two, or three and more at equal distances."""
+    if all(value > 1 and math.log2(value).is_integer() for value in values):
+        return True
+    steps = {round(later - earlier, 9) for earlier, later in pairwise(sorted(set(values)))}
+    return len(set(values)) > 2 and len(steps) == 1
+
+
+def _recipes(runs: Sequence[ForeignRun]) -> list[str]:
+    """Return the recipes that the names of runs tell: their words without numbers and seeds.
+
+    They tell some if at least half of the runs have a word that some of the others have, and not all. Two words that a
+    tracker drew (``silent-river-12``) are none.
+    """
+    if all(_DRAWN.fullmatch(run.label) for run in runs):
+        return []
+    names = [_words_in(run.label) for run in runs]
+    times = Counter(word for name in names for word in set(name))
+    telling = {word for word, count in times.items() if 1 < count < len(names)}
+    recipes = dict.fromkeys(" ".join(name) for name in names)
+    return list(recipes) if len(recipes) > 1 and 2 * sum(not telling.isdisjoint(n) for n in names) >= len(names) else []
+
+
+#: Names that wandb and MLflow give runs.
+_DRAWN = re.compile(r"[a-z]+-[a-z]+-\d+")
+
+_OF_A_RUN = re.compile(r"(?:seed|run|row|trial|training|version|s|r)?\d*", re.IGNORECASE)
+
+
+def _words_in(label: str) -> list[str]:
+    parts = re.split(r"[\W_]+", re.sub(r"\.[a-z]{2,5}\b", "", label))
+    return [part for part in parts if not _OF_A_RUN.fullmatch(part)]

@@ -1,0 +1,526 @@
+"""The role of each column of a table: what counts iterations, what tells runs apart, what is measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+import scipy
+
+from deviate.core.errors import BadOption, NotRuns
+from deviate.imports.request import TableOptions
+from deviate.imports.rows import Row, is_name, number, seconds
+from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name, meaning_of, split_of
+
+# The unit is the run: what may stand for one, and what may not.
+#
+# Epochs, folds and test examples of one training are not independent trainings. Counted as runs they make an interval
+# that is far too narrow, of another quantity.
+
+#: Words that count what a training has done, and words that may stand beside them in the name of a counter.
+_COUNTED = frozenset({
+    "epoch", "epochs", "iteration", "iterations", "iter", "iters", "itr", "itrs", "it", "step", "steps",
+    "timestep", "timesteps", "globalstep", "trainstep", "totaltimesteps", "update", "updates", "round",
+    "rounds", "batch", "batches", "minibatch", "minibatches", "episode", "episodes", "tick", "ticks", "kimg",
+    "nimg", "frame", "frames", "interacts", "interactions", "generation", "generations",
+})  # fmt: skip
+_BESIDE = frozenset({
+    "global", "trainer", "train", "training", "trained", "total", "num", "n", "nb", "no", "number", "of", "env",
+    "environment", "agent", "learner", "current", "cur", "id", "idx", "index", "count", "counter", "so", "far",
+    "grad", "gradient", "opt", "optimizer", "sampled", "this", "outer", "inner", "main", "communication", "the",
+    "i",
+})  # fmt: skip
+#: Words that say how many.
+_AMOUNTS = frozenset({"num", "n", "nb", "number", "total", "count"})
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+#: Names of columns, without case and punctuation, by what they count.
+FOLDS = ("fold", "folds", "foldid", "kfold", "cvfold", "cv", "cvsplit")
+EXAMPLES = ("example", "exampleid", "sample", "sampleid", "image", "imageid", "instance", "instanceid", "testexample",
+            "question", "questionid", "patient", "subject")  # fmt: skip
+
+_WHY = {
+    "iterations": "the epochs or steps of one training are one run: each begins where the one before ended",
+    "folds": "folds share their training data, and each is another data set: they are not identical runs",
+    "test examples": "test examples tell how one model does on data; how much trainings differ they cannot tell",
+}
+
+#: Rank correlation of values with their order beyond which rows look like the epochs of one training, and the fewest
+#: rows with which this can be seen.
+TREND, FEWEST_FOR_TREND = 0.9, 8
+
+
+def plain(name: str) -> str:
+    """Return a column's name without case and punctuation.
+
+    Examples
+    --------
+    >>> plain("Global_Step"), plain("_step")
+    ('globalstep', 'step')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def own_name(name: str) -> str:
+    """Return a name without the groups that it is in: ``seed`` of ``args/seed``."""
+    return re.split(r"[/.:]", name)[-1]
+
+
+def is_counter(name: str) -> bool:
+    """Tell by its name whether a column counts what a training has done.
+
+    Examples
+    --------
+    >>> [is_counter(name) for name in ("epoch", "trainer/global_step", "TotalEnvInteracts", "epoch_id", "Step")]
+    [True, True, True, True, True]
+    >>> [is_counter(name) for name in ("step_time", "loss_step", "batch_size", "it/s", "time")]
+    [False, False, False, False, False]
+    """
+    last = own_name(name.removeprefix("_"))
+    words = {word.lower() for word in _PART.findall(last)}
+    return plain(last) == "timestep" or (not words.isdisjoint(_COUNTED) and words <= _COUNTED | _BESIDE)
+
+
+def is_amount(name: str) -> bool:
+    """Tell by its name whether a counter may be how many there shall be.
+
+    Examples
+    --------
+    >>> [is_amount(name) for name in ("num_epochs", "epochs", "n_steps", "epoch", "global_step")]
+    [True, True, True, False, False]
+    """
+    words = {word.lower() for word in _PART.findall(own_name(name))}
+    return any(word in _COUNTED and word.endswith("s") for word in words) or not words.isdisjoint(_AMOUNTS)
+
+
+def counted_by(name: str) -> str:
+    """Return what a column counts that is not runs: ``iterations``, ``folds``, ``test examples``, or nothing.
+
+    Examples
+    --------
+    >>> counted_by("epoch"), counted_by("fold_3"), counted_by("seed")
+    ('iterations', 'folds', '')
+    """
+    word = re.sub(r"\d+$", "", plain(name))
+    if is_counter(re.sub(r"[\d_ -]+$", "", name)):
+        return "iterations"
+    tables = {"folds": FOLDS, "test examples": EXAMPLES}
+    return next((counted for counted, words in tables.items() if word in words), "")
+
+
+def check_run_column(name: str) -> None:
+    """Refuse a column that cannot identify the runs.
+
+    Raises
+    ------
+    NotRuns
+        If it counts epochs, folds or test examples.
+    """
+    counted = counted_by(name)
+    if counted:
+        raise NotRuns(
+            f"column {name!r} counts {counted}, and these are no runs: {_WHY[counted]}",
+            hint="name the column with the seed or the run: --run-column seed; or give one file a run",
+        )
+
+
+def refuse(counted: str, evidence: str, hint: str = "") -> NotRuns:
+    """Return the error for a table that has a value for each fold, iteration or test example.
+
+    `counted` is what the table counts, a key of `_WHY`; `evidence` the sentence that shows it; `hint` what to type, by
+    default to name the iterations.
+    """
+    remedy = hint or "say which column counts them: --iteration-column COLUMN, or --rows iterations"
+    return NotRuns(f"{evidence}; {_WHY[counted]}", hint=remedy)
+
+
+def rank_correlation(order: Sequence[float], values: Sequence[float]) -> float:
+    """Return Spearman's rank correlation; there are two different values or more."""
+    return float(scipy.stats.spearmanr(order, values).statistic)
+
+
+def trend(values: list[float]) -> float | None:
+    """Return Spearman's rank correlation of values with their order; None where it is too little to look like a curve.
+
+    Examples
+    --------
+    >>> trend([0.1, 0.4, 0.6, 0.7, 0.75, 0.78, 0.8, 0.81])
+    1.0
+    >>> trend([0.8, 0.7]) is None
+    True
+    """
+    if len(values) < FEWEST_FOR_TREND or len(set(values)) < 2:
+        return None
+    correlation = round(rank_correlation(range(len(values)), values), 9)
+    return correlation if abs(correlation) > TREND else None
+
+
+#: Columns that tell the runs apart, without case and punctuation.
+_RUN = re.compile(
+    r"(?:random|rng|torch|np|numpy|global|manual|train)?(?:seed|run|trial|rep|replicate|replication|repetition|repeat)s?"
+    r"(?:id|uuid|name|idx|index|no|nr|num|number)?|randomstate|uuid"
+)
+#: Where there is none of these: how exports of trackers call a run.
+NAMES = ("name", "id")
+#: A column that holds the name of each row's file; options may name it though no file has it.
+FILE = "file"
+#: Names of settings that `lexicon.words` leaves to the text around them.
+SETTINGS = frozenset({
+    "lr", "learningrate", "batchsize", "bs", "weightdecay", "l2", "momentum", "dropout", "dropoutrate", "dropoutp",
+    "hidden", "hiddensize", "hiddendim", "embeddim", "dmodel", "width", "depth", "layers", "nlayers", "numlayers",
+    "nheads", "numheads", "nunits", "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
+})  # fmt: skip
+#: Moments and times that no name tells the unit of, and what else tools note.
+CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
+NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "unnamed0"})
+#: Prefixes of MLflow's exported tables: what is a metric, and what is not.
+METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.", "params_")
+LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))
+#: Seconds since the start, by names that say so. A column called ``time`` may be anything.
+TIMES = ("elapseds", "elapsed", "elapsedtime", "elapsedseconds", "runtime", "relativetime", "walltime")
+SPLITS = ("split", "phase", "subset", "mode", "stage")
+STATES = ("state", "status")
+GROUPS = ("experiment", "experimentname", "group", "arm", "variant", "method", "algorithm", "algo", "model", "setting",
+          "config")  # fmt: skip
+
+
+class Roles(msgspec.Struct, frozen=True, kw_only=True):
+    """Names of columns by what they are for; empty where there is none."""
+
+    run: tuple[str, ...] = ()
+    iteration: str = ""
+    metric: str = ""
+    value: str = ""
+    time: str = ""
+    #: Holds train, val, test: makes ``acc`` to ``val acc``.
+    split: str = ""
+    state: str = ""
+    #: Columns whose values may each be an experiment; only the user says so for sure.
+    group: str = ""
+    #: Columns that count, by their names, the iterations or something else.
+    counters: tuple[str, ...] = ()
+    #: Columns of folds and of test examples.
+    folds: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    #: Columns that the user averages over, or takes the rows of one value of.
+    settled: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> set[str]:
+        """All columns that are no metric."""
+        single = (
+            self.iteration,
+            *self.counters,
+            self.metric,
+            self.value,
+            self.time,
+            self.split,
+            self.state,
+            self.group,
+        )
+        return {name for name in (*single, *self.run, *self.folds, *self.examples, *self.settled) if name}
+
+
+def find_roles(rows: list[Row], options: TableOptions) -> Roles:
+    """Find the role of each column, from the options and from the columns' names.
+
+    Raises
+    ------
+    BadOption
+        If a column that an option names is not there.
+    NotRuns
+        If the column that shall tell the runs apart counts something else.
+    """
+    columns = columns_of(rows)
+    for name in options.run:
+        check_run_column(name)
+    single = (options.iteration, options.metric, options.value, options.time, options.experiment)
+    listed = (*options.run, *options.mean_over, *(name for name, _ in options.where))
+    for name in (*filter(None, single), *listed):
+        if name not in columns:
+            raise BadOption(f"there is no column {name!r}", hint=f"columns: {', '.join(columns)}")
+    metric, value = _long(columns, options)
+    _check_run(options.run, metric, value, columns)
+    return Roles(
+        run=options.run or _runs(rows, columns),
+        iteration=options.iteration,
+        counters=tuple(
+            name for name in columns if is_counter(name) and not is_in_settings(name) and name not in listed
+        ),
+        metric=metric,
+        value=value,
+        time=options.time or _first_of(columns, TIMES),
+        split=_split(rows, columns),
+        state=_first_of(_texts(rows, columns), STATES),
+        group=options.experiment or _first_of(_texts(rows, columns), GROUPS),
+        folds=_counting(columns, FOLDS, options),
+        examples=_counting(columns, EXAMPLES, options),
+        settled=(*options.mean_over, *(name for name, _ in options.where)),
+    )
+
+
+def _check_run(run: tuple[str, ...], metric: str, value: str, columns: list[str]) -> None:
+    """Refuse the columns of a long table that name the metric and hold its value."""
+    for name, holds in ((metric, "the names of the metrics"), (value, "the values of the metrics")):
+        if name and name in run:
+            others = [column for column in columns if column not in (metric, value)]
+            raise BadOption(
+                f"--run-column {name!r}: this column of a long table holds {holds}",
+                hint=f"name the column that tells the runs apart, one of: {', '.join(others)}",
+            )
+
+
+def _first_of(columns: Iterable[str], words: tuple[str, ...]) -> str:
+    named = {plain(name): name for name in reversed(list(columns))}
+    return next((named[word] for word in words if word in named), "")
+
+
+def _counting(columns: list[str], words: tuple[str, ...], options: TableOptions) -> tuple[str, ...]:
+    settled = {*options.mean_over, *(name for name, _ in options.where), *options.run}
+    return tuple(name for name in columns if plain(name) in words and name not in settled)
+
+
+def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
+    """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
+    named = sorted((name for name in columns if is_run_name(name)), key=_order)
+    own = _first_of(columns, NAMES)
+    if own and _first_of(columns, STATES) and _is_list_of_runs(own, named, rows):
+        return (own,)
+    if len(named) < 2:
+        return tuple(named) or tuple(filter(None, [own]))
+    together = {tuple(row.get(name, "") for name in named) for row in rows}
+    return next(((name,) for name in named if len({row.get(name, "") for row in rows}) == len(together)), tuple(named))
+
+
+def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:
+    """Tell whether each row has a name of its own, which a seed or a number of a run is not: a tracker's list."""
+    words = [row.get(own, "") for row in rows]
+    numbered = {row.get(named[0], "") for row in rows} if named else set()
+    return all(map(is_name, words)) and len(set(words)) == len(rows) > len(numbered) > 0
+
+
+def _order(name: str) -> bool:
+    """Put names of runs before seeds."""
+    return "seed" in plain(name) or "state" in plain(name)
+
+
+def is_run_name(name: str) -> bool:
+    """Tell by its name whether a column tells runs apart.
+
+    Examples
+    --------
+    >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
+    [True, True, True, True, False]
+    """
+    return _RUN.fullmatch(plain(own_name(name))) is not None
+
+
+def is_setting(name: str) -> bool:
+    """Tell by its name whether a column holds what was set, or what a tool notes of its own, and no result."""
+    if name.startswith(METRIC_PREFIX):
+        return False
+    # Short forms in capitals (EOD) are results as well as settings, so the case tells nothing.
+    is_named = (
+        plain(name) in SETTINGS | CLOCKS | NOTED
+        or is_schedule(name)
+        or is_settings_name(name.lower())
+        or is_in_settings(name)
+    )
+    return is_named or name.startswith((*OTHER_PREFIXES, "_"))
+
+
+def columns_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of columns, in their order."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _long(columns: list[str], options: TableOptions) -> tuple[str, str]:
+    if options.metric or options.value:
+        if not (options.metric and options.value):
+            raise BadOption(
+                "a long table has a column of names and a column of values",
+                hint="type both --metric-column and --value-column",
+            )
+        return options.metric, options.value
+    named = {plain(name): name for name in columns}
+    return next(
+        ((named[first], named[second]) for first, second in LONG if first in named and second in named), ("", "")
+    )
+
+
+def _texts(rows: list[Row], columns: list[str]) -> list[str]:
+    return [name for name in columns if all(number(row[name]) is None for row in rows if name in row)]
+
+
+def _split(rows: list[Row], columns: list[str]) -> str:
+    for name in _texts(rows, columns):
+        words = {row[name] for row in rows if name in row}
+        if plain(name) in SPLITS and words and all(split_of(word) for word in words):
+            return name
+    return ""
+
+
+# Which column counts the iterations: its values decide, since a table may have several that are called so.
+
+#: What 32 bits hold, as records do.
+LARGEST = 2**31 - 1
+
+#: Fewest rows of a run whose numbers show that a column counts.
+FEWEST_COUNTED = 4
+
+
+class Counted(NamedTuple):
+    """What counts the iterations of the rows."""
+
+    #: Empty where nothing does, or their order.
+    column: str = ""
+    #: Whether the rows follow one another in time, so that their order counts where no column does.
+    in_order: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: TableOptions) -> Counted:
+    """Find what counts the iterations of the rows of each part, which is of one file and one run.
+
+    Of the columns whose names count, that of whole numbers which least often begins again while another one goes on,
+    then that which counts most rows, in the smallest steps. Where no name counts, one whose values rise evenly while a
+    metric follows them.
+    """
+    if roles.iteration:
+        return Counted(roles.iteration)
+    sound = [name for name in roles.counters if _counts(name, parts, roles)]
+    if sound:
+        return Counted(min(sound, key=lambda name: _faults(name, parts, roles)))
+    if max(map(len, parts), default=0) < 2 or options.rows == "runs":
+        return Counted()
+    broken = [name for name in roles.counters if not _is_whole(name, parts)]
+    if broken and not options.rows:
+        name = broken[0]
+        return Counted(
+            in_order=True,
+            notes=(f"Rows are counted in their order: {name!r} holds no whole numbers, or too large ones.",),
+        )
+    if options.rows or _has_clock(parts):
+        return Counted(in_order=True)
+    unnamed = next(_unnamed(parts, roles, options), "")
+    note = (
+        f"Column {unnamed!r} was taken to count iterations: it rises evenly, and a metric follows it. If it names "
+        f"trainings, type --rows runs."
+    )
+    return Counted(unnamed, notes=(note,)) if unnamed else Counted()
+
+
+def whole(word: str | None) -> int | None:
+    """Return the whole number a cell holds."""
+    value = number(word) if word is not None else None
+    return int(value) if value is not None and value.is_integer() else None
+
+
+def _is_whole(name: str, parts: Sequence[Sequence[Row]]) -> bool:
+    words = {row[name] for rows in parts for row in rows if name in row}
+    return bool(words) and all((count := whole(word)) is not None and -1 <= count <= LARGEST for word in words)
+
+
+class _Step(NamedTuple):
+    """Two rows with values of one metric, the later one next after the earlier, and what a column holds in them."""
+
+    earlier: Row
+    later: Row
+    before: float
+    after: float
+
+
+def _steps(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> list[_Step]:
+    """Return the steps of a column along each metric: those of training and of validation count apart."""
+    others = {*roles.counters, roles.time, roles.split, roles.group, roles.metric}
+    steps: list[_Step] = []
+    for rows in parts:
+        along: dict[tuple[str | None, ...], Row] = {}
+        for row in rows:
+            if name not in row:
+                continue
+            for metric in row.keys() - others if not roles.value else {roles.value}:
+                key = (metric, row.get(roles.metric), row.get(roles.split), row.get(roles.group))
+                if (last := along.get(key)) is not None:
+                    steps.append(_Step(last, row, number(last[name]) or 0.0, number(row[name]) or 0.0))
+                along[key] = row
+    return steps
+
+
+def _counts(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
+    """Tell whether a column may count: it holds whole numbers and, where it may be an amount that is set, rises."""
+    is_whole = _is_whole(name, parts)
+    if not is_whole or not is_amount(name):
+        return is_whole
+    steps = _steps(name, parts, roles)
+    rises = Counter(step.after - step.before for step in steps if step.after > step.before)
+    falls = sum(step.after < step.before for step in steps)
+    is_even = 2 * max(rises.values(), default=0) > rises.total()
+    return rises.total() > 2 * falls and (is_even or len(steps) >= FEWEST_FOR_TREND)
+
+
+def _faults(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> tuple[int, int, float]:
+    """Count how often a column begins again while another one goes on, and else the rows that it does not count."""
+    steps = _steps(name, parts, roles)
+    falls = [step for step in steps if step.after < step.before]
+    within = sum(any(_rises(other, step) for other in roles.counters) for step in falls)
+    stalls = sum(step.after == step.before for step in steps)
+    missing = sum(name not in row for rows in parts for row in rows)
+    largest = max((number(row[name]) or 0.0 for rows in parts for row in rows if name in row), default=0.0)
+    return within, len(falls) - within + stalls + missing, largest
+
+
+def _rises(name: str, step: _Step) -> bool:
+    before, after = (number(row.get(name, "")) for row in (step.earlier, step.later))
+    return before is not None and after is not None and before < after
+
+
+def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
+    """Tell whether a column of time rises in every part, so that its rows follow one another."""
+    names = [name for name in columns_of(row for rows in parts for row in rows[:1]) if plain(name) in CLOCKS]
+    long = [rows for rows in parts if len(rows) > 1]
+    if sum(map(len, long)) < FEWEST_FOR_TREND:
+        return False
+    return any(all(_goes_up([seconds(row.get(name, "")) for row in rows]) for rows in long) for name in names)
+
+
+def _goes_up(values: Sequence[float | None]) -> bool:
+    known = [value for value in values if value is not None]
+    return len(known) == len(values) and known[0] < known[-1] and all(one <= two for one, two in pairwise(known))
+
+
+def _unnamed(parts: Sequence[Sequence[Row]], roles: Roles, options: TableOptions) -> Iterator[str]:
+    """Yield the columns that count, though their names do not say so."""
+    columns = columns_of(row for rows in parts for row in rows)
+    free = [name for name in columns if name not in roles.taken and not is_setting(name) and not is_run_name(name)]
+    for name in free:
+        if all(_counts_evenly(name, rows) and _is_followed(name, rows, free) for rows in parts):
+            yield name
+
+
+def _counts_evenly(name: str, rows: Sequence[Row]) -> bool:
+    numbers = [whole(row.get(name)) for row in rows]
+    if len(rows) < FEWEST_COUNTED or None in numbers:
+        return False
+    steps = {later - earlier for earlier, later in pairwise(number for number in numbers if number is not None)}
+    return len(steps) == 1 and min(steps) > 0
+
+
+def _is_followed(name: str, rows: Sequence[Row], columns: Sequence[str]) -> bool:
+    """Tell whether a metric follows a column, as it does along a training: a loss falls, or many rows rise or fall."""
+    order = [float(row[name]) for row in rows]
+    for other in columns:
+        values = [number(row.get(other, "")) for row in rows] if other != name else []
+        known = [value for value in values if value is not None and math.isfinite(value)]
+        if len(known) == len(rows) and len(set(known)) > 1 and not _counts_evenly(other, rows):
+            slope = rank_correlation(order, known)
+            meaning = meaning_of(other)
+            falls = meaning is not None and meaning.direction == "lower" and slope < -TREND
+            if falls or (len(rows) >= FEWEST_FOR_TREND and abs(slope) > TREND):
+                return True
+    return False

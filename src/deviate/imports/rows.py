@@ -1,0 +1,313 @@
+"""Read tables of text, in their dialects, into rows of words."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from deviate.core.errors import NotImportable, some_of
+from deviate.imports.patience import PATIENCE, time_limit
+
+#: A row: word by column; a cell that is empty is not in it.
+Row = dict[str, str]
+
+#: Larger texts are refused: they are read as a whole, several times over.
+MOST_BYTES = 256 << 20
+
+#: More columns are refused.
+MOST_COLUMNS = 5_000
+
+#: More cells are refused: in memory each takes some hundred bytes.
+MOST_CELLS = 2_500_000
+
+#: Lines in which the head of a table is looked for.
+_LOOKED_AT = 200
+
+#: A cell of the rule below a head, or an empty one.
+_RULE = re.compile(r":?[-=]*:?")
+
+#: A number that Markdown shows bold or as code, and what is drawn beside it.
+_MARKED = re.compile(r"(?P<mark>[*_`]{1,3})(?P<text>[-+.\d][^*_`\s]*)(?P=mark)\W*")
+
+#: A duration, ``1:02:03`` or ``12:30.5``: its hours, minutes and seconds.
+_DURATION = re.compile(r"(?:(\d{1,6}):)?(\d{1,6}):(\d\d(?:\.\d+)?)")
+
+#: Cells that say that there is no value. ``nan`` is not among them: it is the value of a training that diverged.
+ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
+
+
+def csv_rows(path: Path) -> list[Row]:
+    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks.
+
+    Raises
+    ------
+    NotImportable
+        If there is no row, two columns have one name, or a row has more values than there are columns.
+    """
+    text = text_of(path)
+    check_cells(path, text, ",;\t\n")
+    lines = text.splitlines()
+    start, delimiter = _head(lines) or _first_line(lines)
+    if delimiter in "| ":
+        check_cells(path, text, delimiter)
+    try:
+        read = list(_cells(_with_bars(lines[start:]) if delimiter == "|" else lines[start:], delimiter))
+    except csv.Error as error:
+        raise NotImportable(f"{path} is no table: {error}", hint="expected text, a line for each row") from error
+    table = [cells for cells in read if not all(_RULE.fullmatch(cell) for cell in cells)]
+    # A program that goes on, or is started again, writes the head again.
+    rows = [cells for cells in table[1:] if cells != table[0]]
+    if not rows:
+        raise NotImportable(f"{path} has no row below its head", hint="expected a table whose first line names columns")
+    names = table[0]
+    if len(names) > MOST_COLUMNS:
+        raise NotImportable(
+            f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read",
+            hint=f"keep those that matter: cut -d, -f1-100 {path.name} > some.csv",
+        )
+    repeated = sorted(name for name, times in Counter(names).items() if name and times > 1)
+    if repeated:
+        raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
+    if all(number(name) is not None for name in names):
+        raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
+    longer = next((cells for cells in rows if any(cells[len(names) :])), None)
+    if longer is not None:
+        # Nothing shows which column has no name.
+        raise NotImportable(
+            f"{path}: a row has {len(longer)} values, and the head names {len(names)} columns: {some_of(longer, 3)}",
+            hint="name each column in the first line; for a log type --format log",
+        )
+    facts = _facts(lines[:start])
+    return [{**facts, **present(zip(names, cells, strict=False))} for cells in rows]
+
+
+def is_table(text: str) -> bool:
+    """Tell whether lines of text are a head, and rows with as many fields as it has."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    head = _head(lines)
+    if head is None:
+        return False
+    try:
+        below = _with_bars(lines[head[0] :]) if head[1] == "|" else lines[head[0] :]
+        lengths = [len(cells) for cells in _cells(below[:50], head[1])]
+    except csv.Error:
+        return False
+    return lengths[0] > 1 and lengths.count(lengths[0]) > 0.8 * len(lengths)
+
+
+def _head(lines: list[str]) -> tuple[int, str] | None:
+    """Return the index of the line that names the columns, and what parts them; None where no line is sure to.
+
+    Above it may be facts and remarks: `#{"t_start": ...}` of Stable-Baselines' monitor, the arguments of the program.
+    """
+    filled = [index for index, line in enumerate(lines[:_LOOKED_AT]) if line.strip()]
+    for index, below in pairwise(filled):
+        delimiter = max(",;\t|", key=lines[index].count)
+        delimiter = delimiter if delimiter in lines[index] else " "
+        try:
+            head, *rows = _cells([lines[index], *lines[below : below + 2]], delimiter)
+        except (csv.Error, ValueError):
+            continue
+        row = next((cells for cells in rows if not all(_RULE.fullmatch(cell) for cell in cells)), [])
+        words = [cell for cell in head if cell]
+        numbers = [cell for cell in row if number(cell) is not None]
+        is_named = not any(number(word) is not None or (delimiter == " " and word.endswith(":")) for word in words)
+        if len(head) == len(row) > 1 and numbers and is_named:
+            return index, delimiter
+    return None
+
+
+def _first_line(lines: list[str]) -> tuple[int, str]:
+    start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
+    return start, max(",;\t", key=(lines[start] if lines else "").count)
+
+
+def _with_bars(lines: list[str]) -> list[str]:
+    """Return the lines of a table between bars; text around it, and tables with heads of their own, are none."""
+    blocks = [list(block) for barred, block in groupby(lines, key=lambda line: "|" in line) if barred]
+    head = blocks[0][0].strip()
+    goes_on = (
+        block[0].strip() == head or (not _is_headed(block) and block[0].strip().count("|") == head.count("|"))
+        for block in blocks
+    )
+    return [line for block, is_of_it in zip(blocks, goes_on, strict=True) if is_of_it for line in block]
+
+
+def _is_headed(block: list[str]) -> bool:
+    """Tell whether a rule stands below the first line of a table."""
+    return len(block) > 1 and all(_RULE.fullmatch(cell.strip()) for cell in block[1].strip(" |\t").split("|"))
+
+
+def _cells(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield the cells of lines; a head may be marked as a remark, and bars may stand around each line."""
+    lines = [lines[0].lstrip("\ufeff"), *lines[1:]] if lines else []
+    if lines and lines[0].startswith("#"):
+        lines[0] = lines[0].lstrip("# ")
+    if delimiter in "| ":
+        lines = [line.strip(" |\t") for line in lines]
+    for cells in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+        if any(cell.strip() for cell in cells):
+            yield [_MARKED.sub(r"\g<text>", cell.strip()) if delimiter == "|" else cell.strip() for cell in cells]
+
+
+def _facts(lines: list[str]) -> Row:
+    """Return the facts in a line above the head, named as settings are."""
+    for line in lines:
+        if line.startswith("#{"):
+            with suppress(ValueError):
+                return present((f"config/{name}", str(value)) for name, value in flat(json.loads(line[1:])).items())
+    return {}
+
+
+def number(word: str) -> float | None:
+    """Return the number a cell holds, of a percentage without its sign; None for anything else.
+
+    Examples
+    --------
+    >>> number("97.5%"), number("nan"), number("1_0"), number("seed")
+    (97.5, nan, None, None)
+    """
+    if "_" in word:
+        return None
+    try:
+        return float(word.strip().removesuffix("%"))
+    except ValueError:
+        return None
+
+
+def seconds(word: str) -> float | None:
+    """Return the seconds of a number, or of a duration.
+
+    Examples
+    --------
+    >>> seconds("1.5"), seconds("0:01:30"), seconds("soon")
+    (1.5, 90.0, None)
+    """
+    parts = _DURATION.fullmatch(word.strip())
+    return 3600 * int(parts[1] or 0) + 60 * int(parts[2]) + float(parts[3]) if parts else number(word)
+
+
+#: A date, or the time of a day, alone or with more.
+_MOMENT = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?\b|\d\d?[-/.]\d\d?[-/.]\d{4}\b|.*\b\d\d?:\d\d:\d\d\b")
+
+
+def is_moment(word: str) -> bool:
+    """Tell whether a cell holds a date, a time of day or a duration with colons.
+
+    Examples
+    --------
+    >>> [is_moment(word) for word in ("08:38:07", "2024-01-31", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
+    [True, True, True, True, False, False]
+    """
+    return _MOMENT.match(word) is not None or (":" in word and seconds(word) is not None)
+
+
+def is_name(word: str) -> bool:
+    """Tell whether a cell may name something: it holds no number and no moment."""
+    return number(word) is None and not is_moment(word)
+
+
+def flat(value: object, name: str = "") -> dict[str, Any]:
+    """Return a nested object as one of depth one, its keys joined by slashes."""
+    if isinstance(value, dict):
+        parts = (flat(inside, f"{name}/{key}" if name else str(key)) for key, inside in value.items())
+        return {key: leaf for part in parts for key, leaf in part.items()}
+    return {name: value}
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds.
+
+    Raises
+    ------
+    NotImportable
+        If it cannot be read, or is too large.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise _too_large(path, f"has {size / (1 << 20):,.0f} MiB")
+        with _opened(path) as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise _too_large(path, "does not end")
+        return data
+    except OSError as error:
+        raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    with time_limit(PATIENCE):
+        return path.open("rb")
+    # A named pipe opens when a program opens its other end: at once for `<(zcat train.log.gz)`.
+    raise NotImportable(f"{path} is a pipe into which nothing is written", hint="name a file that holds the results")
+
+
+def _too_large(path: Path, what: str) -> NotImportable:
+    return NotImportable(
+        f"{path} {what}; at most {MOST_BYTES >> 20} MiB are read",
+        hint="keep the lines that hold values: grep loss train.log > values.log",
+    )
+
+
+def check_text(path: Path, data: bytes) -> None:
+    """Refuse what is no text.
+
+    Raises
+    ------
+    NotImportable
+        With the first byte that text does not have.
+    """
+    match = _NO_TEXT.search(data)
+    if match:
+        raise NotImportable(
+            f"{path} is no text: byte {match[0].hex()} at {match.start()}", hint="expected text in UTF-8 or Latin-1"
+        )
+
+
+#: Control characters that neither text nor what programs do to a terminal (bell, backspace, escape) has in it.
+_NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises
+    ------
+    NotImportable
+        If it is no text.
+    """
+    data = read_bytes(path)
+    check_text(path, data)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def present(cells: Iterable[tuple[str, str]]) -> Row:
+    """Return the cells of a row that hold something."""
+    return {name: word.strip() for name, word in cells if name and word.strip().lower() not in ABSENT}
+
+
+def check_cells(path: Path, text: str, marks: str) -> None:
+    """Refuse a text with more values than are read, as the marks between them show.
+
+    Raises
+    ------
+    NotImportable
+        With the number of the marks.
+    """
+    count = sum(map(text.count, marks))
+    if count > MOST_CELLS:
+        raise NotImportable(
+            f"{path} has some {count:,} values; at most {MOST_CELLS:,} are read",
+            hint=f"keep the columns and rows that matter: awk 'NR % 10 == 1' {path.name} > some{path.suffix}",
+        )

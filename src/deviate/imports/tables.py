@@ -1,0 +1,500 @@
+"""From rows to runs: which rows belong to one training, and what each of them reports.
+
+A row finds its training by a column, by its file, or by a counter that goes back.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
+from deviate.core.shell_words import typed_word
+from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
+from deviate.imports.repeated import check_one_recipe, check_repeated, refuse_rows, settings_of, telling_column
+from deviate.imports.request import TableOptions
+from deviate.imports.roles import (
+    CLOCKS,
+    FILE,
+    METRIC_PREFIX,
+    NOTED,
+    Roles,
+    columns_of,
+    counted_by,
+    counted_by_values,
+    find_roles,
+    is_counter,
+    is_setting,
+    plain,
+    refuse,
+    trend,
+    whole,
+)
+from deviate.imports.rows import Row, number, seconds
+from deviate.imports.trainings import (
+    Part,
+    Split,
+    Table,
+    check_began_apart,
+    joined_in_turn,
+    parts_of,
+    split_notes,
+    split_trainings,
+    training_label,
+)
+from deviate.lexicon.words import is_in_settings, split_of
+
+# Which columns of a table hold the values of metrics.
+
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
+
+
+#: What the name of the standard error of a metric has in it, or at its end.
+_ERROR = re.compile(r"_std_?err(?:or)?|_sem?$")
+
+#: Columns that a note names.
+MOST_NAMED = 6
+
+
+def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) -> list[str]:
+    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says.
+
+    Raises
+    ------
+    NotImportable
+        If there is none.
+    """
+    if roles.value:
+        return [roles.value]
+    columns = columns_of(rows)
+    others = [name for name in columns if name not in roles.taken]
+    metrics = [name for name in columns if name in wanted or (name in others and not why_none(name, columns))]
+    numeric = [name for name in metrics if any(number(row.get(name, "")) is not None for row in rows)]
+    # Of a column that has both, the values with a comma would be lost without a word.
+    comma = next(_decimal_commas(numeric or others, rows), None)
+    if comma is not None:
+        raise NotImportable(f"column {comma!r} holds values with a decimal comma", hint="write them with a point: 0.91")
+    if not numeric:
+        run = f"the runs are distinguished by {', '.join(roles.run)}; " if roles.run else ""
+        left = next((name for name in others if any(number(row.get(name, "")) is not None for row in rows)), "")
+        option = f"; --metric {typed_word(left)} takes one in" if left else ""
+        raise NotImportable(
+            "no column holds the values of a metric", hint=f"{run}other columns: {', '.join(others) or 'none'}{option}"
+        )
+    return numeric
+
+
+def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
+    """Yield the columns all of whose values look like ``0,91``."""
+    for name in columns:
+        words = [row[name] for row in rows if name in row]
+        numbers = all(_DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words)
+        if numbers and any("," in word for word in words):
+            yield name
+
+
+def why_none(name: str, columns: Sequence[str]) -> str:
+    """Return as what a column holds no metric; empty where its name does not tell."""
+    if is_counter(name):
+        return "counters"
+    if is_setting(name):
+        return "clocks" if plain(name) in CLOCKS else "settings"
+    without = _ERROR.sub("", name)
+    return "standard errors" if without != name and without in columns else ""
+
+
+def left_out_notes(rows: list[Row], roles: Roles, metrics: Sequence[str]) -> Iterator[str]:
+    """Say which columns of numbers are no metrics, and why."""
+    columns = columns_of(rows)
+    others = [name for name in columns if name not in roles.taken.union(metrics)]
+    commas = list(_decimal_commas(others, rows))
+    for name in commas:
+        yield f"Column {name!r} is left out: it holds values with a decimal comma. Write them with a point: 0.91."
+    numeric = [name for name in others if any(number(row.get(name, "")) is not None for row in rows)]
+    yield from no_metrics_note([name for name in numeric if name not in commas], columns)
+
+
+def no_metrics_note(names: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
+    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word."""
+    by_reason: dict[str, list[str]] = {}
+    for name in names:
+        is_said = plain(name) in NOTED or name.startswith("_") or is_in_settings(name)
+        if not is_said and (reason := why_none(name, columns)):
+            by_reason.setdefault(reason, []).append(name)
+    if by_reason:
+        parts = "; ".join(f"{some_of(names, MOST_NAMED)} ({reason})" for reason, names in by_reason.items())
+        first = next(iter(by_reason.values()))[0]
+        yield f"No metrics: {parts}. --metric {typed_word(first)} takes one in."
+
+
+#: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
+UNIX_SECONDS = 1e9
+
+#: More runs are refused: each has its folder, its record files and its line in reports.
+MOST_RUNS = 2_000
+
+#: Resumed or divided runs that notes describe; the others are counted.
+MOST_SAID = 5
+
+#: Rows of these names summarise the others.
+_SUMMARIES = frozenset(
+    {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
+     "var", "variance", "ci", "overall"}
+)  # fmt: skip
+
+
+def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
+    """Find the runs in tables: by a column, by the file, or by a counter that goes back.
+
+    Raises
+    ------
+    NotRuns
+        If what would be counted as runs are epochs, folds or test examples, or could be.
+    NotImportable
+        If nothing is left, or an iteration is no whole number.
+    """
+    every = [
+        msgspec.structs.replace(table, rows=_chosen(table.rows, options)) for table in _with_files(tables, options)
+    ]
+    roles = find_roles([row for table in every for row in table.rows], options)
+    every, summaries = _without_summaries(every, roles)
+    all_rows = [row for table in every for row in table.rows]
+    _check_counted(every, roles)
+    check_began_apart(every, roles, options)
+    grouped = _is_grouping(every, roles, options)
+    parts, notes = parts_of(every, roles, options, grouped=grouped)
+    check_runs(len(parts))
+    counted = counted_by_values([rows for part in parts for rows in part.by_file()], roles, options)
+    roles = msgspec.structs.replace(roles, iteration=counted.column)
+    if counted.in_order:
+        options = msgspec.structs.replace(options, rows="iterations")
+    elif not counted.column:
+        refuse_rows(parts, roles, options)
+    parts, in_turn = joined_in_turn(parts, roles, options)
+    notes += in_turn
+    metrics = metric_columns(all_rows, roles, options.wanted)
+    made = [_runs(part, metrics, roles, options) for part in parts]
+    runs = [run for several, _ in made for run in several]
+    check_runs(len(runs))
+    said = [note for _, each in made for note in each]
+    notes += [*said[:MOST_SAID], *([f"So it is in {len(said) - MOST_SAID} more."] if len(said) > MOST_SAID else [])]
+    left_out = left_out_notes(all_rows, roles, metrics)
+    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *notes, *left_out, *_trends(runs, options)])
+
+
+def check_runs(count: int) -> None:
+    """Refuse more runs than are imported.
+
+    Raises
+    ------
+    NotImportable
+        With both numbers.
+    """
+    if count > MOST_RUNS:
+        raise NotImportable(
+            f"{count:,} runs were found; at most {MOST_RUNS:,} are imported",
+            hint="take some of them with --where COLUMN=VALUE; if the rows are no trainings, name the column of the "
+            "run with --run-column",
+        )
+
+
+def _with_files(tables: list[Table], options: TableOptions) -> list[Table]:
+    """Give each row the name of its file, where an option names that."""
+    named = {*options.run, *options.mean_over, options.experiment, *(name for name, _ in options.where)}
+    if FILE not in named or any(FILE in row for table in tables for row in table.rows):
+        return tables
+    return [
+        msgspec.structs.replace(table, rows=[{FILE: table.source, **row} for row in table.rows]) for table in tables
+    ]
+
+
+def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
+    chosen = [row for row in rows if chosen_by(row, options)]
+    if not chosen and rows:
+        named = " and ".join(f"{name}={word}" for name, word in options.where)
+        raise NotImportable(f"no row has {named}", hint="look at the values of that column")
+    return chosen
+
+
+def chosen_by(row: Row, options: TableOptions) -> bool:
+    """Tell whether a row is one of those that options take."""
+    return all(_equal(row.get(name), word) for name, word in options.where)
+
+
+def _equal(word: str | None, wanted: str) -> bool:
+    return word == wanted or (word is not None and number(word) is not None and number(word) == number(wanted))
+
+
+def _without_summaries(tables: list[Table], roles: Roles) -> tuple[list[Table], list[str]]:
+    """Leave out the rows that summarise the others: their mean, their SD."""
+    names = {word for table in tables for row in table.rows for word in _first_words(row, roles)}
+    summaries = {word for word in names if word.lower().strip(" .:") in _SUMMARIES}
+    if not summaries or summaries == names:
+        return tables, []
+    kept = [
+        msgspec.structs.replace(
+            table, rows=[row for row in table.rows if summaries.isdisjoint(_first_words(row, roles))]
+        )
+        for table in tables
+    ]
+    return kept, [f"Rows that summarise the others are left out: {', '.join(sorted(summaries))}."]
+
+
+def _first_words(row: Row, roles: Roles) -> list[str]:
+    names = [*roles.run, *roles.folds, *list(row)[:1]]
+    return [row[name] for name in names if name in row and name not in (roles.metric, roles.value)]
+
+
+def _check_counted(tables: list[Table], roles: Roles) -> None:
+    """Refuse tables with a row for each fold or test example, unless an option says what to do with them."""
+    for counted, names in (("folds", roles.folds), ("test examples", roles.examples)):
+        for name in names:
+            values = {row[name] for table in tables for row in table.rows if name in row}
+            if len(values) > 1:
+                evidence = f"column {name!r} counts {counted}, {len(values)} of them"
+                raise refuse(counted, evidence, _remedy(name, min(values), roles))
+
+
+def _remedy(name: str, value: str, roles: Roles) -> str:
+    option = (
+        f"take one: --where {typed_word(f'{name}={value}')}; or the mean of each run: --mean-over {typed_word(name)}"
+    )
+    return option if roles.run else f"{option} (each file is one run, because no column identifies runs)"
+
+
+def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bool:
+    """Tell whether each group is an experiment: an option says so, or each group has several runs."""
+    if options.experiment:
+        return True
+    if not roles.group or not roles.run:
+        return False
+    rows = [row for table in tables for row in table.rows]
+    pairs = {(row.get(roles.group, ""), *(row.get(name, "") for name in roles.run)) for row in rows}
+    groups = Counter(pair[0] for pair in pairs)
+    return len(groups) > 1 and min(groups.values()) > 1
+
+
+def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> tuple[list[ForeignRun], list[str]]:
+    """Return the runs in the rows of one part, and what is to be said of them."""
+    clocks = [clock for row in part.rows if (clock := _clock(row, roles)) is not None]
+    start = min(clocks, default=0.0)
+    start = start if start > UNIX_SECONDS else 0.0
+    iterations = _iterations(part, roles, options)
+    readings = [
+        list(_readings(row, iteration, metrics, roles, start))
+        for row, iteration in zip(part.rows, iterations, strict=True)
+    ]
+    split = _split(part, readings, roles, options)
+    rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
+    if len(rows) > 1:
+        check_one_recipe(part.label, rows, metrics, roles)
+    for each in split.trainings:
+        check_repeated(part, each, metrics, roles, options, resumed=bool(split.resumed))
+    # The time in the one row of a run is that of the run; in one of several, that of a record.
+    took = clocks[0] if clocks and len(part.rows) == 1 and not roles.value else None
+    states = [row[roles.state] for row in part.rows if roles.state in row]
+    run = ForeignRun(
+        label=part.label, group=part.group, readings=[],
+        seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,
+        status=states[-1] if states else "",
+    )  # fmt: skip
+    telling = telling_column(rows, metrics) if len(rows) > 1 else ""
+    labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
+    return [
+        msgspec.structs.replace(
+            run,
+            readings=[reading for reading in each if reading.metric != telling],
+            label=label if len(rows) > 1 else part.label,
+            settings=settings_of(of_training, metrics, roles),
+        )
+        for each, label, of_training in zip(split.trainings, labels, rows, strict=True)
+    ], list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
+
+
+def _training(label: str, index: int, word: str | None, telling: str) -> str:
+    return f"{label}, {telling} {word}" if telling else training_label(label, index)
+
+
+def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: TableOptions) -> Split:
+    every = [reading for row in readings for reading in row]
+    if options.mean_over:
+        return Split([_averaged(every)], [0], [])
+    if not roles.iteration or options.rows == "iterations":
+        return Split([every], [0], [])
+    counted = [roles.iteration in row for row in part.rows]
+    return split_trainings(readings, counted, part.label, roles.iteration, begins_anew=bool(options.iteration))
+
+
+def _clock(row: Row, roles: Roles) -> float | None:
+    return seconds(row.get(roles.time, "")) if roles.time else None
+
+
+def _iterations(part: Part, roles: Roles, options: TableOptions) -> list[int]:
+    """Return the iteration of each row; one that does not tell has that of the row before."""
+    if not roles.iteration:
+        return part.places if options.rows == "iterations" else [-1] * len(part.rows)
+    counted: list[int] = []
+    for row in part.rows:
+        word = row.get(roles.iteration)
+        value = whole(word)
+        if value is None and word is not None:
+            raise NotImportable(
+                f"column {roles.iteration!r} counts iterations and holds {word!r}",
+                hint="leave --iteration-column away, or type --rows iterations to count the rows in their order",
+            )
+        counted.append(value if value is not None else counted[-1] if counted else -1)
+    return list(range(len(counted))) if options.rows == "iterations" and _stalls(counted) else counted
+
+
+def _stalls(counted: Sequence[int]) -> bool:
+    return any(later <= earlier for earlier, later in pairwise(counted))
+
+
+def _readings(row: Row, iteration: int, metrics: list[str], roles: Roles, start: float) -> Iterator[Reading]:
+    clock = _clock(row, roles)
+    elapsed = math.nan if clock is None else clock - start
+    for column in metrics:
+        value = number(row[column]) if column in row else None
+        if value is not None:
+            yield Reading(_metric_name(column, row, roles), iteration, value, elapsed)
+
+
+def _metric_name(column: str, row: Row, roles: Roles) -> str:
+    name = row.get(roles.metric, column) if roles.value else column.removeprefix(METRIC_PREFIX)
+    part = row.get(roles.split, "") if roles.split else ""
+    return f"{part} {name}" if part and not split_of(name) else name
+
+
+def _averaged(readings: list[Reading]) -> list[Reading]:
+    together: dict[tuple[str, int], list[Reading]] = {}
+    for reading in readings:
+        together.setdefault((reading.metric, reading.iteration), []).append(reading)
+    return [
+        Reading(name, iteration, math.fsum(reading.value for reading in several) / len(several), several[-1].elapsed_s)
+        for (name, iteration), several in together.items()
+    ]
+
+
+def _trends(runs: list[ForeignRun], options: TableOptions) -> Iterator[str]:
+    """Say where the rows that were called runs look like the epochs of one."""
+    if options.rows != "runs":
+        return
+    names = dict.fromkeys(reading.metric for run in runs for reading in run.readings)
+    for name in names:
+        values = [reading.value for run in runs for reading in run.readings if reading.metric == name]
+        slope = trend([value for value in values if math.isfinite(value)])
+        if slope is not None:
+            yield (
+                f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
+                "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
+                "mean nothing."
+            )
+
+
+# Bring tables of known tools, and tables with runs in their columns, into the shape of one row a report.
+
+#: Column names of the tables made here.
+RUN, METRIC, VALUE, STEP = "run", "metric", "value", "step"
+
+#: A chart of wandb, exported: a column for each run, and two more with its band.
+_WANDB_COLUMN = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<band>__MIN|__MAX)?")
+
+#: TensorBoard's download of one curve: ``run-NAME-tag-TAG.csv``.
+_TENSORBOARD_NAME = re.compile(r"run-(?P<run>.+?)-tag-(?P<tag>.+)")
+_TENSORBOARD_HEAD = {"walltime", "step", "value"}
+
+_RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re.IGNORECASE)
+
+
+def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
+    """Return the rows of a table in a shape that its columns explain.
+
+    `stem` is the name of the file without its ending; `runs_of` the metric whose runs the columns are, empty where they
+    are not.
+
+    Raises
+    ------
+    NotRuns
+        If the columns are epochs or folds.
+    BadOption
+        If the columns are runs, and no option names their metric.
+    """
+    columns = columns_of(rows)
+    if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
+        return _tensorboard(rows, stem)
+    if any(name.endswith(("__MIN", "__MAX")) for name in columns):
+        return _wandb_chart(rows, [name for name in columns if not _WANDB_COLUMN.fullmatch(name)][:1])
+    _check_columns(columns)
+    if runs_of:
+        return _unpivoted(rows, runs_of)
+    numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
+    named = [name for name in columns if name not in numbered]
+    if len(numbered) > 1 and len(named) == 1 and _name_rows(named[0], rows):
+        return [
+            {RUN: name, METRIC: row[named[0]], VALUE: row[name]} for row in rows for name in numbered if name in row
+        ]
+    if len(numbered) > 1:
+        raise BadOption(
+            f"the columns {numbered[0]!r} to {numbered[-1]!r} look like runs",
+            hint="name their metric: --columns-are-runs 'val acc'",
+        )
+    return rows
+
+
+def _name_rows(column: str, rows: list[Row]) -> bool:
+    """Tell whether a column has another word in each row: the names of metrics."""
+    words = [row.get(column, "") for row in rows]
+    return len(set(words)) == len(words) and all(number(word or "0") is None for word in words)
+
+
+def _check_columns(columns: list[str]) -> None:
+    """Refuse a table that has folds, epochs or examples side by side."""
+    for counted in ("folds", "iterations", "test examples"):
+        side_by_side = [name for name in columns if re.search(r"\d$", name) and counted_by(name) == counted]
+        if len(side_by_side) > 1:
+            evidence = f"the columns {side_by_side[0]!r} to {side_by_side[-1]!r} are {counted}"
+            if counted == "iterations":
+                raise NotRuns(f"{evidence} of one training each row", hint="write a row for each epoch: seed,epoch,acc")
+            head = f"seed,{'fold' if counted == 'folds' else 'example'},acc"
+            option = f"--mean-over {head.split(',')[1]}"
+            raise refuse(counted, evidence, f"write a row for each of them ({head}), and type {option}")
+
+
+def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
+    counting = {name for row in rows for name in row if is_counter(name)}
+    return [
+        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}}
+        for row in rows
+        for name, word in row.items()
+        if name not in counting
+    ]
+
+
+def _wandb_chart(rows: list[Row], axis: list[str]) -> list[Row]:
+    """Return the points of a chart: its axis counts where it is of whole numbers, else the order of the points."""
+    words = [row.get(name, "") for row in rows for name in axis]
+    counts = bool(words) and all((number(word) or 0.5).is_integer() or number(word) == 0 for word in words)
+    unpivoted: list[Row] = []
+    for place, row in enumerate(rows):
+        step = row[axis[0]] if counts else str(place)
+        for name, word in row.items():
+            match = _WANDB_COLUMN.fullmatch(name)
+            if match and not match["band"] and not match["metric"].startswith("_"):
+                unpivoted.append({RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: step})
+    return unpivoted
+
+
+def _tensorboard(rows: list[Row], stem: str) -> list[Row]:
+    match = _TENSORBOARD_NAME.fullmatch(stem)
+    run, tag = (match["run"], match["tag"]) if match else ("", stem)
+    named = {RUN: run} if run else {}
+    return [{**named, METRIC: tag, **{_lower(name): word for name, word in row.items()}} for row in rows]
+
+
+def _lower(name: str) -> str:
+    return {"walltime": "walltime", "step": STEP, "value": VALUE}[plain(name)]

@@ -1,0 +1,454 @@
+"""Where a training begins among rows whose counter goes back, and where one was resumed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from deviate.core.errors import NotRuns, some_of
+from deviate.core.shell_words import typed_word
+from deviate.imports.foreign import ForeignRun, Reading
+from deviate.imports.request import TableOptions
+from deviate.imports.roles import FILE, Roles, refuse, whole
+from deviate.imports.rows import Row, number
+
+#: Fewest values before a counter goes back that show whether the values go on.
+FEWEST_BEFORE = 4
+
+#: Fewest iterations with one value each beside which a second value is that of a training that was resumed.
+FEWEST_ONCE = 3
+
+#: Rows after it in which no iteration may come twice: numbers that are printed with few digits do again and again.
+AHEAD = 20
+
+#: How many times nearer the values are to one end of what was before than to the other.
+NEARER = 3.0
+
+#: Values before the counter goes back whose differences are its noise.
+MOST_COMPARED = 100
+
+#: Values at either end whose mean is compared.
+AT_ENDS = 3
+
+
+class Split(NamedTuple):
+    """The trainings in the readings of one part, and what was found."""
+
+    trainings: list[list[Reading]]
+    #: The row with which each begins.
+    starts: list[int]
+    #: Iteration from which, and to which, the counter went back in a training that was resumed.
+    resumed: list[tuple[int, int]]
+
+
+def split_trainings(
+    readings: Sequence[Sequence[Reading]], counted: Sequence[bool], label: str, counter: str, *,
+    begins_anew: bool = False, values_decide: bool = False,
+) -> Split:  # fmt: skip
+    """Divide the readings of rows, in their order, into trainings.
+
+    `counted` tells which rows have an iteration of their own, and not that of the row before.
+
+    A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
+    that say the opposite leave two readings, unless `begins_anew` says that a training begins there, or `values_decide`
+    that they are right.
+
+    Raises
+    ------
+    NotRuns
+        With both readings.
+    """
+    every = [reading for row in readings for reading in row]
+    if len({(reading.metric, reading.iteration) for reading in every}) == len(every):
+        return Split([sorted(every, key=lambda reading: reading.iteration)], [0], [])
+    training = _Training()
+    split = Split([training.readings], [0], [])
+    for index, row in enumerate(readings):
+        rest = readings[index : index + 1 + AHEAD]
+        is_counted = bool(row) and counted[index]
+        stands = is_counted and not values_decide and training.stands(row, rest[1:])
+        if stands or (is_counted and training.falls(row)):
+            if _is_new(training, rest, label, counter, begins_anew=begins_anew, values_decide=values_decide):
+                training = _Training()
+                split.trainings.append(training.readings)
+                split.starts.append(index)
+            else:
+                split.resumed.append((training.at, row[0].iteration))
+                training.go_back()
+        training.add(row)
+    return split
+
+
+class _Along:
+    """What one training reported of one metric so far."""
+
+    def __init__(self, first: int) -> None:
+        #: The least iteration, and the last one since the counter last went back.
+        self.first = first
+        self.last: int | None = None
+        self.count = 0
+        self.iterations: set[int] = set()
+        #: Those that are finite.
+        self.values: list[float] = []
+
+    @property
+    def is_once(self) -> bool:
+        """Whether several iterations have one value each."""
+        return self.count >= FEWEST_ONCE and self.count == len(self.iterations)
+
+    def add(self, reading: Reading) -> None:
+        """Add a reading."""
+        self.first, self.last = min(self.first, reading.iteration), reading.iteration
+        self.count += 1
+        self.iterations.add(reading.iteration)
+        if math.isfinite(reading.value):
+            self.values.append(reading.value)
+
+
+class _Training:
+    """The readings of one training so far."""
+
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+        self.along: dict[str, _Along] = {}
+
+    @property
+    def at(self) -> int:
+        """The last iteration."""
+        return self.readings[-1].iteration
+
+    def start(self, row: Sequence[Reading]) -> int:
+        """Return the first iteration of the metrics in a row."""
+        known = (self.along[reading.metric].first for reading in row if reading.metric in self.along)
+        return min(known, default=row[0].iteration)
+
+    def falls(self, row: Sequence[Reading]) -> bool:
+        """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
+        return any(last is not None and each.iteration < last for each in row for last in [self._last(each)])
+
+    def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]]) -> bool:
+        """Tell whether an iteration was made again: all of its values come twice, and those of no other one do."""
+        if any(reading.iteration != self._last(reading) for reading in row):
+            # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
+            return False
+        later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
+        goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
+        return goes_on and self.along[row[0].metric].is_once
+
+    def _last(self, reading: Reading) -> int | None:
+        return self.along[reading.metric].last if reading.metric in self.along else None
+
+    def go_back(self) -> None:
+        """Count anew."""
+        for along in self.along.values():
+            along.last = None
+
+    def add(self, row: Sequence[Reading]) -> None:
+        """Add the readings of a row."""
+        self.readings.extend(row)
+        for reading in row:
+            self.along.setdefault(reading.metric, _Along(reading.iteration)).add(reading)
+
+
+def split_stored(run: ForeignRun, counter: str) -> list[ForeignRun]:
+    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes.
+
+    Nobody can say more of a store than it holds, so where the counter goes back the values decide.
+    """
+    in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
+    rows = [[reading] for reading in in_time]
+    split = split_trainings(rows, [True] * len(rows), run.label, counter, values_decide=True)
+    notes = list(split_notes(run.label, split, counter, ""))
+    if len(split.trainings) == 1:
+        return [msgspec.structs.replace(run, notes=notes)]
+    return [
+        msgspec.structs.replace(
+            run, label=training_label(run.label, number), readings=_from_its_start(each), seconds=None,
+            notes=[] if number else notes,
+        )
+        for number, each in enumerate(split.trainings)
+    ]  # fmt: skip
+
+
+def has_times(readings: Sequence[Reading]) -> bool:
+    """Tell whether every reading has a time."""
+    return not any(math.isnan(reading.elapsed_s) for reading in readings)
+
+
+def _from_its_start(readings: Sequence[Reading]) -> list[Reading]:
+    start = min(reading.elapsed_s for reading in readings)
+    return [msgspec.structs.replace(each, elapsed_s=each.elapsed_s - start) for each in readings]
+
+
+def training_label(label: str, index: int) -> str:
+    """Return how one of several trainings is called that are one after the other in a place."""
+    return f"{label}, training {index + 1}"
+
+
+def split_notes(label: str, split: Split, counter: str, remedy: str) -> Iterator[str]:
+    """Say how many trainings there are, and where one was resumed."""
+    if len(split.trainings) > 1:
+        yield f"{label} holds {len(split.trainings)} trainings: {counter!r} begins again with each.{remedy}"
+    if split.resumed:
+        at, back = split.resumed[0]
+        how = f"goes back from {at} to {back}" if back < at else f"is {at} again"
+        more = f", and {len(split.resumed) - 1} times more" if len(split.resumed) > 1 else ""
+        yield f"{label} was resumed: {counter!r} {how}{more}. Of what stands twice, the later value counts."
+
+
+def _is_new(
+    training: _Training, rest: Sequence[Sequence[Reading]], label: str, counter: str, *,
+    begins_anew: bool, values_decide: bool,
+) -> bool:  # fmt: skip
+    row, back = rest[0], rest[0][0].iteration
+    at_start = back <= training.start(row)
+    against = _goes_on if at_start else _starts_again
+    if not _says(against, training, rest):
+        return at_start
+    if begins_anew or values_decide:
+        return begins_anew or not at_start
+    values = "go on" if at_start else "begin anew"
+    raise NotRuns(
+        f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
+        "the same one",
+        hint=f"type --iteration-column {typed_word(counter)} if a training begins there, --rows iterations if the rows "
+        "are one training",
+    )
+
+
+class _Ends(NamedTuple):
+    """Means of a metric: where it began, where it was when the counter went back, and behind that."""
+
+    first: float
+    last: float
+    behind: float
+
+
+def _says(claim: Callable[[_Ends], bool], training: _Training, rest: Sequence[Sequence[Reading]]) -> bool:
+    """Tell whether most of the metrics that can tell make a claim."""
+    names = dict.fromkeys(reading.metric for row in rest[:1] for reading in row)
+    told = [claim(ends) for name in names if (ends := _ends(name, training, rest)) is not None]
+    return bool(told) and 2 * sum(told) > len(told)
+
+
+def _goes_on(ends: _Ends) -> bool:
+    return NEARER * abs(ends.behind - ends.last) < abs(ends.behind - ends.first)
+
+
+def _starts_again(ends: _Ends) -> bool:
+    return NEARER * abs(ends.behind - ends.first) < abs(ends.behind - ends.last)
+
+
+def _ends(metric: str, training: _Training, rest: Sequence[Sequence[Reading]]) -> _Ends | None:
+    """Return the means of a metric; None where it had not moved beyond its noise."""
+    before = training.along[metric].values if metric in training.along else []
+    if len(before) < FEWEST_BEFORE:
+        return None
+    size = min(AT_ENDS, len(before) // 2)
+    behind: list[float] = []
+    for row in rest[: 4 * size]:
+        behind += [each.value for each in row if each.metric == metric and math.isfinite(each.value)]
+    first, last = statistics.fmean(before[:size]), statistics.fmean(before[-size:])
+    noise = statistics.median(abs(later - earlier) for earlier, later in pairwise(before[-MOST_COMPARED:]))
+    moved = abs(last - first) > 2 * noise
+    return _Ends(first, last, statistics.fmean(behind[:size])) if moved and behind else None
+
+
+# Rows grouped into candidate trainings, by column and by file.
+
+#: Files whose programs began within these seconds of one another may be of one program.
+TOGETHER = 60.0
+
+#: Runs that a note names.
+MOST_NAMED = 3
+
+#: The moment at which a program began, in the facts above a table.
+BEGAN = ("config/t_start", "config/start_time", "config/started")
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The rows of one file."""
+
+    source: str
+    rows: list[Row]
+    #: Name of the training where the file is one of its parts; empty where the file is a whole training.
+    training: str = ""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Rows of one run, as far as columns and files tell, in their order."""
+
+    label: str
+    group: str
+    rows: list[Row]
+    #: The place of each row among those of its file, from 0.
+    places: list[int]
+
+    def by_file(self) -> list[list[Row]]:
+        """Return the rows of each file."""
+        starts = [index for index, place in enumerate(self.places) if place == 0]
+        return [self.rows[start:end] for start, end in pairwise([*starts, len(self.rows)])]
+
+
+def parts_of(
+    tables: Sequence[Table], roles: Roles, options: TableOptions, *, grouped: bool
+) -> tuple[list[Part], list[str]]:
+    """Return the rows by what the source calls their run, and what is to be said of that.
+
+    Raises
+    ------
+    NotRuns
+        If a row lacks its run, or its table counts iterations although rows shall be runs.
+    """
+    found: dict[tuple[str, str], dict[str, Part]] = {}
+    for table in tables:
+        rises = options.rows == "runs" and _counts(table.rows, roles)
+        if rises and not roles.run:
+            raise refuse("iterations", f"{table.source} has a column {rises!r}, so its rows are no runs")
+        # A file in which no row tells its run is a run.
+        tells = bool(options.run) or any(name in row for name in roles.run for row in table.rows)
+        known = roles if tells else msgspec.structs.replace(roles, run=())
+        for place, row in enumerate(table.rows):
+            group = row.get(roles.group, "") if grouped else ""
+            label = _label(table, place, row, known, options, len(tables))
+            by_source = found.setdefault((group, label), {})
+            part = by_source.setdefault(table.source, Part(label, group, [], []))
+            part.rows.append(row)
+            part.places.append(len(part.places))
+    parts: list[Part] = []
+    twice: dict[str, int] = {}
+    for by_source in found.values():
+        several = list(by_source.items())
+        if len(several) > 1 and not options.mean_over and _overlap([part for _, part in several], roles):
+            twice[several[0][1].label] = len(several)
+            parts += [msgspec.structs.replace(part, label=f"{part.label}, {source}") for source, part in several]
+        else:
+            parts.append(_joined([part for _, part in several]))
+    return _by_files(parts, twice, tables), _twice_notes(twice)
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    rows = [row for part in parts for row in part.rows]
+    return msgspec.structs.replace(parts[0], rows=rows, places=[place for part in parts for place in part.places])
+
+
+def _by_files(parts: list[Part], twice: dict[str, int], tables: Sequence[Table]) -> list[Part]:
+    """Call runs by their files alone where their column is the same in every file."""
+    if len(parts) != len(tables) or len(twice) != 1:
+        return parts
+    return [msgspec.structs.replace(part, label=part.label.partition(", ")[2]) for part in parts]
+
+
+def _twice_notes(twice: dict[str, int]) -> list[str]:
+    if not twice:
+        return []
+    named = some_of(list(twice), MOST_NAMED)
+    stand = "stands" if len(twice) == 1 else "stand"
+    return [
+        f"{named} {stand} in several files, with values of their own, so each file has a run of it. If the files are "
+        "of several recipes, type --experiment-column file."
+    ]
+
+
+def _overlap(parts: Sequence[Part], roles: Roles) -> bool:
+    """Tell whether two files have a value for the same: they are not the parts of one run."""
+    known: set[tuple[str, ...]] = set()
+    for part in parts:
+        keys = {key for row in part.rows for key in _keys(row, roles)}
+        if not known.isdisjoint(keys):
+            return True
+        known |= keys
+    return False
+
+
+def _keys(row: Row, roles: Roles) -> list[tuple[str, ...]]:
+    at = tuple(row.get(name, "") for name in (*roles.counters, roles.metric, roles.split))
+    return [(name, *at) for name in row if name not in roles.taken or name == roles.value]
+
+
+def _counts(rows: Sequence[Row], roles: Roles) -> str:
+    """Return the column of a counter that rises from row to row; empty where none does."""
+    for name in roles.counters:
+        numbers = [whole(row.get(name)) for row in rows]
+        known = [value for value in numbers if value is not None]
+        if len(known) == len(rows) > 1 and all(one < two for one, two in pairwise(known)):
+            return name
+    return ""
+
+
+def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
+    if roles.run:
+        missing = next((name for name in roles.run if name not in row), None)
+        if missing:
+            raise NotRuns(
+                f"{table.source}: row {place + 1} has no {missing!r}, so its run is not known", hint="fill it in"
+            )
+        label = ", ".join(_named(name, row[name]) for name in roles.run)
+        return f"{label}, row {place + 1}" if options.rows == "runs" else label
+    if options.rows == "runs":
+        return f"{table.source} row {place + 1}" if files > 1 else f"row {place + 1}"
+    return table.training or "mean of the files" if FILE in options.mean_over else table.source
+
+
+def _named(column: str, word: str) -> str:
+    return f"{column.rpartition('/')[2]} {word}" if number(word) is not None else word
+
+
+def joined_in_turn(parts: list[Part], roles: Roles, options: TableOptions) -> tuple[list[Part], list[str]]:
+    """Join files whose counter continues from one file to the next.
+
+    Raises
+    ------
+    NotRuns
+        If each has one row, at equal distances: they may be trainings as well.
+    """
+    named = {FILE, *roles.run}
+    if not roles.iteration or not named.isdisjoint(options.run + options.mean_over) or roles.run or len(parts) < 2:
+        return parts, []
+    spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
+    ordered = [parts[index] for _, index in spans]
+    in_turn = (
+        all(one[1] < two[0] for (one, _), (two, _) in pairwise(spans)) and len({part.group for part in parts}) == 1
+    )
+    names = f"{ordered[0].label} to {ordered[-1].label}"
+    if in_turn and all(len(part.rows) > 1 for part in parts):
+        note = f"{names} were read as one training: {roles.iteration!r} continues over the files."
+        return [_joined(ordered)], [f"{note} If each is a training, type --run-column file."]
+    distances = {two[0] - one[0] for (one, _), (two, _) in pairwise(spans)}
+    if in_turn and len(parts) > 2 and len(distances) == 1 and all(len(part.rows) == 1 for part in parts):
+        raise NotRuns(
+            f"{names} have one row each, at equal distances in {roles.iteration!r}: they may be trainings, or one",
+            hint="type --run-column file if each file is a training, --mean-over file if they are parts of one",
+        )
+    return parts, []
+
+
+def _span(part: Part, counter: str) -> tuple[int, int]:
+    numbers = [number for row in part.rows if (number := whole(row.get(counter))) is not None]
+    return min(numbers, default=-1), max(numbers, default=-1)
+
+
+def check_began_apart(tables: Sequence[Table], roles: Roles, options: TableOptions) -> None:
+    """Refuse files of programs that began together: they may be the parallel parts of one training.
+
+    Raises
+    ------
+    NotRuns
+        With both readings.
+    """
+    if len(tables) < 2 or roles.run or FILE in options.mean_over:
+        return
+    for name in BEGAN:
+        moments = [number(table.rows[0].get(name, "")) for table in tables if table.rows]
+        known = [moment for moment in moments if moment is not None]
+        if len(known) == len(tables) and max(known) - min(known) < TOGETHER:
+            raise NotRuns(
+                f"{tables[0].source} to {tables[-1].source} began together: they may be trainings, or the parallel "
+                "environments of one",
+                hint="type --run-column file if each file is a training, --mean-over file if they are parts of one",
+            )

@@ -1,1 +1,0 @@
-"""Experiments beside each other: which runs and metrics belong together, and what tests show."""

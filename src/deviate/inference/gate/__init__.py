@@ -1,1 +1,0 @@
-"""Whether one side is worse than another by more than is allowed."""

@@ -1,1 +1,0 @@
-"""The cells of a grid beside each other."""

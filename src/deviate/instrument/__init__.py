@@ -1,1 +1,0 @@
-"""Make an overlay from findings: the project's files with reported values wrapped on their lines."""

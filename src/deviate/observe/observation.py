@@ -1,0 +1,169 @@
+"""The metrics that runs reported and that no metric of the source explains, as records beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deviate.core.experiment import Metric, ObservedWish
+from deviate.observe.derived import RunRecords
+from deviate.observe.identity import RunValues, Series
+from deviate.observe.iterations import STREAMS
+from deviate.observe.metrics import MACHINES, OBSERVED, MeasuredMetric
+from deviate.observe.output.judge import load_slots
+from deviate.observe.records import RunFiles
+from deviate.observe.reported import (
+    Key,
+    MinedRun,
+    ReportedNumber,
+    RunSeries,
+    Values,
+    digits,
+    judged_together,
+    mined_run,
+    observed_metric,
+    reported_numbers,
+)
+from deviate.store.folders import RunFolder
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedSeries:
+    """The values of an observed metric in one run."""
+
+    run: RunFiles
+    #: Of the run among all that were read.
+    place: int
+    metric: str
+    mined: RunSeries
+    #: Of an evaluation, the how many-th time it was run, from 0.
+    repeat: int = 0
+
+    @property
+    def recorded(self) -> Series:
+        """The values as those of a record file are read."""
+        slot, values = self.mined.series.slot, self.mined.series.values
+        positions = np.arange(len(values), dtype=np.int32)
+        placed = slot.exact or slot.source in STREAMS
+        return Series(self.mined.iterations.astype(np.int32), values, positions, placed)
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What runs reported, seen from outside.
+
+    Attributes
+    ----------
+    numbers : dict of str to list of ReportedNumber
+        By variant, every number that its completed runs reported, with what became of it.
+    series : list of ObservedSeries
+        The values of observed metrics, run by run.
+    left_out : dict of str to int
+        By variant, lines with numbers that were not searched: their templates came after too many others.
+    damaged : dict of str to list of str
+        By run, how its text differs from what it was when the run ended; it is not searched.
+    """
+
+    numbers: dict[str, list[ReportedNumber]]
+    series: list[ObservedSeries]
+    left_out: dict[str, int]
+    #: How files of a run differ from what they were when it ended, by run.
+    damaged: dict[str, list[str]]
+    #: By completed run and name, the values of the other metrics, which were read to tell which are observed.
+    recorded: dict[str, RunValues]
+
+    def values_of(self, run: str) -> RunValues:
+        """Return the values of a completed run by name: of the metrics in its records, and of observed ones."""
+        return {**self.recorded[run], **self._observed.get(run, {})}
+
+    @cached_property
+    def _observed(self) -> dict[str, dict[str, Series]]:
+        by_run: dict[str, dict[str, Series]] = {}
+        for each in self.series:
+            by_run.setdefault(each.run.name, {})[each.metric] = each.recorded
+        return by_run
+
+    @cached_property
+    def metrics(self) -> dict[str, MeasuredMetric]:
+        """The observed metrics by name; as the first variant has it that has it."""
+        numbers = [each for every in self.numbers.values() for each in every if each.observed]
+        return {each.metric: observed_metric(each) for each in reversed(numbers)}
+
+    @property
+    def names(self) -> list[tuple[str, int]]:
+        """Names of the observed metrics, each with `OBSERVED`."""
+        return sorted((name, OBSERVED) for name in self.metrics)
+
+
+def observe(
+    runs: Sequence[RunFiles], records: Sequence[RunRecords], wishes: Sequence[ObservedWish] = (),
+    keys: Sequence[str] = (), metrics: Sequence[Metric] = (),
+) -> Observation:  # fmt: skip
+    """Read what runs reported.
+
+    Parameters
+    ----------
+    runs, records
+        Runs in their order, and the records of each; runs that did not complete are passed over.
+    wishes : sequence of ObservedWish
+        What the user says of numbers in text.
+    keys : sequence of str
+        What tells the runs apart; their names by default.
+    metrics : sequence of Metric
+        Those of the source.
+    """
+    named = dict(zip(keys or [run.name for run in runs], zip(runs, records, strict=True), strict=True))
+    by_variant: dict[str, dict[str, MinedRun]] = {}
+    recorded: dict[str, RunValues] = {}
+    for key, (run, recording) in named.items():
+        if run.completed:
+            by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder)
+            recorded[key] = recording.series
+    reported = {
+        variant: (
+            {key: each.series for key, each in mined.items()},
+            {key: {name: series.values for name, series in recorded[key].items()} for key in mined},
+        )
+        for variant, mined in by_variant.items()
+    }
+    machines = {metric.name for metric in metrics if metric.kind in MACHINES}
+    loads = {key for series, values in reported.values() for key in _loads(series, values, machines)}
+    judged = judged_together({variant: series for variant, (series, _) in reported.items()})
+    numbers = {
+        variant: reported_numbers(series, values, wishes, loads, judged[variant])
+        for variant, (series, values) in reported.items()
+    }
+    series = [
+        ObservedSeries(run, place, metric, each)
+        for place, (key, (run, _)) in enumerate(named.items())
+        if run.completed
+        for each, metric in _observed(by_variant[run.variant][key].series, numbers[run.variant])
+    ]
+    left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
+    damaged = {run: each.damaged for mined in by_variant.values() for run, each in mined.items() if each.damaged}
+    return Observation(numbers, series, left_out, damaged, recorded)
+
+
+def _loads(
+    mined: Mapping[str, Sequence[RunSeries]], recorded: Mapping[str, Mapping[str, Values]], machines: Collection[str]
+) -> set[Key]:
+    return load_slots({run: [each.series for each in series] for run, series in mined.items()}, recorded, machines)
+
+
+def reports_metric(folder: RunFolder) -> bool:
+    """Tell whether a run that has ended reported a number that looks like a metric."""
+    mined = {folder.run.folder: mined_run(folder).series}
+    return any(each.metric for each in reported_numbers(mined, {}))
+
+
+def _observed(mined: Sequence[RunSeries], numbers: Sequence[ReportedNumber]) -> list[tuple[RunSeries, str]]:
+    """Return the series of observed metrics; of those that were reported twice, the one with most digits."""
+    by_key = {each.key: each.metric for each in numbers if each.observed}
+    chosen: dict[str, RunSeries] = {}
+    for each in sorted(mined, key=lambda each: -digits(each.series.slot)):
+        if metric := by_key.get(each.series.slot.key):
+            chosen.setdefault(metric, each)
+    return [(series, metric) for metric, series in chosen.items()]

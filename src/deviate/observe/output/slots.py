@@ -1,0 +1,245 @@
+"""The numbers that a program printed, as series: one for each place in a template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from deviate.observe.output.merging import merged, tables_of
+from deviate.observe.output.mining import Decimals, Field, Floats, Integers, Lines, mine
+from deviate.observe.output.names import Name, Role, names_in, words_of_clause
+from deviate.observe.output.templates import LIST, NUMBER, Columns, cell_name, has_label, is_row, names_its_row
+from deviate.source.metrics.names import unique
+
+#: Lists of one length up to this have a slot for each item; longer ones, and those of several lengths, have one slot.
+MOST_ITEMS = 20
+
+#: Stands in the name of such a slot for the place of an item.
+ITEMS = "items"
+
+#: Labels of a table whose rows are told apart by a number.
+MOST_LABELS = 200
+
+
+#: Lines from which on a whole number that goes up is a step: four go up by chance once in 24.
+FEWEST_RISING = 4
+
+_PADDED = re.compile(rb"0\d+")
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
+    """A place in what a program reports where a number stands."""
+
+    #: ``stdout``, ``stderr`` or the path of a file, relative to the run's folder.
+    source: str
+    #: The line with its numbers replaced, or the column or key of a file.
+    template: str
+    #: Which number of the template, from 0.
+    position: int
+    #: Unique in the run.
+    name: str
+    #: Digits after the point in all values; None where they differ.
+    decimals: int | None = None
+    #: As printed behind the number; empty where there is none.
+    unit: str = ""
+    #: What the number is beside others.
+    role: Role = "value"
+    #: The name without what makes it unique; empty where nothing but its position names it.
+    words: str = ""
+    #: Whether values are as they were computed, in 32 or 64 bits: a tracker stored them.
+    exact: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What a slot has in common with that of another run."""
+        return self.source, self.template, self.position
+
+
+class SlotSeries(msgspec.Struct, frozen=True, eq=False):
+    """The values of a slot in one run, in the order of the log.
+
+    `values` and `offsets` have one item for each occurrence; an offset is where the line begins. `precision` has the
+    digits after the point of each value: it was rounded to 10**-precision.
+    """
+
+    slot: Slot
+    values: Floats
+    offsets: Integers
+    precision: Decimals
+
+
+def exact_precision(values: Floats) -> Decimals:
+    """Return the digits after the point that float64 values are known to."""
+    with np.errstate(invalid="ignore"):
+        digits = np.floor(-np.log10(np.spacing(np.abs(values))))
+    return np.where(np.isfinite(digits), digits, 0).astype(np.int16)
+
+
+class Mined(NamedTuple):
+    """The series of a log, and how many of its lines with numbers were left out."""
+
+    series: list[SlotSeries]
+    left_out: int
+
+
+class _Column(NamedTuple):
+    """A series before it has a unique name."""
+
+    template: str
+    position: int
+    name: Name
+    words: str
+    #: Words of the line that may tell its name from others.
+    hints: list[str]
+    values: Floats
+    offsets: Integers
+    precision: Decimals
+
+    def only(self, rows: NDArray[np.int64]) -> _Column:
+        """Return the column with these occurrences alone."""
+        return self._replace(values=self.values[rows], offsets=self.offsets[rows], precision=self.precision[rows])
+
+    def under(self, head: Columns, position: int, label: str) -> _Column:
+        """Return the column with its name in the head of a table, which is told apart from tables with other heads."""
+        own = cell_name(label, head.names[position])
+        name = own or self.name.name
+        template = self.template if label else f"{' '.join(filter(None, head.names))}: {self.template}"
+        return self._replace(name=Name(name, self.name.unit), words=own, template=template)
+
+
+def mine_text(data: bytes, source: str) -> list[SlotSeries]:
+    """Return every number of a log as a series of its slot; see `mine_log`."""
+    return mine_log(data, source).series
+
+
+def mine_log(data: bytes, source: str) -> Mined:
+    """Return every number of a log as a series of its slot, and how many lines were left out.
+
+    Parameters
+    ----------
+    data : bytes
+        All that was written, with escape sequences.
+    source : str
+        What the slots are said to be of.
+    """
+    templates, left_out = mine(data)
+    columns = [column for lines in merged(templates) for column in _columns(lines, data, source)]
+    names = unique([column.name.name for column in columns], [column.hints for column in columns])
+    return Mined([_series(column, name, source) for column, name in zip(columns, names, strict=True)], left_out)
+
+
+def _series(column: _Column, name: str, source: str) -> SlotSeries:
+    first = int(column.precision[0])
+    slot = Slot(
+        source=source,
+        template=column.template,
+        position=column.position,
+        name=name,
+        decimals=first if bool(np.all(column.precision == first)) else None,
+        unit=column.name.unit,
+        role=column.name.role,
+        words=column.words,
+    )
+    return SlotSeries(slot, column.values, column.offsets, column.precision)
+
+
+def _columns(lines: Lines, data: bytes, source: str) -> Iterator[_Column]:
+    """Yield the columns of a template; of rows without words, those of each table."""
+    offsets, plain = _in_order(lines, data, source)
+    if not is_row(lines.template):
+        yield from plain
+        return
+    label = words_of_clause(lines.template.texts[0]) if has_label(lines.template) else ""
+    for head, rows in tables_of(data, offsets, lines, label):
+        columns = [column.only(rows) for column in plain]
+        # A line that a carriage return cut may have fewer numbers than the rows that it is counted with.
+        if head is not None and len(head.names) == len(columns) and not names_its_row(lines.template):
+            columns = [column.under(head, position, label) for position, column in enumerate(columns)]
+        yield from _told_apart(columns) if head is not None and head.by_class and not label else columns
+
+
+def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_Column]]:
+    """Return the offsets of a template's lines, and its columns in the order of the log."""
+    offsets = np.concatenate(lines.parts)
+    order = np.argsort(offsets, kind="stable")
+    _, line, parsed = lines.first
+    printed = [line[spans[0][0] : spans[0][1]] for spans in parsed.fields]
+    whole = [b"." not in each for each in printed]
+    rising = [_rises(field, order) for field in lines.fields]
+    text = lines.template.text
+    hints = _hints(lines)
+    columns: list[_Column] = []
+    names = [
+        one._replace(role="padded") if one.role == "value" and _PADDED.fullmatch(each) else one
+        for one, each in zip(names_in(lines.template, whole, rising), printed, strict=True)
+    ]
+    for name, field, is_list in zip(names, lines.fields, lines.template.lists, strict=True):
+        for item, (values, decimals, repeats) in enumerate(_items(field)):
+            starts = offsets if repeats is None else np.repeat(offsets, repeats)
+            # Items of lists of several lengths follow one another as their lines do.
+            chosen = order if repeats is None else np.argsort(starts, kind="stable")
+            place = item if repeats is None else ITEMS
+            own = name._replace(name=f"{name.name} [{place}]") if is_list and name.name else name
+            shown = own if own.name else own._replace(name=_by_position(len(columns), text, source))
+            found = values[chosen], starts[chosen], decimals[chosen]
+            columns.append(_Column(text, len(columns), shown, own.name, hints, *found))
+    return offsets[order], columns
+
+
+def _rises(field: Field, order: NDArray[np.int64]) -> bool:
+    """Whether a number goes up from line to line, over so many lines that it is no chance."""
+    if len(order) < FEWEST_RISING or any(part.shape[1] != 1 for part in field.values):
+        return False
+    values = np.concatenate(field.values)[order, 0]
+    return bool(np.all(values[1:] > values[:-1]))
+
+
+def _items(field: Field) -> Iterator[tuple[Floats, Decimals, NDArray[np.int64] | None]]:
+    """Yield values and decimals of the items of a field; with their number per line where that differs."""
+    widths = {part.shape[1] for part in field.values}
+    width = max(widths)
+    if len(widths) == 1 and (width <= MOST_ITEMS):
+        values, decimals = np.concatenate(field.values), np.concatenate(field.decimals)
+        for item in range(width):
+            yield values[:, item], decimals[:, item], None
+        return
+    repeats = np.concatenate([np.full(len(part), part.shape[1]) for part in field.values])
+    yield (
+        np.concatenate([p.ravel() for p in field.values]),
+        np.concatenate([p.ravel() for p in field.decimals]),
+        repeats,
+    )
+
+
+def _told_apart(columns: list[_Column]) -> Iterator[_Column]:
+    """Yield the columns of a table of classes for each class, whose label is the first column."""
+    labels = list(dict.fromkeys(columns[0].values.tolist()))
+    if len(labels) > MOST_LABELS:
+        yield from columns
+        return
+    for label in labels:
+        rows = np.flatnonzero(columns[0].values == label)
+        for column in columns[1:]:
+            named = column.name._replace(name=f"{label:g} {column.name.name}")
+            template = column.template.replace(NUMBER, f"{label:g}", 1)
+            row = column.only(rows)
+            yield row._replace(template=template, position=column.position - 1, name=named, words=named.name)
+
+
+def _by_position(position: int, template: str, source: str) -> str:
+    """Name a number that nothing names."""
+    shown = template.replace(NUMBER, "N").replace(LIST, "[N]")
+    return f"column {position + 1} of {source} line '{shown if len(shown) <= 40 else shown[:39] + '…'}'"
+
+
+def _hints(lines: Lines) -> list[str]:
+    """Return what may tell the numbers of a line from those of others with the same name: its first words."""
+    text = re.sub(r"⟨\w+⟩", " ", lines.template.texts[0])
+    words = re.findall(r"[^\W\d_][\w/@.\-]*", text)
+    # The first is for the part of the data, which names have already.
+    return ["", " ".join(words[:1]), " ".join(words[:3])]

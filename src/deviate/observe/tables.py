@@ -1,0 +1,269 @@
+"""All records of an experiment as tidy tables.
+
+Only completed runs enter unless asked otherwise: a run that failed half-way has records, but no sample.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from deviate.core.experiment import Direction, Experiment
+from deviate.observe.aggregates import pick
+from deviate.observe.agreement import identities, record_tables, recorded_names
+from deviate.observe.database import AGGREGATES, AREA, AT, ITERATION_TIMES, LOOPED, VALUES_AT, connected
+from deviate.observe.derived import RunRecords
+from deviate.observe.evaluations import Evaluated, read_evaluated
+from deviate.observe.identity import Identity
+from deviate.observe.metrics import (
+    OBSERVED,
+    TIME_PER_ITERATION,
+    TIME_PER_RUN,
+    Directions,
+    MeasuredMetric,
+    directions_of,
+    listed_directions,
+    measured_metrics,
+    with_times,
+)
+from deviate.observe.observation import Observation, observe
+from deviate.observe.records import TICK_NAME, RunFiles, in_order, read_ended_runs
+from deviate.observe.reported import ReportedNumber
+from deviate.observe.views import create_view, view_of
+from deviate.store.folders import ExperimentFolder
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
+SAMPLE_COLUMNS = ("variant", "run", "metric", "aggregate", "value")
+
+#: Stands for the iteration of a run's last values, whichever it is.
+LAST_VALUES = -2
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The records of runs, open for questions. Made by `open_tables`."""
+
+    #: Says what the metrics are.
+    experiment: Experiment
+    #: Those whose records are in the tables, in the order of the experiment's variants.
+    runs: list[RunFiles]
+    #: What runs were seen to report.
+    observation: Observation
+    #: What their evaluations recorded.
+    evaluated: list[Evaluated]
+    #: What the user says of metrics, see `listed_directions`.
+    listed: Directions
+    _recordings: list[RunRecords]
+    #: The files that the view of records reads, with the run of each.
+    _listed: pd.DataFrame
+    _database: DuckDBPyConnection
+
+    def records(self) -> pd.DataFrame:
+        """Return every record, in the order each run wrote them; then those of its evaluations, and what was only seen.
+
+        Columns ``variant``, ``run``, ``metric``, ``iteration`` (of the main loop, from 0; -1 before it), ``elapsed_s``
+        (since the run's first process started) and ``value``.
+        """
+        return self._records("record", "metric <> $tick")
+
+    def records_of(self, metrics: Collection[str]) -> pd.DataFrame:
+        """Return the records of some metrics, with the columns and in the order of `records`."""
+        return self._records("record", "metric IN (SELECT unnest($metrics))", metrics=list(metrics))
+
+    def parts(self) -> Iterator[pd.DataFrame]:
+        """Yield what `records` returns run by run, so that no more than the records of one are in memory.
+
+        Column ``variant`` is categorical.
+        """
+        for place, run in enumerate(self.runs):
+            source = f"({view_of(self._listed[self._listed['place'] == place])})"
+            chosen = "metric <> $tick AND place = $place"
+            rows = self._records(source, chosen, columns=RECORD_COLUMNS[2:], place=place)
+            codes = np.zeros(len(rows), np.int8)
+            rows.insert(0, "variant", pd.Series(pd.Categorical.from_codes(codes, pd.Index([run.variant]))))
+            rows.insert(1, "run", run.index)
+            yield rows
+
+    def _records(
+        self, source: str, chosen: str, columns: Sequence[str] = RECORD_COLUMNS, **parameters: object
+    ) -> pd.DataFrame:
+        given = parameters if "$tick" not in chosen else {"tick": TICK_NAME, **parameters}
+        order = "place, part, repeat, position, metric"
+        query = f"SELECT {', '.join(columns)} FROM {source} AS record WHERE {chosen} ORDER BY {order}"
+        return self._database.execute(query, given).df()
+
+    @cached_property
+    def observed(self) -> dict[str, MeasuredMetric]:
+        """What is known of the observed metrics, by name: of the training, and of evaluations."""
+        evaluated = {name: metric for each in self.evaluated for name, metric in each.observed.items()}
+        return {**evaluated, **self.observation.metrics}
+
+    @cached_property
+    def names(self) -> list[tuple[str, int]]:
+        """The names of metrics that have records, see `recorded_names`; observed ones come last."""
+        later = [
+            (each.step.prefix, each.offset, recorded_names(one.records for one in each.passes))
+            for each in self.evaluated
+        ]
+        observed = [(each.metric, OBSERVED) for evaluated in self.evaluated for each in evaluated.series]
+        return [
+            *self._recorded,
+            *(
+                (prefix + name, source + offset if source >= 0 else source)
+                for prefix, offset, names in later
+                for name, source in names
+            ),
+            *self.observation.names,
+            *dict.fromkeys(observed),
+        ]
+
+    @property
+    def reported(self) -> dict[str, list[ReportedNumber]]:
+        """Every number that runs and their evaluations reported in text, by variant."""
+        parts = [self.observation.numbers, *(each.numbers for each in self.evaluated)]
+        variants = dict.fromkeys(variant for part in parts for variant in part)
+        return {variant: [each for part in parts for each in part.get(variant, [])] for variant in variants}
+
+    @cached_property
+    def _recorded(self) -> list[tuple[str, int]]:
+        return recorded_names(self._recordings)
+
+    def directions(self, typed: Directions | None = None) -> dict[str, Direction]:
+        """Return which values are better of the metrics that the user says it of, `typed` now or before."""
+        return directions_of(with_times(name for name, _ in self.names), {**self.listed, **(typed or {})})
+
+    def samples(
+        self, aggregates: Mapping[str, str] | None = None, directions: Directions | None = None
+    ) -> pd.DataFrame:
+        """Return one number per run and metric, times included; a run without a record of a metric has no row for it.
+
+        Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``; the metrics in the order of
+        `measured_metrics`. `aggregates` and `directions`, by metric, take the place of the experiment's. Where an
+        evaluation was run several times, the number is the mean of those of its passes.
+        """
+        table = self.repeats(aggregates, directions)
+        if all(step.repeat == 1 for step in self.experiment.evaluations):
+            return table
+        return table.groupby(list(SAMPLE_COLUMNS[:-1]), sort=False)["value"].agg(_mean).reset_index()
+
+    def repeats(
+        self, aggregates: Mapping[str, str] | None = None, directions: Directions | None = None
+    ) -> pd.DataFrame:
+        """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
+        table = self._aggregates
+        recorded = zip(table["metric"], table["source"], strict=True)
+        measured = measured_metrics(self.experiment, recorded, self.observed, self.directions(directions))
+        chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
+        parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
+        filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
+        return pd.concat(filled, ignore_index=True) if filled else _no_samples()
+
+    @cached_property
+    def _aggregates(self) -> pd.DataFrame:
+        return self._database.execute(AGGREGATES, {"tick": TICK_NAME}).df()
+
+    def reports(self) -> dict[str, dict[str, list[int]]]:
+        """Return how often runs reported each metric of the training, by variant: each number, ascending."""
+        prefixes = tuple(step.prefix for step in self.experiment.evaluations)
+        table = self._aggregates
+        counts: dict[str, dict[str, list[int]]] = {}
+        for variant, metric, count in zip(table["variant"], table["metric"], table["reports"], strict=True):
+            known = counts.setdefault(str(variant), {}).setdefault(str(metric), [])
+            if not str(metric).startswith(prefixes) and count not in known:
+                insort(known, int(count))
+        return counts
+
+    @cached_property
+    def looped(self) -> set[str]:
+        """Variants whose runs counted iterations."""
+        return {str(row[0]) for row in self._database.execute(LOOPED, {"tick": TICK_NAME}).fetchall()}
+
+    def values_at(self, variant: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, float]]:
+        """Return run, iteration, metric and value of what runs of a variant recorded at `places`: runs and iterations.
+
+        The last values of all its runs are there too, as of iteration `LAST_VALUES`.
+        """
+        runs, iterations = [run for run, _ in places], [iteration for _, iteration in places]
+        return self._database.execute(
+            VALUES_AT,
+            {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations, "last": LAST_VALUES},
+        ).fetchall()
+
+    def identities(self) -> dict[str, Identity]:
+        """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""
+        return identities(self.experiment, self.runs, self._recorded, self.observation)
+
+    def _sample(self, table: pd.DataFrame, metric: MeasuredMetric, aggregate: str) -> pd.DataFrame:
+        if metric.name == TIME_PER_RUN:
+            return _no_samples()
+        if metric.name == TIME_PER_ITERATION:
+            rows = self._database.execute(ITERATION_TIMES, {"tick": TICK_NAME}).df()
+        elif aggregate.startswith("at "):
+            parameters = {"metric": metric.name, "iteration": int(aggregate.removeprefix("at "))}
+            rows = self._database.execute(AT, parameters).df()
+        elif aggregate == "area":
+            rows = self._database.execute(AREA, {"metric": metric.name}).df()
+        else:
+            rows = pick(table[table["metric"] == metric.name], aggregate, metric.direction)
+        return _labelled(rows, metric.name, aggregate)
+
+
+@contextmanager
+def open_tables(
+    folder: ExperimentFolder,
+    *,
+    runs: Sequence[RunFiles] | None = None,
+    experiment: Experiment | None = None,
+    include_failed: bool = False,
+) -> Iterator[Tables]:
+    """Open the records of an experiment in one database in memory.
+
+    `runs` and `experiment` are those of `folder`, where they were read already. With `include_failed` runs are taken
+    too that ended in another way than by completing.
+    """
+    experiment = folder.read_experiment() if experiment is None else experiment
+    ended = read_ended_runs(folder) if runs is None else runs
+    taken = in_order((run for run in ended if run.completed or include_failed), experiment)
+    with connected() as database:
+        records = record_tables(experiment, taken)
+        observation = observe(taken, records, experiment.observed, metrics=experiment.metrics)
+        evaluated = read_evaluated(experiment, taken)
+        series = [*observation.series, *(one for each in evaluated for one in each.series)]
+        files = create_view(database, records, taken, evaluated, series)
+        yield Tables(
+            experiment, taken, observation, evaluated, listed_directions(folder.project), records, files, database
+        )
+
+
+def _mean(values: pd.Series) -> float:
+    """Return the mean; of equal values this value, without a rounding."""
+    return float(values.iloc[0] if (values == values.iloc[0]).all() else values.mean(skipna=False))
+
+
+def _labelled(rows: pd.DataFrame, metric: str, aggregate: str) -> pd.DataFrame:
+    return rows.assign(metric=metric, aggregate=aggregate)[list(SAMPLE_COLUMNS)]
+
+
+def _run_times(runs: Iterable[RunFiles]) -> pd.DataFrame:
+    rows = [
+        (run.variant, run.index, run.outcome.seconds)
+        for run in runs
+        if run.completed and run.outcome is not None and run.outcome.seconds is not None
+    ]
+    return _labelled(pd.DataFrame(rows, columns=["variant", "run", "value"]), TIME_PER_RUN, "last")
+
+
+def _no_samples() -> pd.DataFrame:
+    return pd.DataFrame({"variant": [], "run": [], "metric": [], "aggregate": [], "value": []}).astype(
+        {"variant": str, "run": "int64", "metric": str, "aggregate": str, "value": "float64"}
+    )

@@ -1,1 +1,0 @@
-"""The user's project: the command with its entry, ``deviate.toml``, the selected metrics."""

@@ -1,1 +1,0 @@
-"""Facts in sentences: functions from facts to text, without a layout."""

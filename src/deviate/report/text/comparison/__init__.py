@@ -1,1 +1,0 @@
-"""The facts about a comparison in sentences."""

@@ -1,0 +1,356 @@
+"""Figures of spread: every run in one metric, and a bar for what varies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from deviate.facts.curves import rounded
+from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.metric import MetricSpread
+from deviate.facts.sources import Ranking, SpreadAcross, VariantSpread, rank
+from deviate.observe.metrics import TIME_PER_RUN
+from deviate.report.escape import clean
+from deviate.report.figures.charts import (
+    ONE_COLOUR,
+    axis_title,
+    chart,
+    coloured,
+    cut_interval,
+    flattened,
+    interval_views,
+    offset,
+    only,
+    points_domain,
+    quantitative,
+    quantity,
+    rows,
+    says_cut,
+    shaped,
+    tips,
+    view,
+    word,
+)
+from deviate.report.figures.figure import Figure, slug
+from deviate.report.numbers import last_place, show_level
+from deviate.report.topics.metric_text import MetricText, SpreadText
+from deviate.report.words import count
+
+# Points of equal or near values side by side instead of upon each other.
+
+#: Stretches of the axis within which points would cover each other.
+STRETCHES = 48
+
+
+def lanes(values: Sequence[float]) -> list[float]:
+    """Place points of finite values that are near to each other on lanes: in [0, 1], where 0.5 is the middle.
+
+    The fullest stretch of the axis uses all of it, from 4 points on.
+
+    Examples
+    --------
+    >>> lanes([1.0, 1.0, 2.0])
+    [0.375, 0.625, 0.5]
+    """
+    array = np.asarray(values, dtype=float)
+    if array.size < 2:
+        return [0.5] * array.size
+    # Halved before they are subtracted: the difference of two large floats may overflow.
+    low, high = array.min() / 2, array.max() / 2
+    stretches = np.zeros(array.size, dtype=int)
+    if high > low:
+        stretches = np.minimum(((array / 2 - low) / (high - low) * STRETCHES).astype(int), STRETCHES - 1)
+    fullest = int(np.bincount(stretches).max())
+    width = 1 / max(fullest, 4) if fullest > 1 else 1.0
+    result = np.full(array.size, 0.5)
+    for stretch in np.unique(stretches):
+        members = np.flatnonzero(stretches == stretch)
+        result[members] = 0.5 + (np.arange(members.size) - (members.size - 1) / 2) * width
+    return [round(float(lane), 4) for lane in result]
+
+
+#: Fewer values than this have no quartiles to speak of: a box of them would be drawn between single runs.
+BOX_FROM = 5
+
+#: Pixels of a row, and parts of its height: runs above, box and mean below them.
+ROW, ROW_WITHOUT_BOX = 66, 48
+
+#: Pixels of all rows together, as long as none is lower than the least: with its axis half a column of a paper.
+ROWS, LEAST_ROW = 145, 24
+RUNS_FROM, RUNS_TO, BOX_AT, MEAN_AT = 0.08, 0.5, 0.68, 0.9
+
+#: A metric of one variant.
+Row = tuple[str, MetricSpread]
+
+
+def distribution_figures(facts: ExperimentFacts) -> list[Figure]:
+    """Return one figure for each metric that has a finite value in some run."""
+    rows_by_metric: dict[tuple[str, str], list[Row]] = {}
+    for variant in facts.variants:
+        for metric in variant.metrics:
+            if metric.n:
+                rows_by_metric.setdefault((metric.name, metric.aggregate), []).append((variant.variant, metric))
+    order = [variant.variant for variant in facts.variants]
+    return [distribution_figure(measured, facts.level, order) for measured in rows_by_metric.values()]
+
+
+def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[str] = ()) -> Figure:
+    """Draw the runs of one metric, a row per variant.
+
+    Each variant measured a value or more. `order` has all variants of the report: each has the same colour everywhere.
+    Without it there is one colour, for a report in which no other figure has the variants.
+    """
+    metric = measured[0][1]
+    timed = metric.name == TIME_PER_RUN
+    what = metric.name if timed else f"{metric.name} ({metric.aggregate})"
+    spec = distribution_chart(measured, order, axis_title(metric.name, metric.unit))
+    return Figure(
+        slug=slug("distribution", metric.name),
+        section="time" if metric.kind == "speed" else "distribution",
+        title="Time of each run" if timed else f"{clean(what)} of each run",
+        description=_description(measured, level, cut=says_cut(spec["datasets"]["means"])),
+        metric=metric.name,
+        spec=spec,
+    )
+
+
+def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str) -> dict[str, Any]:
+    """Return the chart alone."""
+    names = [variant for variant, _ in measured]
+    boxed = any(metric.n >= BOX_FROM for _, metric in measured)
+    most = ROW if boxed else ROW_WITHOUT_BOX
+    row = min(most, max(ROWS / len(measured), LEAST_ROW))
+    # In low rows marks of full size would cover each other.
+    small = min(1.0, row / ROW_WITHOUT_BOX)
+    ends = _ends(measured)
+    x = quantitative(ends, title)
+    position = {"y": rows(names), "yOffset": offset()}
+    colour = {"color": coloured(order) if order else ONE_COLOUR}
+    data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured, ends)}
+    layers = [
+        *(_box_views(x, position, small) if data["boxes"] else []),
+        view(
+            "runs",
+            "point",
+            {
+                "x": quantity("value", **x),
+                **position,
+                **colour,
+                **({"shape": shaped(order)} if order else {}),
+                "tooltip": tips(the_run="run", value="value"),
+            },
+            transform=[
+                flattened("index", "value", "lane"),
+                {"calculate": "datum.variant + '-' + datum.index", "as": "run"},
+            ],
+            filled=True,
+            size=round(34 * small),
+            opacity=0.75,
+        ),
+        *(_mean_views(x, {**position, **colour}, small, data["means"]) if data["means"] else []),
+    ]
+    return chart(data, layers, round(row * len(measured)))
+
+
+def _ends(measured: Sequence[Row]) -> list[float]:
+    values = [value for _, metric in measured for value in metric.values]
+    return points_domain(values, (end for _, metric in measured for end in (metric.ci_mean.low, metric.ci_mean.high)))
+
+
+def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a row per variant with a list of all its runs."""
+    return [
+        {
+            "variant": variant,
+            "index": metric.runs,
+            "value": [rounded(value) for value in metric.values],
+            "lane": [round(RUNS_FROM + (RUNS_TO - RUNS_FROM) * lane, 4) for lane in lanes(metric.values)],
+        }
+        for variant, metric in measured
+    ]
+
+
+def _boxes(measured: Sequence[Row]) -> list[dict[str, Any]]:
+    return [
+        {"variant": name, "lane": BOX_AT, **_quartiles(metric)} for name, metric in measured if metric.n >= BOX_FROM
+    ]
+
+
+def _quartiles(metric: MetricSpread) -> dict[str, float]:
+    # Halved and doubled again: NumPy interpolates by a difference, which may overflow.
+    low, middle, high = (2 * np.quantile(np.asarray(metric.values) / 2, [0.25, 0.5, 0.75])).tolist()
+    return {"min": min(metric.values), "q1": low, "median": middle, "q3": high, "max": max(metric.values)}
+
+
+def _box_views(x: dict[str, Any], position: dict[str, Any], small: float) -> list[dict[str, Any]]:
+    """Draw the middle half of the runs, their median, and a line from the smallest to the largest."""
+    tooltips = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
+    whole = {"x": quantity("min", **x), "x2": {"field": "max"}, **position}
+    half = {"x": quantity("q1", **x), "x2": {"field": "q3"}, **position, "tooltip": tooltips}
+    return [
+        view("boxes", "rule", whole, style="soft"),
+        view("boxes", "rule", half, style="soft", strokeWidth=round(9 * small), opacity=0.45),
+        view(
+            "boxes",
+            "tick",
+            {"x": quantity("median", **x), **position},
+            style="ink",
+            orient="vertical",
+            thickness=2,
+            size=round(9 * small),
+        ),
+    ]
+
+
+def _means(measured: Sequence[Row], ends: Sequence[float]) -> list[dict[str, Any]]:
+    """Return the mean of two runs or more with its confidence interval, where there is one."""
+    return [
+        {
+            "variant": name,
+            "lane": MEAN_AT,
+            "mean": metric.spread.mean,
+            **cut_interval(metric.ci_mean.low, metric.ci_mean.high, ends, last_place(metric.spread.sd)),
+        }
+        for name, metric in measured
+        if metric.n > 1 and metric.spread.mean is not None
+    ]
+
+
+def _mean_views(
+    x: dict[str, Any], position: dict[str, Any], small: float, means: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    tooltips = tips(mean="mean", low="CI from", high="CI to")
+    return [
+        *interval_views("means", means, x, position, size=round(7 * small)),
+        view(
+            "means",
+            "point",
+            {"x": quantity("mean", **x), **position, "tooltip": tooltips},
+            shape="diamond",
+            size=round(60 * small),
+            opacity=1,
+            filled=True,
+        ),
+    ]
+
+
+def _description(measured: Sequence[Row], level: float, *, cut: bool) -> str:
+    sentences = [_sentence(variant, metric) for variant, metric in measured]
+    drawn = ["each point is one run"]
+    if any(metric.n >= BOX_FROM for _, metric in measured):
+        drawn.append("the box spans the middle half of the runs and marks their median, the line spans all runs")
+    if any(metric.ci_mean.known for _, metric in measured):
+        beyond = ", an arrow where that goes on beyond the chart" if cut else ""
+        drawn.append(f"the diamond is the mean with its {show_level(level)} confidence interval{beyond}")
+    elif any(metric.n > 1 for _, metric in measured):
+        drawn.append("the diamond is the mean")
+    key = "; ".join(drawn)
+    return " ".join([*sentences, f"{key[0].upper()}{key[1:]}."])
+
+
+def _sentence(variant: str, metric: MetricSpread) -> str:
+    shown = MetricText(metric)
+    left = len(metric.excluded)
+    less = f", {count(left, 'run')} left out" if left else ""
+    who = f"{clean(variant)}, {count(metric.n, 'run')}{less}"
+    if metric.n == 1:
+        return f"{who}: {shown.mean}{shown.unit}."
+    if metric.spread.identical:
+        return f"{who}: exactly {shown.mean}{shown.unit} each."
+    return f"{who}: mean {shown.mean}{shown.unit}, SD {shown.sd}, from {shown.min} to {shown.max}."
+
+
+# How much runs differ by what varies: a bar a variant, the longest first.
+
+BAR = 30
+
+#: The axis ends at this many times the largest SD: the interval of two or three runs is so wide that all bars would
+#: be too short to see. What is cut is marked.
+CUT_AT = 4.0
+
+#: Name of the row that holds all variants whose runs are equal.
+NO_EFFECT = "no effect"
+
+
+def factor_figures(facts: ExperimentFacts) -> list[Figure]:
+    """Return one figure for each metric in which the runs of some variant differ."""
+    return [factor_figure(table, facts.level) for table in facts.across if rank(table).differing]
+
+
+def factor_figure(table: SpreadAcross, level: float) -> Figure:
+    """Draw the SD of one metric with its interval, a bar for each variant whose runs differ."""
+    ranking = rank(table)
+    sentences = [_bar_sentence(row, table.unit) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
+    key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it extends beyond the chart."
+    return Figure(
+        slug=slug("factors", table.metric),
+        section="factors",
+        title=f"How much {clean(table.metric)} differs between runs, by what varies",
+        description=" ".join([*sentences, key]),
+        metric=table.metric,
+        spec=_chart(table, ranking),
+    )
+
+
+def _chart(table: SpreadAcross, ranking: Ranking) -> dict[str, Any]:
+    end = _end(table)
+    x = quantitative([0, end], axis_title(f"SD of {table.metric}", table.unit))
+    silent = _silent(ranking)
+    names = [*(row.variant for row in ranking.differing), *(row["variant"] for row in silent)]
+    y = {"y": rows(names)}
+    tooltips = tips(sd="SD", low="CI from", high="CI to", n="runs")
+    at = {"x": quantity("sd", **x), **y, "tooltip": tooltips}
+    whisker = {"x": quantity("low", **x), "x2": {"field": "shown"}, **y}
+    data = {"known": [_row(row, end) for row in ranking.differing], **({"silent": silent} if silent else {})}
+    layers = [
+        view("known", "bar", at, height=12, opacity=0.75),
+        view("known", "point", at, style="ink", shape="diamond", size=26, opacity=1, filled=True),
+        view("known", "rule", whisker, transform=[only("isValid(datum.low)")], style="ink", strokeWidth=1.2),
+        view(
+            "known",
+            "point",
+            {"x": quantity("shown", **x), **y},
+            transform=[only("datum.cut")],
+            style="ink",
+            shape="triangle-right",
+            size=40,
+            opacity=1,
+            filled=True,
+        ),
+    ]
+    if silent:
+        words = {"x": quantity("at", **x), **y, "text": word("why")}
+        layers.append(view("silent", "text", words, style="soft-text", align="left", dx=4))
+    return chart(data, layers, BAR * len(names))
+
+
+def _end(table: SpreadAcross) -> float:
+    largest = max((row.sd for row in table.rows if row.sd is not None), default=0.0)
+    high = max((row.ci_sd.high for row in table.rows if row.ci_sd.high is not None), default=largest)
+    return min(high, CUT_AT * largest) * 1.02 or 1.0
+
+
+def _row(row: VariantSpread, end: float) -> dict[str, Any]:
+    low, high = row.ci_sd.low, row.ci_sd.high
+    cut = high is not None and high > end
+    fields = {"variant": row.variant, "n": row.n, "sd": row.sd, "low": low, "high": high}
+    return {**fields, "shown": end if cut else high, "cut": cut}
+
+
+def _silent(ranking: Ranking) -> list[dict[str, Any]]:
+    """Return the rows that have words instead of a bar: variants without an effect in one, then those without an SD."""
+    equal = [{"variant": NO_EFFECT, "at": 0, "why": ", ".join(row.variant for row in ranking.equal)}]
+    unknown = [
+        {"variant": row.variant, "at": 0, "why": "no SD: one run" if row.n == 1 else "no SD"} for row in ranking.unknown
+    ]
+    return [*(equal if ranking.equal else []), *unknown]
+
+
+def _bar_sentence(row: VariantSpread, unit: str) -> str:
+    shown = SpreadText(row)
+    if row.sd is None:
+        return f"{clean(row.variant)}: {count(row.n, 'run')}, no SD."
+    interval = f" ({shown.ci_sd})" if row.ci_sd.known else ""
+    return f"{clean(row.variant)}: SD {shown.sd}{f' {clean(unit)}' if unit else ''}{interval}, {count(row.n, 'run')}."

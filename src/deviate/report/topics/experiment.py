@@ -1,0 +1,82 @@
+"""The pages of an experiment: which sections each reader is shown, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deviate.core.shell_words import typed_word
+from deviate.facts.curves import Curves
+from deviate.facts.experiment import ExperimentFacts
+from deviate.report.page import Page, Reader, Section
+from deviate.report.topics import answer, factors, figures, metrics, predictions, reported, reproduce, runs
+from deviate.report.topics import checklist as paper
+from deviate.report.topics import experiment_screen as screen
+from deviate.report.topics import stability as evaluations
+from deviate.report.topics.command import command_text
+from deviate.report.topics.curves import Charts
+from deviate.report.topics.metrics import caveat_count
+
+#: Returns nothing where there is nothing to show.
+MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
+
+#: To add a section: its function in a module here, and a line for each reader that is shown it.
+SECTIONS: dict[Reader, Sequence[MakeSection]] = {
+    "screen": (
+        screen.answer,
+        figures.curve_lines,
+        screen.predictions,
+        screen.price,
+        screen.unmeasured,
+        screen.warnings,
+        screen.more,
+    ),
+    "brief": (
+        answer.brief,
+        figures.curve_lines,
+        factors.statements,
+        factors.price,
+        evaluations.brief,
+        predictions.brief,
+        reported.brief,
+        factors.fingerprints,
+        answer.brief_remarks,
+        reproduce.brief,
+    ),
+    "full": (
+        answer.full,
+        metrics.full,
+        answer.remarks,
+        figures.distribution,
+        figures.curves,
+        evaluations.full,
+        predictions.full,
+        predictions.representations,
+        predictions.weights,
+        reported.full,
+        figures.time,
+        factors.price,
+        factors.held,
+        reproduce.seeds,
+        runs.full,
+        paper.methods_and_checklist,
+        reproduce.full,
+    ),
+    "paper": (metrics.paper, factors.spread_for_paper, paper.methods, paper.reproducibility, figures.paper),
+}
+
+
+def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | None = None) -> Page:
+    """Make the page of an experiment for a reader; without `curves` no learning curve is shown."""
+    charts = Charts(facts, curves)
+    sections = [section for make in SECTIONS[reader] if (section := make(facts, charts)) is not None]
+    command = command_text(facts.command)
+    return Page(
+        # Whoever looks at a screen has just typed the name.
+        title="" if reader == "screen" else facts.experiment,
+        subtitle=f"{command}; written {facts.generated}" if reader == "paper" else command,
+        reader=reader,
+        command=f"deviate report {typed_word(facts.experiment)}",
+        sections=sections,
+        caveats=caveat_count(sections) if reader == "full" else "",
+        runs=runs.cards(facts) if reader == "full" else [],
+    )

@@ -1,0 +1,436 @@
+"""The pages of a grid: its cells and effects in tables, the answer before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from deviate.core.shell_words import typed_word
+from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
+from deviate.report.figures.figure import Figure, slug, unique
+from deviate.report.numbers import Numbers, finest, show, show_interval, show_level, show_percent
+from deviate.report.page import (
+    AT_TERMINAL,
+    HEAD_LINES,
+    LINES,
+    Answer,
+    Cell,
+    Column,
+    Drawing,
+    Page,
+    Reader,
+    Row,
+    Section,
+    Sentences,
+    Table,
+    lines_taken,
+)
+from deviate.report.topics.caveat import Caveat, counted_caveats, split_caveats
+from deviate.report.topics.checklist import Answer as ChecklistAnswer
+from deviate.report.topics.checklist import checklist_table
+from deviate.report.topics.comparison_caveats import SharedNames, comparison_caveats, shared_names, with_shared_names
+from deviate.report.topics.distribution import distribution_figure
+from deviate.report.topics.metrics import (
+    TRUST,
+    again_sections,
+    caveat_blocks,
+    caveat_count,
+    columns,
+    more_blocks,
+    number,
+    telling,
+)
+from deviate.report.topics.reasons import checklist_of_all, runs_methods
+from deviate.report.words import code, count, listed
+
+# What a grid shows, in sentences: which cell is best, what its factors change, and on what that rests.
+
+#: Times as many runs as another cell has with which claims were false in at most 4 % of simulated grids, see
+#: ``benchmarks/statistics/grid.py``; with 4 times they were in up to 7 %.
+MOST_RATIO = 2
+
+
+def grid_headline(grid: Grid, *, brief: bool = False) -> list[str]:
+    """Say of each metric that is claimed which cells are best, and which factors change its mean.
+
+    The `brief` headline does not name a table of effects, which is not beside it.
+    """
+    sentences = []
+    for metric in grid.metrics:
+        if metric.claimed:
+            sentences.append(best_sentence(metric))
+            if metric.reason or not (brief and metric.withheld):
+                sentences.append(effects_sentence(metric, grid))
+    return sentences
+
+
+def best_sentence(metric: GridMetric) -> str:
+    """Say which cells may be best in a metric."""
+    if metric.direction is None:
+        option = f"--direction {typed_word(f'{metric.name}=higher')}"
+        return (
+            f"No cell is called best in {metric.name}: whether higher or lower values are better is unknown; add "
+            f"{code(option)}."
+        )
+    top = min(metric.cells, key=lambda cell: cell.rank or len(metric.cells))
+    has = f"{top.label} has the best {metric.name}, {mean_text(top, metric)} (mean ± SD, {count(top.n, 'run')})"
+    if metric.withheld:
+        return f"{has}. Nothing is claimed: {metric.withheld}."
+    others = [cell.label for cell in metric.best if cell.experiment != top.experiment]
+    if not others:
+        return f"{has}, and is shown to be the best of {count(len(metric.cells), 'cell')}."
+    return f"{has}; {count(len(others), 'other cell')} may be as good or better: {listed(others)}."
+
+
+def effects_sentence(metric: GridMetric, grid: Grid) -> str:
+    """Say which factors and interactions are shown to change the mean of a metric."""
+    if metric.reason:
+        return f"There is no analysis of variance of {metric.name}: {metric.reason}."
+    if metric.withheld:
+        return f"The table of effects on {metric.name} is for orientation."
+    shown = [_with_p(term, grid) for term in metric.terms if term.shown]
+    other = [term.name for term in metric.terms if not term.shown]
+    if not shown:
+        return f"No effect on {metric.name} is shown, neither of a factor nor of an interaction."
+    rest = f"; no effect is shown of {listed(other, most=len(other))}" if other else ""
+    return f"Shown to change {metric.name}: {listed(shown, most=len(shown))}{rest}."
+
+
+def _with_p(term: GridTerm, grid: Grid) -> str:
+    p = Numbers(grid.look.alpha).equal_p(term.p_adjusted, "none", 1)
+    return f"{term.name} ({p} adjusted, partial η² {show(term.eta_squared.value, -2)})"
+
+
+def mean_text(cell: GridCell, metric: GridMetric) -> str:
+    """Return mean ± SD of a cell, with the digits that the finest SD of the metric has."""
+    place = finest([each.sd for each in metric.cells])
+    sd = "unknown" if cell.sd is None else show(cell.sd, place)
+    return f"{show(cell.mean, place)} ± {sd}{metric.unit}"
+
+
+def place_text(cell: GridCell) -> str:
+    """Return the places that are left open for a cell.
+
+    Examples: ``1``, ``2–4``; empty where no cell is ranked.
+    """
+    if cell.lowest is None:
+        return ""
+    return f"{cell.lowest}" if cell.lowest == cell.highest else f"{cell.lowest}–{cell.highest}"
+
+
+def mark_text(cell: GridCell, metric: GridMetric) -> str:
+    """Return what a cell is called in the table; empty where nothing is claimed of it."""
+    if cell.rank == 1:
+        return "best mean" if metric.withheld or len(metric.best) > 1 else "best"
+    if metric.withheld or cell.rank is None:
+        return ""
+    return "may be best" if cell.may_be_best else "not the best"
+
+
+def grid_caveats(grid: Grid) -> list[Caveat]:
+    """List what to know before trusting the numbers, warnings first."""
+    return [*_missing(grid), *_unequal(grid), *_looks(grid), *comparison_caveats(grid.comparability)]
+
+
+def _missing(grid: Grid) -> Iterator[Caveat]:
+    for cell in grid.missing:
+        yield Caveat(slug="cell-missing", message=f"{cell.experiment} is not compared: {cell.reason}.")
+
+
+def _unequal(grid: Grid) -> Iterator[Caveat]:
+    """Warn where claims may be false more often than alpha says: with a quarter of the runs in half of the cells."""
+    runs = [cell.n for metric in grid.metrics if metric.claimed and not metric.withheld for cell in metric.cells]
+    if runs and max(runs) > MOST_RATIO * min(runs):
+        message = (
+            f"The cells have {min(runs)} to {max(runs)} runs. With numbers this unequal up to 7 % of simulated grids "
+            "in which nothing differs raised a false claim at 5 %: make as many runs in each cell."
+        )
+        yield Caveat(slug="runs-unequal", message=message)
+
+
+def _looks(grid: Grid) -> Iterator[Caveat]:
+    if grid.look.number > 1:
+        message = (
+            f"These cells were compared before with other runs: this is look {grid.look.number}, and p must be below "
+            f"{grid.look.alpha:g}."
+        )
+        yield Caveat(slug="looked-before", message=message, severity="note")
+    if grid.look.unrecorded:
+        message = (
+            f"This comparison could not be recorded ({grid.look.unrecorded}): a later one will not account for it."
+        )
+        yield Caveat(slug="look-unrecorded", message=message)
+
+
+def grid_methods(grid: Grid) -> list[str]:
+    """Say how it was tested, as a paper does."""
+    alpha = show_percent(grid.look.alpha)
+    claimed = [metric for metric in grid.metrics if metric.claimed]
+    effects = sum(metric.family_terms for metric in claimed[:1])
+    pairs = sum(metric.family_pairs for metric in claimed[:1])
+    return [
+        "Effects of the factors and of all their interactions are F tests of type III on a full factorial model, with "
+        "covariances that allow for unequal SDs (HC3); the F test for equal SDs is given beside it.",
+        "Every two cells were compared by Welch's t test; a cell may be best if none is shown to be better.",
+        f"p-values are adjusted by Holm's method over the {count(effects, 'effect')} and, separately, over the "
+        f"{count(pairs, 'pair')} of cells, and each of the two has half of {alpha}: all claims hold at {alpha} "
+        "together.",
+        "Intervals of means are by Student's t, which assumes normal values; partial η² has a "
+        f"{show_level(0.9)} interval from the noncentral F distribution, which assumes equal SDs.",
+    ]
+
+
+def grid_left_out(grid: Grid) -> list[str]:
+    """Say, as a paper does, which cells and claims are missing, and how often the cells were compared."""
+    looks = (
+        f"The cells were compared {grid.look.number} times while runs were added; this look is at level "
+        f"{grid.look.alpha:.2g} (alpha spending: Lan and DeMets, 1983)."
+    )
+    return [
+        *(caveat.message for caveat in _missing(grid)),
+        *(
+            f"Nothing is claimed of {each.name}: {each.withheld}."
+            for each in grid.metrics
+            if each.claimed and each.withheld
+        ),
+        *([looks] if grid.look.number > 1 else []),
+    ]
+
+
+def grid_checklist(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[ChecklistAnswer]:
+    """Answer the questions of checklists for all cells."""
+    bars = f"{show_level(grid.comparability.metrics[0][0].ci_mean.level)} confidence intervals of the mean"
+    by_cell = {cell.label: facts for cell, facts in zip(grid.metrics[0].cells, made.values(), strict=True)}
+    return checklist_of_all(by_cell, bars, grid_methods(grid))
+
+
+#: What the numbers of a row come to.
+VERDICT = Column(head="verdict", numeric=False)
+
+#: Cells on a screen: with a short answer above them, and with however long a one.
+MOST_CELLS, FEWEST_CELLS = 5, 3
+
+
+def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> Page:
+    """Make the page of a grid for a reader; a paper also says how the runs of the cells were `made`."""
+    if reader in AT_TERMINAL:
+        shared = _shared(grid)
+        sections = [_terminal(grid, shared, in_full=reader == "brief")]
+        page = Page(title="", reader=reader, sections=sections, command=grid.command)
+        return with_shared_names(page, shared)
+    methods = Sentences(sentences=grid_methods(grid))
+    if reader == "paper":
+        methods = Sentences(sentences=[*grid_methods(grid), *grid_left_out(grid)], about="Grid.")
+        tables = [table for metric in grid.metrics if metric.claimed for table in _tables(metric, grid)]
+        sections = [
+            Section(slug="grid", blocks=[*tables]),
+            Section(slug="methods", blocks=[methods]),
+            *_made(grid, made()),
+        ]
+    else:
+        sections = [
+            Section(slug="answer", title="In short", blocks=[Answer(sentences=grid_headline(grid), listed=True)]),
+            *(_metric_section(metric, grid) for metric in grid.metrics),
+            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
+            Section(slug="methods", title="For a paper: methods", blocks=[methods]),
+            *again_sections(grid.command),
+        ]
+    return Page(
+        title=f"Grid of {listed(grid.experiments)}",
+        reader=reader,
+        sections=[section for section in sections if section.blocks],
+        caveats=caveat_count(sections),
+        command=grid.command,
+    )
+
+
+def _made(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[Section]:
+    """Say how the runs of the cells were made, and answer the checklist; nothing where that was not read."""
+    if not made:
+        return []
+    made = {label: _of_claimed(facts, grid) for label, facts in made.items()}
+    by_cell = runs_methods(grid.comparability, made)
+    common = by_cell.pop("")
+    # Cells and sides are in one order.
+    cells = zip(grid.metrics[0].cells, by_cell.values(), strict=True)
+    own = [f"{cell.label}: {' '.join(sentences)}" for cell, sentences in cells if sentences]
+    return [
+        Section(
+            slug="runs",
+            blocks=[
+                Sentences(sentences=common, about="Runs of each cell."),
+                *([Sentences(sentences=own, about="Cells.", listed=True)] if own else []),
+            ],
+        ),
+        Section(slug="reproducibility", blocks=[checklist_table(grid_checklist(grid, made))]),
+    ]
+
+
+def _of_claimed(facts: ExperimentFacts, grid: Grid) -> ExperimentFacts:
+    """Leave out the metrics that the tables of a paper do not have."""
+    claimed = [metric.name for metric in grid.metrics if metric.claimed]
+    variants = [
+        msgspec.structs.replace(each, metrics=[metric for metric in each.metrics if metric.name in claimed])
+        for each in facts.variants
+    ]
+    return msgspec.structs.replace(facts, variants=variants)
+
+
+def _shared(grid: Grid) -> SharedNames:
+    """Return what the names of all cells share, by name and by what a cell is called."""
+    cells = {cell.experiment: cell.label for metric in grid.metrics for cell in metric.cells}
+    shared = shared_names([*cells, *(cell.experiment for cell in grid.missing)])
+    labels = {cells[name]: rest for name, rest in shared.rests.items() if name in cells}
+    return SharedNames(shared.sentence, {**shared.rests, **labels})
+
+
+def _terminal(grid: Grid, shared: SharedNames, *, in_full: bool) -> Section:
+    """Return the answer and what is claimed; in full also what is explored, how it was tested, and all notes."""
+    caveats = grid_caveats(grid)
+    on_screen, others = split_caveats(caveats)
+    shown = [metric for metric in grid.metrics if in_full or metric.claimed]
+    headline = grid_headline(grid, brief=not in_full)
+    taken = lines_taken(*headline, *(f"! {caveat.message}" for caveat in on_screen)) + bool(shared.sentence)
+    # The last line says where the rest is.
+    room = max(FEWEST_CELLS, min(MOST_CELLS, LINES - 1 - HEAD_LINES - taken))
+    tables = [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, room)
+    rest = (
+        [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
+        if in_full
+        else more_blocks(*_left_out(grid, shown, room), *counted_caveats(others))
+    )
+    return Section(
+        slug="answer",
+        blocks=[
+            Sentences(sentences=headline, listed=True),
+            *tables,
+            *caveat_blocks(caveats if in_full else on_screen),
+            *rest,
+        ],
+    )
+
+
+def _screen_tables(shown: Sequence[GridMetric], room: int) -> list[Table]:
+    """Return the best cells of each metric; the first lines name a single one, and titles several."""
+    titled = len(shown) > 1
+    tables = (_cells(metric, "mean ± SD") for metric in shown)
+    short = (msgspec.structs.replace(each, rows=each.rows[:room], notes=[], titled=titled) for each in tables)
+    return [table for each in short for table in telling([each])]
+
+
+def _left_out(grid: Grid, shown: Sequence[GridMetric], room: int) -> list[str]:
+    """Name what a screen leaves out of the tables."""
+    cells = max(0, len(shown[0].cells) - room) if shown else 0
+    explored = len(grid.metrics) - len(shown)
+    return [
+        *([count(cells, "more cell")] if cells else []),
+        *(["the analysis of variance"] if any(metric.terms for metric in shown) else []),
+        *([count(explored, "more metric")] if explored else []),
+    ]
+
+
+def _metric_section(metric: GridMetric, grid: Grid) -> Section:
+    sentences = [] if metric.claimed else [best_sentence(metric), effects_sentence(metric, grid)]
+    figure = _figure(metric, grid)
+    return Section(
+        slug=slug("metric", metric.name),
+        title=f"{metric.name}{_explored(metric)}",
+        blocks=[
+            *([Sentences(sentences=sentences)] if sentences else []),
+            *([Drawing(figure=figure)] if figure else []),
+            *_tables(metric, grid),
+        ],
+    )
+
+
+def grid_figures(grid: Grid) -> list[Figure]:
+    """Draw the runs of each cell, metric by metric."""
+    figures = (_figure(metric, grid) for metric in grid.metrics)
+    return unique(figure for figure in figures if figure is not None)
+
+
+def _figure(metric: GridMetric, grid: Grid) -> Figure | None:
+    (measured,) = [match for match in grid.comparability.metrics if match[0].name == metric.name]
+    labels = [cell.label for cell in metric.cells]
+    rows = [(label, each) for label, each in zip(labels, measured, strict=True) if each.n]
+    return distribution_figure(rows, 1 - grid.alpha) if rows else None
+
+
+def _explored(metric: GridMetric) -> str:
+    return "" if metric.claimed else " (exploratory)"
+
+
+def _tables(metric: GridMetric, grid: Grid) -> list[Table]:
+    tables = [_cells(metric), *([_effects(metric, grid)] if metric.terms else [])]
+    return [each for table in tables for each in telling([table])]
+
+
+def _cells(metric: GridMetric, mean: str = "") -> Table:
+    """Return the table of the cells, the best first; `mean` heads their means, by default with the metric."""
+    place = finest([cell.sd for cell in metric.cells])
+    ordered = sorted(metric.cells, key=lambda cell: cell.rank or 0)
+    level = metric.cells[0].ci_mean.level
+    heads = columns("cell", "runs", mean or f"{metric.name}\nmean ± SD", f"{100 * level:g}% CI", "place")
+    heads[0] = msgspec.structs.replace(heads[0], fold_at=48)
+    return Table(
+        caption=f"{metric.name} ({metric.aggregate}) by cell{_explored(metric)}",
+        notes=["Place: the ranks that the comparisons of every two cells leave open."],
+        slug=slug("cells", metric.name),
+        columns=[*heads, VERDICT],
+        titled=True,
+        rows=[
+            Row(
+                cells=[
+                    Cell(cell.label, emphasis="strong" if cell.rank == 1 else "plain"),
+                    number(str(cell.n), cell.n),
+                    number(mean_text(cell, metric), cell.mean),
+                    number(show_interval(cell.ci_mean, place), cell.ci_mean.low),
+                    number(place_text(cell), cell.rank),
+                    Cell(mark_text(cell, metric), emphasis="good" if cell.may_be_best else "plain"),
+                ]
+            )
+            for cell in ordered
+        ],
+    )
+
+
+def _effect_verdict(term: GridTerm, metric: GridMetric) -> str:
+    if metric.withheld:
+        return ""
+    return "shown" if term.shown else "not shown"
+
+
+def _effect_columns() -> list[Column]:
+    """Return the columns; a narrow screen gives up what the adjusted p rests on."""
+    heads = columns("effect", "df", "F", "p", "p (HC3)", "adjusted", "partial η²", "90% CI")
+    given_up = {"p": 3, "p (HC3)": 2, "df": 1}
+    return [msgspec.structs.replace(head, sacrifice=given_up.get(head.head, 0)) for head in heads]
+
+
+def _effects(metric: GridMetric, grid: Grid) -> Table:
+    numbers = Numbers(grid.look.alpha)
+    return Table(
+        caption=f"{metric.name}: analysis of variance{_explored(metric)}",
+        notes=[f"Residual degrees of freedom: {metric.df_residual:g}. The adjusted p decides."],
+        slug=slug("effects", metric.name),
+        titled=True,
+        columns=[*_effect_columns(), VERDICT],
+        rows=[
+            Row(
+                cells=[
+                    Cell(term.name, emphasis="strong" if term.shown else "plain"),
+                    number(f"{term.df:g}", term.df),
+                    number(f"{term.classic.statistic:.2f}", term.classic.statistic),
+                    number(numbers.p(term.classic.p), term.classic.p),
+                    number(numbers.p(term.robust.p), term.robust.p),
+                    number(numbers.p(term.p_adjusted), term.p_adjusted),
+                    number(show(term.eta_squared.value, -2), term.eta_squared.value),
+                    number(show_interval(term.eta_squared.interval, -2), term.eta_squared.interval.low),
+                    Cell(_effect_verdict(term, metric), emphasis="good" if term.shown else "plain"),
+                ]
+            )
+            for term in metric.terms
+        ],
+    )

@@ -1,0 +1,401 @@
+"""The first sentences: how much the runs differ, in plain words with numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from deviate.core.experiment import IMPORTED
+from deviate.core.shell_words import typed_word
+from deviate.facts.metric import MetricSpread, by_cv
+from deviate.facts.proof import broken
+from deviate.facts.run import RunResult
+from deviate.facts.sources import HeldPrice, LeadingSource, Ranking, SpreadAcross, VariantSpread, rank
+from deviate.facts.variant import VariantFacts
+from deviate.observe.fingerprints import EXAMPLES
+from deviate.observe.headline import equals, main_metric
+from deviate.observe.metrics import TIME_PER_RUN
+from deviate.report.numbers import last_place, show, show_interval, show_level, show_percent
+from deviate.report.topics.caveats import taken_from
+from deviate.report.topics.metric_text import MetricText
+from deviate.report.topics.metrics import FEW_THEN_BOTH, sd_methods
+from deviate.report.topics.proof import broken_control, identity_statement
+from deviate.report.topics.runs import until_sentences
+from deviate.report.topics.varied import varied_statement
+from deviate.report.words import count, ended_as, joined, listed
+from deviate.stats.failures import FailureRate
+from deviate.stats.intervals import CHI_SQUARE, FEWEST_RUNS, Interval
+from deviate.stats.power import Misranking
+
+#: The answer has a sentence for so many metrics at most, where none of them stands before the others.
+ALIKE = 2
+
+
+def headline(facts: VariantFacts) -> list[str]:
+    """Say in a few sentences how much the runs of a variant differ."""
+    beside = [*_extremes(_reported(facts)), *_time(facts.metrics)] if facts.completed else []
+    return [*_answer(facts), *beside, *until_sentences(facts.stopped)]
+
+
+def figure_headline(facts: VariantFacts) -> list[str]:
+    """Say what is not in the figure: mean, SD and n of the main metric, and each run."""
+    main = main_metric(_reported(facts))
+    apart = [_ends_sentence(main), *_pairs_sentence(main)]
+    if main.n == 1:
+        apart = ["How much runs differ shows from two runs on."]
+    elif main.spread.identical:
+        apart = [*_others_equal(facts), identity_statement(facts)]
+    unlike = [*_other_data(facts), *broken_control(facts)]
+    first = [*unlike, *_failed(facts.failures), *_far(main, facts.runs), *_rankings(facts)]
+    return [*first, *_varied(facts), *apart, *_diverged_sentence(facts), *until_sentences(facts.stopped)]
+
+
+def screen_headline(facts: VariantFacts) -> list[str]:
+    """Say the same without what the table shows: ends, and the interval of the SD."""
+    return [*_answer(facts, brief=True), *_others_equal(facts), *until_sentences(facts.stopped)]
+
+
+def _others_equal(facts: VariantFacts) -> list[str]:
+    others = len(_reported(facts)) - 1
+    if others < 1 or not all_equal(facts):
+        return []
+    which = "other metric" if others == 1 else f"{others} other metrics"
+    return [f"The {which} {'was' if others == 1 else 'were'} equal in all runs too."]
+
+
+def all_equal(facts: VariantFacts) -> bool:
+    """Whether at least two runs have the same value of each metric that is no time."""
+    reported = _reported(facts)
+    return bool(reported) and all(metric.n > 1 and metric.spread.identical for metric in reported)
+
+
+def alarms(variants: Sequence[VariantFacts]) -> list[str]:
+    """Say first of several variants which of them differ where nothing was to vary."""
+    return [f"{each.variant}: {' '.join(broken)}" for each in variants if (broken := broken_control(each))]
+
+
+def _answer(facts: VariantFacts, *, brief: bool = False) -> list[str]:
+    return [*_other_inputs(facts), *_other_data(facts), *broken_control(facts), *_spread(facts, brief=brief)]
+
+
+def _other_inputs(facts: VariantFacts) -> list[str]:
+    """Say first that runs are not independent, or not identical ones, where the files that they read prove it."""
+    if facts.kept:
+        return [f"These are not independent runs: one went on from what another had left in {facts.kept[0].path}."]
+    if facts.changed:
+        return [f"These are not identical runs: {facts.changed[0].path} was not the same for all of them."]
+    return []
+
+
+def _other_data(facts: VariantFacts) -> list[str]:
+    """Say first that runs are not identical ones, where their data prove it."""
+    evidence = broken(facts.evidence, EXAMPLES)
+    if evidence is None:
+        return []
+    kinds = f"{len(evidence.groups)} different sets of examples"
+    return [f"These are not identical runs: the {facts.completed} runs of {facts.variant} had {kinds}."]
+
+
+def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
+    if not facts.completed:
+        return [_nothing_completed(facts.variant, facts.runs)]
+    reported = _reported(facts)
+    if not reported:
+        completed = count(facts.completed, "run")
+        if all(metric.kind == "speed" for metric in facts.metrics):
+            return [f"{completed} of {facts.variant} completed and reported no metric."]
+        them = "it" if facts.completed == 1 else "any of them"
+        return [f"{completed} of {facts.variant} completed, but no metric has a finite value in {them}."]
+    alike = equals(reported, in_order=facts.variant != IMPORTED)
+    main = alike[0]
+    spreads = [_spread_sentence(metric, facts, brief=brief) for metric in alike[:ALIKE]]
+    more = [f"{count(len(alike) - ALIKE, 'more metric')} may be the main one as well."] if len(alike) > ALIKE else []
+    first = [*_failed(facts.failures), *_far(main, facts.runs), *spreads, *more]
+    diverged_runs = _diverged_sentence(facts)
+    # What went wrong needs the room of a screen; `-v` says what varied.
+    varied = [] if brief and (len(first) > 1 or diverged_runs) else _varied(facts, brief=brief)
+    return [*first, *_rankings(facts), *varied, *diverged_runs]
+
+
+def _reported(facts: VariantFacts) -> list[MetricSpread]:
+    return [metric for metric in facts.metrics if metric.kind != "speed" and metric.n]
+
+
+def _varied(facts: VariantFacts, *, brief: bool = False) -> list[str]:
+    """Say what varied and what was held; nothing of one run, or where fingerprints show otherwise."""
+    unproven = facts.completed < 2 or any(each.broken for each in facts.evidence) or broken_control(facts)
+    return [] if unproven else [varied_statement(facts, brief=brief)]
+
+
+def _failed(failures: FailureRate) -> list[str]:
+    if not failures.failed:
+        return []
+    low, high = failures.interval.low, failures.interval.high
+    ends = f"{show_percent(low)} to {show_percent(high)}, {show_level(failures.interval.level)} CI"
+    return [f"{failures.failed} of {count(failures.runs, 'run')} failed ({show_percent(failures.share)}; {ends})."]
+
+
+def _far(metric: MetricSpread, runs: Sequence[RunResult]) -> list[str]:
+    """Say before any mean that runs lie far from the others; nothing where none does."""
+    if not metric.far:
+        return []
+    text, values = MetricText(metric), dict(zip(metric.runs, metric.values, strict=True))
+    names = {run.index: run.called for run in runs}
+    named = listed([f"{names[run]} ({text.of(values[run])})" for run in metric.far])
+    lie = "lies" if len(metric.far) == 1 else "lie"
+    return [
+        f"In {metric.name}, {named} {lie} far from the others: mean and SD describe no typical run; the median is "
+        f"{text.median}{text.unit}."
+    ]
+
+
+def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:
+    ends = [run.status for run in runs]
+    counts = [f"{number} {ended_as(status, number)}" for status, number in Counter(ends).items()]
+    how = f" ({listed(counts)})" if counts else ""
+    return f"No run of {variant} completed{how}: there is nothing to measure."
+
+
+def _spread_sentence(metric: MetricSpread, facts: VariantFacts, *, brief: bool) -> str:
+    text, completed = MetricText(metric), facts.completed
+    what = f"{metric.name} ({taken_from(metric, facts.trainings)})"
+    over = f"{metric.n}" if metric.n == completed else f"{metric.n} of {completed}"
+    if metric.n == 1:
+        ran = "one run" if completed == 1 else f"one of {completed} runs"
+        return f"{what} of {ran}: {text.mean}{text.unit}. How much runs differ shows from two runs on."
+    if metric.spread.identical:
+        runs = "both runs" if metric.n == completed == 2 else f"all {over} runs"
+        return f"{what} was exactly {text.mean}{text.unit} in {runs}."
+    if brief:
+        return f"{what} over {over} runs: {text.mean} ± {text.sd}{text.unit} (mean ± SD)."
+    interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
+    interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
+    mean = f"{text.mean} ± {text.sd}{text.unit} (mean ± SD{interval})"
+    return f"{what} over {over} runs: {mean}. {_ends_sentence(metric)}"
+
+
+def _ends_sentence(metric: MetricSpread) -> str:
+    text = MetricText(metric)
+    ends = "The best and the worst run" if metric.direction else "The highest and the lowest run"
+    return f"{ends} differ by {text.range}{text.unit}."
+
+
+def _pairs_sentence(metric: MetricSpread) -> list[str]:
+    """Say which difference of two single runs is common; nothing where runs are few or one lies far from the others."""
+    limit, text = metric.spread.repeatability, MetricText(metric)
+    if limit is None or metric.far or metric.n < FEWEST_RUNS:
+        return []
+    return [f"Two single runs differ by less than {text.of(limit)}{text.unit} in 95% of cases, if values are normal."]
+
+
+def scale_text(metric: MetricSpread) -> str:
+    """Say how large the SD is beside the difference that the user gave; empty where none was given."""
+    beside = metric.misranking
+    if beside is None:
+        return ""
+    return f"SD = {show_percent(beside.sd_in_differences)} of a difference of {beside.difference:g}{_unit(metric)}"
+
+
+def _rankings(facts: VariantFacts) -> list[str]:
+    """Say of each difference that the user gave how often single runs would hide it."""
+    asked = (metric for metric in facts.metrics if metric.misranking or (metric.difference and metric.far))
+    return [_ranking(metric, metric.misranking) for metric in asked]
+
+
+def _ranking(metric: MetricSpread, beside: Misranking | None) -> str:
+    if beside is None:
+        return (
+            f"How often single runs would hide a difference of {metric.difference:g}{_unit(metric)} in {metric.name} "
+            "is not said: some runs are far from the others."
+        )
+    ends = ""
+    if beside.low is not None and beside.high is not None:
+        level = show_level(metric.ci_sd.level)
+        ends = f" ({show_percent(beside.low)} to {show_percent(beside.high)}, {level} CI)"
+    return (
+        f"If two recipes differ by {beside.difference:g}{_unit(metric)} in {metric.name}, one run of each ranks them "
+        f"wrongly in {show_percent(beside.wrong)} of cases{ends}, if values are normal."
+    )
+
+
+def _unit(metric: MetricSpread) -> str:
+    return f" {metric.unit}" if metric.unit else ""
+
+
+def sd_basis(interval: Interval) -> str:
+    """Say what the interval of an SD assumes."""
+    return "if values are normal" if interval.method == CHI_SQUARE else "heavy tails allowed for"
+
+
+def _extremes(metrics: Sequence[MetricSpread]) -> list[str]:
+    """Compare CVs where they mean something, and differ in the digits that are shown.
+
+    A score that cannot exceed 100 % has a small one, however it varies.
+    """
+    unbounded = (metric for metric in metrics if metric.kind in ("loss", "resource"))
+    ranked = by_cv(metric for metric in unbounded if metric.spread.cv is not None and not metric.spread.identical)
+    if len(ranked) < 2:
+        return []
+    most, least = ranked[0], ranked[-1]
+    largest, smallest = show_percent(most.spread.cv), show_percent(least.spread.cv)
+    if largest == smallest:
+        return []
+    return [
+        f"Of the losses and resources, {most.name} varies most relative to its mean (CV {largest}) and {least.name} "
+        f"least (CV {smallest})."
+    ]
+
+
+def _time(metrics: Sequence[MetricSpread]) -> list[str]:
+    metric = next((metric for metric in metrics if metric.name == TIME_PER_RUN and metric.n > 1), None)
+    if metric is None:
+        return []
+    text = MetricText(metric)
+    if metric.spread.identical:
+        return [f"Every run took {text.mean}{text.unit}."]
+    return [f"A run took {text.mean} ± {text.sd}{text.unit}."]
+
+
+def diverged(metrics: Sequence[MetricSpread]) -> dict[int, str]:
+    """Return the indices of completed runs with a loss that is NaN or infinite, each with the loss's name."""
+    losses: dict[int, str] = {}
+    for metric in metrics:
+        for left in metric.excluded if metric.kind == "loss" else ():
+            if left.not_finite:
+                losses.setdefault(left.run, metric.name)
+    return losses
+
+
+def _diverged_sentence(facts: VariantFacts) -> list[str]:
+    """Say how many runs diverged, and whether their other values are counted; nothing where none did."""
+    losses = diverged(facts.metrics)
+    if not losses:
+        return []
+    names = listed([run.called for run in facts.runs if run.index in losses])
+    loss = next(iter(losses.values()))
+    completed = count(facts.completed, "completed run")
+    text = f"{len(losses)} of {completed} ended with a {loss} that is not finite ({names})"
+    counted = [
+        metric.name for metric in facts.metrics if metric.kind != "speed" and not losses.keys().isdisjoint(metric.runs)
+    ]
+    if not counted:
+        return [f"{text}."]
+    whose, verb = "its" if len(losses) == 1 else "their", "counts" if len(counted) == 1 else "count"
+    return [f"{text}; {whose} {listed(counted)} still {verb} here, which --weak {typed_word(loss)} changes."]
+
+
+# Which source makes runs differ most in a metric, in sentences.
+
+#: Summers and Dinneen (ICML 2021): each source alone, even one bit, brings nearly the whole variability.
+NOT_ADDITIVE = (
+    "Shares do not add up: one source alone often causes nearly as much spread as all together "
+    "(Summers & Dinneen, ICML 2021)."
+)
+
+#: The same on a screen.
+NOT_ADDITIVE_SHORT = "Shares do not add up: one source alone often causes most of the spread."
+
+#: Said of shares above 100 %.
+BY_CHANCE = "With few runs, a source alone can come out larger than all together by chance."
+
+
+def across_notes(tables: Sequence[SpreadAcross]) -> list[str]:
+    """Return what to know to read the spread by variant."""
+    larger = any(row.relative is not None and row.relative > 1 for table in tables for row in table.rows)
+    # Variants of one experiment may have fewer runs than others.
+    mixed = len(sd_methods(row.ci_sd for table in tables for row in table.rows)) > 1
+    return [
+        *([NOT_ADDITIVE] if any(table.whole for table in tables) else []),
+        *([BY_CHANCE] if larger else []),
+        *([FEW_THEN_BOTH] if mixed else []),
+    ]
+
+
+def source_sentences(table: SpreadAcross, level: float, *, brief: bool = False) -> list[str]:
+    """Rank what varies by the SD, and say whether the first source is known to matter more than the second.
+
+    `level` is the confidence level of the intervals, in (0, 1). The `brief` ranking names the largest SD alone.
+    """
+    if table.broken:
+        return [f"{table.metric}: no source can be ranked, as the runs of {table.broken} differ."]
+    return [*_ranked(table, rank(table), brief=brief), *_leading(table.leading, level, brief=brief)]
+
+
+def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[str]:
+    if ranking.differing:
+        unit = f" {table.unit}" if table.unit else ""
+        parts = [f"{row.variant} {show(row.sd, last_place(row.sd))}{unit}" for row in ranking.differing]
+        equal = f"; {no_effect(ranking.equal)}" if ranking.equal else ""
+        if brief and len(parts) > 1:
+            first = ranking.differing[0]
+            sd = f"{show(first.sd, last_place(first.sd))}{unit}"
+            yield f"The SD of {table.metric} is largest with {first.variant} ({sd}){equal}."
+        else:
+            yield f"SD of {table.metric} by what varies: {', '.join(parts)}{equal}."
+    elif ranking.equal:
+        yield f"{table.metric}: {no_effect(ranking.equal)}."
+
+
+def no_effect(rows: Sequence[VariantSpread]) -> str:
+    """Name the variants whose runs are all equal; those that nothing was drawn for cannot have had an effect."""
+    drawn, undrawn = ([row.variant for row in rows if row.is_drawn is each] for each in (True, False))
+    parts = [f"no effect in these runs: {joined(drawn)}"] if drawn else []
+    return "; ".join([*parts, *([f"no draws for {joined(undrawn)}"] if undrawn else [])])
+
+
+def _leading(leading: LeadingSource | None, level: float, *, brief: bool) -> Iterator[str]:
+    if leading is None or leading.ci_ratio is None:
+        return
+    first, second, ratio = leading.source, leading.next_source, leading.ci_ratio
+    if not ratio.known:
+        yield f"Unknown whether {first} or {second} matters more{'' if brief else f': {ratio.reason}'}."
+        return
+    ends = f"{show_level(level)} CI of the ratio of their SDs {show_interval(ratio, last_place(ratio.low))}"
+    apart = ratio.low is not None and ratio.low > 1
+    yield (
+        f"{first} matters more than {second} ({ends})."
+        if apart
+        else f"These runs do not show whether {first} or {second} matters more ({ends})."
+    )
+
+
+# What holding the implementation costs, in sentences.
+
+#: Decimals of a ratio of times.
+_DIGITS = -2
+
+
+def price_sentences(prices: Sequence[HeldPrice]) -> list[str]:
+    """Say of every two variants how the time where the implementation is held compares with that where it is free.
+
+    Neither is called better or worse: the time is the price, and repeatable runs are what it pays for.
+    """
+    reasons = dict.fromkeys(price.reason for price in prices if price.reason)
+    return [
+        *known_prices(prices),
+        *(_unknown([price for price in prices if price.reason == reason]) for reason in reasons),
+    ]
+
+
+def known_prices(prices: Sequence[HeldPrice]) -> list[str]:
+    """Say the same of those whose ratio is known, which a screen has room for."""
+    return [_ratio(price) for price in prices if not price.reason]
+
+
+def _ratio(price: HeldPrice) -> str:
+    known = price.interval is not None and price.interval.known
+    ends = (
+        f" ({show_level(price.interval.level)} CI {show(price.interval.low, _DIGITS)} to "
+        f"{show(price.interval.high, _DIGITS)})"
+        if known and price.interval is not None
+        else ""
+    )
+    return (
+        f"Holding the implementation takes {show(price.ratio, _DIGITS)} times as long{ends}: {price.metric} of "
+        f"{price.held} beside {price.free}, {count(price.pairs, 'pair')} of runs made in turn."
+    )
+
+
+def _unknown(prices: Sequence[HeldPrice]) -> str:
+    named = " and ".join(f"{price.held} beside {price.free}" for price in prices)
+    return f"What holding the implementation costs is not known from {named}: {prices[0].reason}."

@@ -1,0 +1,334 @@
+"""The pages of a plan: how many runs the questions take, and what other numbers of runs can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deviate.facts.plan import Answer as PlanAnswer
+from deviate.facts.plan import Pilot, Plan, Rung
+from deviate.facts.variant import FEW_RUNS
+from deviate.report.escape import clean
+from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
+from deviate.report.figures.figure import Figure
+from deviate.report.numbers import UNKNOWN, last_place, show, show_hours, show_level, show_percent, show_seconds
+from deviate.report.page import (
+    AT_TERMINAL,
+    Answer,
+    Block,
+    Column,
+    Drawing,
+    KeyFigure,
+    Page,
+    Reader,
+    Remark,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.topics.metrics import (
+    again_sections,
+    more_blocks,
+    number,
+    remark_blocks,
+    resolution_footnotes,
+    weak_footnotes,
+)
+from deviate.report.words import count
+from deviate.stats.intervals import MOST_RUNS
+
+# How many runs questions take, in sentences.
+
+#: Points of power that a plan may lack where values are not about normal, by the runs of the pilot;
+#: ``benchmarks/statistics/plans.py`` has the numbers.
+POINTS_LOST, POINTS_LOST_BY_FEW, FEWEST_FOR_IT = 9, 15, 8
+
+#: Where no number of runs is enough.
+TOO_MANY = f"more than {MOST_RUNS:,}"
+
+
+def pilot_sentence(pilot: Pilot) -> str:
+    """Say what the pilot gave."""
+    place = last_place(pilot.sd)
+    unit = f" {pilot.unit}" if pilot.unit else ""
+    time = f" of {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
+    return (
+        f"Pilot {pilot.label} ({pilot.variant}): {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± "
+        f"{show(pilot.sd, place)}{unit}, {pilot.n} runs{time}{_against(pilot, place)}."
+    )
+
+
+def pilot_doubt(plan: Plan) -> list[str]:
+    """Say how well the pilot tells the SD, where it is planned with: it makes differences larger than a known SD."""
+    pilot = plan.pilot
+    if pilot is None or plan.caution_factor is None or pilot.sd_low is None or pilot.sd_high is None:
+        return []
+    ends, level = f"{pilot.sd_low:.2f} to {pilot.sd_high:.2f}", show_level(pilot.sd_level)
+    return [f"Its true SD may be {ends} times as large ({level} CI), which is allowed for below."]
+
+
+def _against(pilot: Pilot, place: int | None) -> str:
+    """Say how the runs of a second pilot go with those of the first."""
+    if not pilot.against:
+        return ""
+    if not pilot.pairs:
+        return f"; {pilot.against} has {pilot.n_against} runs, not paired (SD of both {show(pilot.sd_planned, place)})"
+    r = "" if pilot.correlation is None else f", correlation {show(pilot.correlation, -2)}"
+    return f"; {pilot.pairs} pairs with {pilot.against}: SD of their differences {show(pilot.sd_differences, place)}{r}"
+
+
+def question_text(answer: PlanAnswer, plan: Plan) -> str:
+    """Write a question as what runs are for.
+
+    Examples
+    --------
+    ``to show a difference of 0.5 SD``
+    """
+    unit = f" {plan.unit}" if plan.unit else ""
+    if answer.question == "difference":
+        return f"to show a difference of {answer.size:g}{unit}"
+    if answer.question == "sd-ratio":
+        return f"to show an SD ratio of {answer.size:g}"
+    return f"to know a mean to ± {answer.size:g}{unit}"
+
+
+def answer_sentence(answer: PlanAnswer, plan: Plan) -> str:
+    """Say how many runs a question takes, and why that is not the number of textbooks."""
+    return f"{_runs_sentence(answer, plan)}{_unlike(answer, plan)}"
+
+
+def _runs_sentence(answer: PlanAnswer, plan: Plan) -> str:
+    """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
+    question = f"{question_text(answer, plan)}{_if_normal(answer, plan)}"
+    more = answer.runs_cautious
+    larger = f" ({more} if the SD is as large as the pilot leaves open)" if more is not None else ""
+    hours = ""
+    if answer.hours is not None:
+        most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
+        hours = f", {show_hours(answer.hours)} in all{most}"
+    return f"{question[:1].upper()}{question[1:]}: {runs_text(answer)}{larger}{_made(answer)}{hours}."
+
+
+def _if_normal(answer: PlanAnswer, plan: Plan) -> str:
+    """Say what the number assumes where few runs tell the SD, which a ratio of two SDs does not need."""
+    few = plan.pilot is not None and plan.caution_factor is not None and plan.pilot.n < FEW_RUNS
+    return " if values are about normal" if few and answer.question != "sd-ratio" else ""
+
+
+def _unlike(answer: PlanAnswer, plan: Plan) -> str:
+    """Say why the number is not that of textbooks; nothing where it is, or where no verdict takes so few."""
+    textbook = answer.textbook
+    if textbook is None or answer.runs in (None, textbook, plan.fewest_runs):
+        return ""
+    reasons = [
+        *(["take the SD of the pilot for the true one"] if plan.caution_factor is not None else []),
+        *([f"make one test, not {plan.tests}"] if plan.tests > 1 else []),
+    ]
+    return f" Textbooks say {textbook}: they {' and '.join(reasons)}." if reasons else ""
+
+
+def runs_text(answer: PlanAnswer) -> str:
+    """Write a number of runs."""
+    side = " of each recipe" if answer.sides > 1 else ""
+    runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
+    return f"{runs} runs{side}"
+
+
+def _made(answer: PlanAnswer) -> str:
+    """Say how many runs to make where some of them fail."""
+    if answer.made in (None, answer.runs):
+        return ""
+    more = f" ({answer.made_cautious})" if answer.made_cautious is not None else ""
+    return f", so make {answer.made}{more}"
+
+
+def plan_notes(plan: Plan) -> list[str]:
+    """Return what to know to read the numbers."""
+    return [
+        f"A verdict needs {plan.fewest_runs} runs of each recipe, however large the difference.",
+        f"Numbers are for values that are about normal and SDs that are equal{_shape(plan)}.",
+        _test_note(plan),
+        *([f"Corrected for {plan.tests} tests, each is made at {plan.alpha_each:.2g}."] if plan.tests > 1 else []),
+        *(_pilot_notes(plan, plan.pilot) if plan.pilot else []),
+        *_failure_notes(plan),
+        *(["Times are for one run at a time; runs side by side divide them."] if plan.seconds is not None else []),
+    ]
+
+
+def _shape(plan: Plan) -> str:
+    """Say what skew does to a plan whose SD comes from a pilot."""
+    if plan.caution_factor is None:
+        return ""
+    points = POINTS_LOST if plan.pilot is None or plan.pilot.n >= FEWEST_FOR_IT else POINTS_LOST_BY_FEW
+    return f"; with skewed or heavy-tailed values, or where few runs collapse, the power is up to {points} points lower"
+
+
+def _test_note(plan: Plan) -> str:
+    """Say which test is planned for."""
+    if not plan.paired:
+        return "The power is that of Welch's t test."
+    r = "" if plan.correlation is None else f" (correlation {show(plan.correlation, -2)})"
+    return f"Runs with the same index use the same random numbers{r}: the power is that of the paired t test."
+
+
+def _failure_notes(plan: Plan) -> list[str]:
+    failures = plan.pilot.failures if plan.pilot else None
+    if plan.lost and (failures is None or not failures.failed):
+        return [f"{show_percent(plan.lost)} of the runs are taken to fail."]
+    if failures is None or failures.interval.high is None:
+        return []
+    limit = f"up to {show_percent(failures.interval.high)} may (80% limit)"
+    if not failures.failed:
+        return [f"None of {count(failures.runs, 'run')} of the pilot failed; {limit}."]
+    lost = f"{failures.failed} of {count(failures.runs, 'run')} of the pilot gave no value"
+    return [f"{lost}; {limit}, which the numbers in brackets allow for."]
+
+
+def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
+    notes = []
+    if any(answer.runs_cautious is not None for answer in plan.answers):
+        notes.append(
+            f"As large as the pilot leaves open: {plan.caution_factor:.2f} times its SD, which the true one exceeds in "
+            "1 of 5 pilots. The other numbers reach the power on average over the SDs that it leaves open."
+        )
+    if pilot.measured is not None:
+        weak = sum(left.weak for left in pilot.measured.excluded)
+        if weak:
+            notes.append(f"{count(weak, 'weak run')} of the pilot left out, as requested.")
+        notes += [*weak_footnotes([pilot.measured]), *resolution_footnotes([pilot.measured])]
+    return notes
+
+
+#: Numbers of runs that a screen shows, by how many questions are answered above; of more questions only what is asked.
+SHOWN_ON_SCREEN = {0: {5, 10, 30, 100}, 1: {5, 10, 30, 100}, 2: {5, 30}}
+
+
+def plan_page(plan: Plan, reader: Reader) -> Page:
+    """Make the page of a plan for a reader."""
+    # On a screen, the answers say how many runs the doubt adds.
+    doubt = [] if plan.answers and reader == "screen" else pilot_doubt(plan)
+    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot), *doubt])] if plan.pilot else []
+    sentences = [answer_sentence(answer, plan) for answer in plan.answers]
+    answers: list[Block] = [Answer(sentences=sentences, listed=True, figure=_key_figure(plan))] if sentences else []
+    notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
+    table = _ladder(plan, reader)
+    if reader in AT_TERMINAL:
+        below = (
+            more_blocks(count(len(plan_notes(plan)), "note"), "all numbers of runs") if reader == "screen" else notes
+        )
+        sections = [Section(slug="answer", blocks=[*answers, *pilot, *([table] if table.rows else []), *below])]
+    else:
+        figure = _figure(plan) if reader == "full" else []
+        sections = [
+            Section(slug="answer", title="In short", blocks=[*answers, *pilot, *figure]),
+            Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
+            Section(slug="notes", title="Notes", blocks=notes),
+            *(again_sections(plan.command) if reader == "full" else []),
+        ]
+    title = "" if reader in AT_TERMINAL else "How many runs to make"
+    return Page(title=title, reader=reader, sections=sections, command=plan.command)
+
+
+def _key_figure(plan: Plan) -> KeyFigure | None:
+    """Return the runs that the first question takes; None where no number of runs is enough."""
+    first = plan.answers[0]
+    return KeyFigure(label=question_text(first, plan), text=runs_text(first)) if first.runs else None
+
+
+def _figure(plan: Plan) -> list[Block]:
+
+    return [Drawing(figure=plan_figure(plan))]
+
+
+def _ladder(plan: Plan, reader: Reader) -> Table:
+    lines = reader in AT_TERMINAL
+    shown = {*SHOWN_ON_SCREEN.get(len(plan.answers), set()), plan.asked_runs}
+    rungs = [rung for rung in plan.ladder if reader != "screen" or rung.runs in shown]
+    unit = f" ({plan.unit})" if plan.unit else ""
+    level, power = show_level(1 - plan.alpha), show_percent(plan.power)
+    heads = [
+        ("runs of\neach", 0),
+        (f"{level} CI of\na mean{unit}", 1),
+        ("an SD is known\nwithin factors", 3),
+        (f"difference shown\nwith power {power}", 0),
+        (f"SD ratio\nshown at {power}", 2),
+        *([("time of\nall runs", 4)] if plan.seconds is not None else []),
+    ]
+    return Table(
+        caption="What numbers of runs can show",
+        columns=[
+            Column(head=head if lines else head.replace("\n", " "), sacrifice=sacrifice) for head, sacrifice in heads
+        ],
+        rows=[_rung(rung, timed=plan.seconds is not None) for rung in rungs],
+    )
+
+
+def _rung(rung: Rung, *, timed: bool) -> Row:
+    ratio, width, difference = rung.detectable_sd_ratio, rung.mean_half_width, rung.detectable_difference
+    return Row(
+        cells=[
+            number(str(rung.runs), rung.runs),
+            number(f"± {show(width, last_place(width))}", width),
+            number(f"{rung.sd_low:.2f}–{rung.sd_high:.2f}", rung.sd_low),
+            number(show(difference, last_place(difference)), difference),
+            number(UNKNOWN if ratio is None else f"{ratio:.2g}", ratio),
+            *([number(show_hours(rung.hours), rung.hours)] if timed else []),
+        ]
+    )
+
+
+# A plan: the smallest difference that numbers of runs show, and what was asked for.
+
+HEIGHT = 200
+
+#: Beside numbers of runs that were asked for, those of this ratio and more have room for a label on a phone.
+APART = 1.25
+
+
+def plan_figure(plan: Plan) -> Figure:
+    """Draw the smallest difference of two means that is shown, by the runs of each recipe."""
+    asked = " Diamonds: what was asked for." if _asked(plan) else ""
+    return Figure(
+        slug="plan-differences",
+        section="plan",
+        title="Smallest difference that is shown, by runs of each recipe",
+        description=f"With power {show_percent(plan.power)} at {show_level(1 - plan.alpha)} confidence.{asked}",
+        spec=_chart(plan),
+    )
+
+
+def _asked(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {"runs": answer.runs, "difference": answer.size}
+        for answer in plan.answers
+        if answer.question == "difference" and answer.runs is not None
+    ]
+
+
+def _chart(plan: Plan) -> dict[str, Any]:
+    ladder = [{"runs": rung.runs, "difference": rung.detectable_difference} for rung in plan.ladder]
+    asked = _asked(plan)
+    every = [*ladder, *asked]
+    ends = [0.0, domain(point["difference"] for point in every)[1]]
+    runs = [point["runs"] for point in every]
+    scale = {"type": "log", "domain": [min(runs) * 0.9, max(runs) * 1.1], "nice": False}
+    asked_for = {point["runs"] for point in asked}
+    near = {rung.runs for rung in plan.ladder for each in asked_for if 1 / APART < rung.runs / each < APART}
+    values = sorted({rung.runs for rung in plan.ladder} - near | asked_for)
+    # A logarithmic axis leaves labels out beyond the count of its ticks, also where there is room.
+    ticks = {
+        "values": values,
+        "format": ",d",
+        "tickCount": 10 * len(values),
+        "labelOverlap": "greedy",
+        "labelSeparation": 4,
+    }
+    at = {
+        "x": quantity("runs", title="runs of each recipe", scale=scale, axis=ticks),
+        "y": quantity("difference", **quantitative(ends, axis_title("difference", clean(plan.unit)))),
+    }
+    shown = {**at, "tooltip": tips(runs="runs of each", difference="difference")}
+    layers = [view("ladder", "line", at), view("ladder", "point", shown, size=36, filled=True, opacity=1)]
+    if asked:
+        layers.append(view("asked", "point", shown, style="ink", shape="diamond", size=90, filled=True, opacity=1))
+    return chart({"ladder": ladder, **({"asked": asked} if asked else {})}, layers, HEIGHT)

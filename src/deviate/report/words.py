@@ -1,0 +1,116 @@
+"""Small pieces of English that sentences share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deviate.core.experiment import Status
+from deviate.facts.run import RunResult
+from deviate.observe.events import ReplacedSeed
+
+#: How a run ended, as the verb of a sentence.
+ENDED: dict[Status, str] = {
+    "completed": "completed",
+    "failed": "failed",
+    "timed-out": "timed out",
+    "cancelled": "was cancelled",
+    "not-instrumented": "was not instrumented",
+}
+
+#: Names listed in full; of longer lists the first are named and the rest are counted.
+NAMES_LISTED = 5
+
+
+def ended_as(status: Status, runs: int = 1) -> str:
+    """Say how one run or several ended.
+
+    Examples
+    --------
+    >>> ended_as("timed-out"), ended_as("cancelled", 2)
+    ('timed out', 'were cancelled')
+    """
+    return ENDED[status] if runs == 1 else ENDED[status].replace("was ", "were ")
+
+
+def count(number: int, noun: str) -> str:
+    """Return the number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "run"), count(8, "run")
+    ('1 run', '8 runs')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def ordinal(number: int) -> str:
+    """Return a place in an order.
+
+    Examples
+    --------
+    >>> [ordinal(number) for number in (1, 2, 3, 11, 22)]
+    ['1st', '2nd', '3rd', '11th', '22nd']
+    """
+    last = 0 if 10 < number % 100 < 20 else number % 10
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
+def nth_iteration(iteration: int) -> str:
+    """Name an iteration that is counted from 0 by its place: ``4th iteration``."""
+    return f"{ordinal(iteration + 1)} iteration"
+
+
+def seed_text(seed: ReplacedSeed) -> str:
+    """Name the place where a program seeds itself.
+
+    Examples
+    --------
+    >>> seed_text(ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0"))
+    'torch.manual_seed(0) at train.py:12'
+    """
+    where = f"{seed.file}:{seed.line}" if seed.line else seed.file
+    return f"{seed.call}({seed.given}) at {where}{' (library default)' if seed.library else ''}"
+
+
+def disturbed(run: RunResult) -> str:
+    """Say what was done to a run beside its seeds; empty: nothing."""
+    if run.platform:
+        return f"as on {run.platform}"
+    if run.bit is None:
+        return ""
+    tensor = f"tensor {run.bit.tensor}" if run.bit.tensor.isdecimal() else run.bit.tensor
+    return f"with {tensor}[{run.bit.index.strip('[]()')}] {run.bit.after} for {run.bit.before}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Join all names, however many they are.
+
+    Examples
+    --------
+    >>> joined(list("abcdef"))
+    'a, b, c, d, e and f'
+    """
+    return listed(names, max(len(names), 1))
+
+
+def code(text: str) -> str:
+    """Mark what one types; writers that can show it in another type do, see `escape.code_pieces`.
+
+    Examples
+    --------
+    >>> code("python train.py"), code("echo `date`")
+    ('`python train.py`', 'echo `date`')
+    """
+    return text if "`" in text or not text.strip() else f"`{text}`"
+
+
+def listed(names: Sequence[str], most: int = NAMES_LISTED) -> str:
+    """Join names, counting those beyond the first `most`.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcdefgh"))
+    ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
+    """
+    parts = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""

@@ -1,0 +1,163 @@
+"""Where runs are made that are not made on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from deviate.core.errors import BadOption, RunElsewhere
+from deviate.runs.engines.engine import Engine, Known, Printer
+from deviate.runs.engines.printed import Kubernetes, Sky
+from deviate.runs.engines.ray import Ray
+from deviate.runs.engines.slurm import Slurm
+from deviate.runs.events import LeftToCluster
+from deviate.runs.executors.registry import EXPORTED
+from deviate.runs.lease import live_holder
+from deviate.runs.orders import Order, read_job, read_order
+from deviate.runs.request import Request
+from deviate.runs.todo import schedule
+from deviate.runs.work import evaluating_job, stays
+from deviate.source.config import ExportEntry, RayEntry, SlurmEntry, read_config
+from deviate.store.folders import ExperimentFolder
+
+Entry = TypeVar("Entry", SlurmEntry, RayEntry, ExportEntry)
+
+
+class Engines:
+    """The engines of one command: experiments that want the same of a cluster share one, and what is known of it."""
+
+    def __init__(self) -> None:
+        self._made: dict[bytes, Known] = {}
+
+    def known(self, request: Request, folder: ExperimentFolder) -> Known | None:
+        """Return the engine of `make_engine`, with what is known of its jobs; None where there is none."""
+        engine = make_engine(request, folder)
+        if engine is None:
+            return None
+        key = msgspec.json.encode((engine.name, engine.address, engine.wishes, engine.width))
+        return self._made.setdefault(key, Known(engine))
+
+    def join(self, left: Sequence[LeftToCluster], waiting: int) -> Iterator[LeftToCluster]:
+        """Join what cells left to the same cluster; `waiting` are runs of cells that were not begun."""
+        engines = {(known.engine.name, known.engine.address): known.engine for known in self._made.values()}
+        for (name, address), engine in engines.items():
+            mine = [each for each in left if (each.executor, each.address) == (name, address)]
+            if not mine:
+                continue
+            submissions = frozenset().union(*(each.submissions for each in mine))
+            yield LeftToCluster(
+                executor=name,
+                runs=sum(each.runs for each in mine),
+                cancel=engine.cancel_words(submissions),
+                waiting=sum(each.waiting for each in mine) + waiting,
+                address=address,
+                submissions=submissions,
+                cells=len(mine),
+            )
+            waiting = 0
+
+
+def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
+    """Return what starts workers elsewhere; None where runs are made on this machine.
+
+    Without a word of where, runs that were handed over before are followed there.
+
+    Raises
+    ------
+    RunElsewhere
+        If some are not done, and those are for what nobody can ask.
+    """
+    handed = handed_to(folder)
+    name = request.executor or (handed.executor if handed else None)
+    if request.print_script:
+        return None
+    if name in EXPORTED:
+        if not (request.until or lacks_runs(folder, retry_failed=request.retry_failed)):
+            return None
+        raise RunElsewhere(
+            f"runs of {folder.name!r} are handed to {name}, and are not done",
+            hint="type the same command once its jobs have ended; to print jobs of those that have none, add "
+            f"--executor {name} --print; to make them on this machine, --executor local",
+        )
+    return _engine(request, folder, name, handed)
+
+
+def make_printer(request: Request, folder: ExperimentFolder) -> Printer | None:
+    """Return what says how workers are started; None where that is not asked for."""
+    if not request.print_script:
+        return None
+    if request.executor not in EXPORTED:
+        return _engine(request, folder, request.executor, handed_to(folder))
+    config = read_config(folder.project)
+    wishes = _asked(config.kubernetes if request.executor == Kubernetes.name else config.sky, request)
+    if wishes.volume and not wishes.mount:
+        wishes = msgspec.structs.replace(wishes, mount=str(folder.project))
+    if wishes.mount and not folder.project.is_relative_to(wishes.mount):
+        raise BadOption(
+            f"mount under [{request.executor}] must be {folder.project} or a folder above it, found {wishes.mount!r}",
+            hint="mount the volume where this machine has it: workers find the project under the same path",
+        )
+    _check_scratch(wishes, Path(wishes.mount or folder.project), request)
+    # `runs.request.check_cluster` refuses the request without one.
+    image = (request.container or "").rpartition("://")[2]
+    width = request.jobs or wishes.width
+    if request.executor == Kubernetes.name:
+        return Kubernetes(wishes, image, width, folder.project)
+    return Sky(wishes, image, width)
+
+
+def _check_scratch(wishes: ExportEntry, mount: Path, request: Request) -> None:
+    """Refuse a disk that would lie over the project, or in it."""
+    scratch = Path(wishes.scratch)
+    apart = not (scratch.is_relative_to(mount) or mount.is_relative_to(scratch))
+    if wishes.scratch and not (scratch.is_absolute() and "$" not in wishes.scratch and apart):
+        raise BadOption(
+            f"--scratch with --executor {request.executor} must be an absolute path without variables that is neither "
+            f"in {mount} nor above it, found {wishes.scratch!r}",
+            hint="type --scratch /scratch: the folder need not be there",
+        )
+
+
+def _engine(request: Request, folder: ExperimentFolder, name: str | None, handed: Order | None) -> Engine | None:
+    config = read_config(folder.project)
+    if name == Slurm.name:
+        slurm = _asked(config.slurm, request)
+        return Slurm(slurm, request.jobs or slurm.width)
+    if name == Ray.name:
+        ray = _asked(config.ray, request)
+        before = handed.address if handed is not None and handed.executor == name else ""
+        address = request.address or before or ray.address or os.environ.get("RAY_ADDRESS", "")
+        return Ray(msgspec.structs.replace(ray, address=address), request.jobs or ray.width)
+    return None
+
+
+def _asked(wishes: Entry, request: Request) -> Entry:
+    """Return what the file says of a cluster, but for what the user has typed."""
+    typed = {name: getattr(request, name, None) for name in wishes.__struct_fields__}
+    wishes = msgspec.structs.replace(wishes, **{name: value for name, value in typed.items() if value is not None})
+    if wishes.cpus < 1:
+        raise BadOption(f"cpus of a run must be at least 1, found {wishes.cpus}", hint="write cpus = 4 in deviate.toml")
+    return wishes
+
+
+def lacks_runs(folder: ExperimentFolder, *, retry_failed: bool) -> bool:
+    """Tell whether a run that is planned is not done or was ended from outside, or lacks an evaluation."""
+    experiment, again = folder.read_experiment(), {"retry_failed": retry_failed, "retry_killed": True}
+    done = {run.run: run for run in folder.runs() if stays(run, **again)}
+    if schedule(experiment.planned, done, experiment.seed):
+        return True
+    evaluating = (evaluating_job(run, experiment.steps, **again) for run in folder.completed_runs())
+    return any(job is not None for job in evaluating)
+
+
+def handed_to(folder: ExperimentFolder) -> Order | None:
+    """Return what was handed over of runs that are not done; None where nothing was."""
+    for run in folder.runs():
+        job = read_job(run)
+        if job is not None and (not run.is_done or live_holder(run) is not None):
+            return read_order(folder, job)
+    return None

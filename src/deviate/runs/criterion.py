@@ -1,0 +1,188 @@
+"""The criterion of ``deviate run --until``: as it is typed, the runs it allows, and the metric it names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from deviate.core.errors import BadOption, MetricNotRecorded
+from deviate.core.experiment import Decided, Until
+from deviate.core.factors import parse_variants
+from deviate.lexicon.names import same_name
+from deviate.observe.metrics import with_times
+from deviate.runs.request import Request
+from deviate.source.findings import Findings
+from deviate.store.folders import ExperimentFolder
+
+_CRITERION = re.compile(
+    r"(?P<metric>.+?)(?:\s+(?P<of>mean|sd))?\s*(?:±|\+/?-)\s*(?P<width>\d*\.?\d+(?:e[-+]?\d+)?)\s*(?P<percent>%?)",
+    re.IGNORECASE,
+)
+
+_DECIDED = re.compile(r"(?:(?P<metric>.+?)\s+)?decided\s+against\s+(?P<against>.+)", re.IGNORECASE)
+
+#: What to type, for hints.
+EXAMPLES = (
+    "type for example --until 'val acc ±0.3', 'val acc ±2%', 'val acc sd ±25%' or 'decided against B'; +- may stand "
+    "for ±"
+)
+
+#: Runs of a variant after which it ends, where the user does not say.
+DEFAULT_MOST = 30
+
+#: The same where an SD is to be known, as a multiple of the runs that normal values take.
+SD_MOST = 1.5
+
+
+class Criterion(msgspec.Struct, frozen=True):
+    """What is to be known, and how well."""
+
+    metric: str
+    of: Literal["mean", "sd"]
+    #: Half-width; a share where `relative`.
+    width: float
+    relative: bool
+
+
+def parse_until(text: str) -> Criterion:
+    """Read ``METRIC [mean|sd] ±WIDTH[%]``.
+
+    Raises
+    ------
+    BadOption
+        If it is not written so, or the width of an SD is no percentage.
+
+    Examples
+    --------
+    >>> parse_until("val acc ±0.3")
+    Criterion(metric='val acc', of='mean', width=0.3, relative=False)
+    >>> parse_until("val acc sd +-25%")
+    Criterion(metric='val acc', of='sd', width=0.25, relative=True)
+    """
+    match = _CRITERION.fullmatch(text.strip())
+    if match is None:
+        raise BadOption(f"--until {text!r} is neither METRIC ±WIDTH nor 'decided against B'", hint=EXAMPLES)
+    width, relative = float(match["width"]), bool(match["percent"])
+    width = width / 100 if relative else width
+    if not (width > 0 and math.isfinite(width)):
+        raise BadOption(f"--until {text!r}: a width is above 0", hint=EXAMPLES)
+    of: Literal["mean", "sd"] = "sd" if (match["of"] or "").lower() == "sd" else "mean"
+    if of == "sd" and not relative:
+        raise BadOption(
+            f"--until {text!r}: the width of an SD is a percentage of it",
+            hint=f"how many runs it takes depends on the share only; {EXAMPLES}",
+        )
+    return Criterion(match["metric"].strip(), of, width, relative)
+
+
+def settle_until(request: Request) -> Until | Decided | None:
+    """Return what a request asks for with ``--until``; None where it asks for a number of runs.
+
+    Raises
+    ------
+    BadOption
+        If it cannot be met with the runs that are allowed.
+    """
+    if request.until is None:
+        if request.most is not None:
+            raise BadOption("--max says when to give up on --until", hint="type -n for a fixed number of runs")
+        return None
+    if match := _DECIDED.fullmatch(request.until.strip()):
+        return _settle_decided(match["metric"] or "", match["against"].strip(), request)
+    from deviate.stats.intervals import FEWEST_PILOT
+
+    criterion = parse_until(request.until)
+    if request.runs < FEWEST_PILOT:
+        raise BadOption(
+            f"-n {request.runs} is too few for a first look with --until; expected {FEWEST_PILOT} or more",
+            hint="with fewer runs the SD is too often far too small by chance; leave -n out for 10",
+        )
+    until = Until(**msgspec.structs.asdict(criterion), least=request.runs, most=request.most or 0)
+    return _with_most(until, request.most)
+
+
+def _settle_decided(metric: str, against: str, request: Request) -> Decided:
+    from deviate.stats.results import VERDICT_RUNS
+
+    variant, *others = parse_variants(request.variants)
+    if others:
+        raise BadOption(
+            f"--until {request.until!r} compares one variant, found {', '.join(request.variants)}",
+            hint="type one --vary",
+        )
+    most = DEFAULT_MOST if request.most is None else request.most
+    if request.runs < VERDICT_RUNS or most < request.runs:
+        raise BadOption(
+            f"--until {request.until!r}: -n {request.runs} runs before the first look and --max {most} in all",
+            hint=f"-n must be {VERDICT_RUNS} or more, and --max no less; leave both out for 10 and {DEFAULT_MOST}",
+        )
+    return Decided(against=against, metric=metric.strip(), variant=variant.name, least=request.runs, most=most)
+
+
+def _with_most(until: Until, most: int | None) -> Until:
+    from deviate.stats.multiplicity import least_runs
+
+    fewest = least_runs(until)
+    if fewest is None:
+        raise BadOption(f"--until {until.text!r} takes more than 100,000 runs", hint="ask for a larger width")
+    default = math.ceil(SD_MOST * fewest) if until.of == "sd" else max(DEFAULT_MOST, fewest)
+    most = default if most is None else most
+    if most < fewest:
+        raise BadOption(
+            f"--until {until.text!r} takes {fewest} runs or more, and --max is {most}",
+            hint=f"type --max {default}, or ask for less",
+        )
+    return msgspec.structs.replace(until, most=most)
+
+
+def settle_metric(rule: Until | Decided, findings: Findings, evaluated: Sequence[str] = ()) -> Until | Decided:
+    """Write the metric as the program does; refuse one that no run can report, as far as that is known before one has.
+
+    Names that are made while the program runs (keys of a mapping, of a framework's log) are not known before; with
+    those the first run tells, see `settle_recorded`. `evaluated` are the names of metrics of evaluations.
+
+    Raises
+    ------
+    BadOption
+        With the names found.
+    """
+    selected = [metric for metric in findings.metrics if metric.selected]
+    names = with_times([*(metric.name for metric in selected), *evaluated])
+    unforeseen = any(
+        metric.capture.how in ("mapping", "framework") or metric.capture.label or metric.capture.key
+        for metric in selected
+    )
+    if unforeseen or not rule.metric:
+        return rule
+    name = same_name(rule.metric, names)
+    if name is None:
+        raise BadOption(f"--until: no metric {rule.metric!r} was found", hint=f"metrics: {', '.join(names)}")
+    return msgspec.structs.replace(rule, metric=name)
+
+
+def settle_recorded(folder: ExperimentFolder, until: Until) -> Until:
+    """Write the metric as it was recorded, in the experiment too, once a run has completed.
+
+    Raises
+    ------
+    MetricNotRecorded
+        With the names that were recorded.
+    """
+    from deviate.observe.tables import open_tables
+
+    with open_tables(folder) as tables:
+        names = with_times(name for name, _ in tables.names)
+    name = same_name(until.metric, names)
+    if name is None:
+        raise MetricNotRecorded(
+            f"--until: no run of {folder.name!r} recorded {until.metric!r}",
+            hint=f"recorded were: {', '.join(dict.fromkeys(names))}; type the same command with one of these",
+        )
+    if name != until.metric:
+        until = msgspec.structs.replace(until, metric=name)
+        folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), until=until))
+    return until

@@ -1,0 +1,185 @@
+"""The processes of one run, found again whatever became of their parents."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from deviate.runs.environment import RUNTIME_VARIABLE
+from deviate.runs.executors.executor import Handle
+
+#: Seconds that processes of a killed tool get to end by themselves.
+GRACE = 3.0
+
+#: Systems say in whole seconds when they were booted. None gives a process id out again within this time.
+TOLERANCE = 2.0
+
+
+#: Names of the files that a command prints into, in the folder of its run.
+OUTPUTS = ("stdout.log", "stderr.log")
+
+#: PR_SET_CHILD_SUBREAPER of ``linux/prctl.h``.
+_SET_CHILD_SUBREAPER = 36
+
+
+def name_process(run: Path, pid: int) -> Handle:
+    """Return the handle of a run by the process it began with."""
+    # A child that is not yet waited for is there, if only as a zombie.
+    with suppress(psutil.Error):
+        return Handle(run, pid=pid, created=created_at(pid))
+    return Handle(run, pid=pid)
+
+
+def created_at(pid: int) -> float:
+    """Return when a process was created, in seconds since the boot: a clock that is set moves the time of day alone."""
+    boot = psutil.boot_time()
+    return psutil.Process(pid).create_time() - boot
+
+
+def find_processes(handle: Handle, session: int | None = None) -> list[psutil.Process]:
+    """Return the living processes of a run, see `scan`."""
+    return scan(handle, session)[0]
+
+
+def scan(handle: Handle, session: int | None = None) -> tuple[list[psutil.Process], set[int]]:
+    """Return the living processes of a run, and all that ended and that this process has still to wait for.
+
+    The run's own variable is in the environment of each process it starts, also of those whose parent is gone or that
+    made a session of their own. A process that cleared its environment is found by the session it is in, as long as the
+    leader of the session lives to prove whose it is, or the caller knows that `session` is still the run's; by what it
+    prints into; and by its parent.
+    """
+    own, marks = os.getpid(), _marks(handle, session)
+    others = {process.pid: process for process in psutil.process_iter() if process.pid != own}
+    found = {pid for pid, process in others.items() if _belongs(process, marks)}
+    children, ended = _children(others.values())
+    waiting = list(found)
+    while waiting:
+        fresh = children.get(waiting.pop(), set()) - found
+        found |= fresh
+        waiting.extend(fresh)
+    return [others[pid] for pid in sorted(found)], ended.get(own, set())
+
+
+def adopt_orphans(*, adopt: bool) -> None:
+    """Have processes become children of this one when their parents end: it hears then how they end.
+
+    Only Linux can do that.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0)
+
+
+def session_of(pid: int) -> int | None:
+    """Return the session of a process; None where it is gone."""
+    with suppress(OSError):
+        return os.getsid(pid)
+    return None
+
+
+def is_of(handle: Handle, pid: int) -> bool:
+    """Tell whether a living process is one of a run by what it shows itself, see `find_processes`."""
+    with suppress(psutil.Error):
+        return _belongs(psutil.Process(pid), _marks(handle, None))
+    return False
+
+
+def is_process(pid: int | None, created: float | None) -> bool:
+    """Tell whether process `pid` is the one that was created at `created`, not a later one with its id, and lives."""
+    if pid is None or created is None:
+        return False
+    with suppress(psutil.Error):
+        return abs(created_at(pid) - created) <= TOLERANCE and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def is_alive(host: str, pid: int | None, created: float | None) -> bool | None:
+    """Tell whether the process that a run began with lives; None where that cannot be seen from here."""
+    if pid is None or created is None or host != socket.gethostname():
+        return None
+    return is_process(pid, created)
+
+
+class _Marks(NamedTuple):
+    """What the processes of a run have."""
+
+    runtime_file: str
+    session: int | None
+    #: The files that the command prints into, as the system names them.
+    outputs: frozenset[str]
+    folder: str
+
+
+def _marks(handle: Handle, session: int | None) -> _Marks:
+    proven = handle.pid if is_process(handle.pid, handle.created) else session
+    folder = os.path.realpath(handle.run.parent)
+    outputs = frozenset(os.path.join(folder, name) for name in OUTPUTS)
+    return _Marks(str(handle.run), proven, outputs, folder)
+
+
+def _belongs(process: psutil.Process, marks: _Marks) -> bool:
+    # Processes of others cannot be looked into, and any may end while it is looked at: neither is the run's.
+    with suppress(psutil.Error, OSError):
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        if marks.session is not None and os.getsid(process.pid) == marks.session:
+            return True
+        if process.environ().get(RUNTIME_VARIABLE) == marks.runtime_file or _prints(process.pid) & marks.outputs:
+            return True
+        # Somebody who looks around in a run's folder is no child of this process.
+        return process.ppid() == os.getpid() and process.cwd().startswith(marks.folder + os.sep)
+    return False
+
+
+def _prints(pid: int) -> set[str]:
+    """Return the files that a process has as standard output and standard error."""
+    with suppress(OSError):
+        return {os.readlink(f"/proc/{pid}/fd/{number}") for number in (1, 2)}
+    return set()
+
+
+def _children(processes: Iterable[psutil.Process]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """Return those of `processes` that live, and those that have ended, by their parents."""
+    living: dict[int, set[int]] = {}
+    ended: dict[int, set[int]] = {}
+    for process in processes:
+        with suppress(psutil.Error):
+            each = ended if process.status() == psutil.STATUS_ZOMBIE else living
+            each.setdefault(process.ppid(), set()).add(process.pid)
+    return living, ended
+
+
+def end_processes(processes: Iterable[psutil.Process], grace: float = GRACE) -> int:
+    """End `processes`, kindly at first; return how many there were."""
+    listed = list(processes)
+    send(listed, signal.SIGTERM)
+    _, living = psutil.wait_procs(listed, timeout=grace)
+    send(living, signal.SIGKILL)
+    psutil.wait_procs(living, timeout=grace)
+    return len(listed)
+
+
+def resident(processes: Iterable[psutil.Process]) -> int:
+    """Return the bytes of resident memory of `processes` together; what they share counts for each."""
+    total = 0
+    for process in processes:
+        with suppress(psutil.Error):
+            total += process.memory_info().rss
+    return total
+
+
+def send(processes: Iterable[psutil.Process], number: int) -> None:
+    """Send a signal to each of `processes` that is still there."""
+    for process in processes:
+        # psutil makes sure that the id has not been given to another process.
+        with suppress(psutil.Error):
+            process.send_signal(number)

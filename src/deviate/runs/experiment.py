@@ -1,0 +1,368 @@
+"""Make the runs of an experiment: as many as were requested, or until there are enough."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deviate.core.errors import BadOption, FailedAlike, FirstRunFailed, NothingRecorded
+from deviate.core.experiment import Decided, Experiment, Run, Until
+from deviate.core.factors import SEEDED
+from deviate.core.interrupts import at_any_end
+from deviate.core.shell_words import typed_word
+from deviate.observe.records import read_run
+from deviate.runs.cluster import Engines, make_printer
+from deviate.runs.events import ColdStart, Event, RunEnded, RunShared
+from deviate.runs.executors.executor import Executor
+from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.executors.warm import PACKAGES, WarmExecutor
+from deviate.runs.experiment_events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
+from deviate.runs.hardware import Gpus, chosen_gpus
+from deviate.runs.loop import replicate
+from deviate.runs.options import ReplicateOptions
+from deviate.runs.packing import Make as MakeTrial
+from deviate.runs.packing import clear_trial, trial_options, try_packing
+from deviate.runs.prepared import accepted_statuses, step_overlay
+from deviate.runs.request import Request, container_wish
+from deviate.runs.resume import Sharing, likely_alike, note_needless, plan_runs, requested_runs
+from deviate.runs.resume import seen as seen_in
+from deviate.runs.work import stays
+from deviate.source.edits import FileCode
+from deviate.source.imports import leading_packages
+from deviate.source.overlay import file_codes, instrument_experiment
+from deviate.store.folders import ExperimentFolder, RunFolder
+from deviate.store.records import has_values, read_progress
+from deviate.store.run_files import Completed, Failed, NotInstrumented
+
+if TYPE_CHECKING:
+    from deviate.runs.rounds import Referee
+
+
+# How many runs go on side by side on this machine, and which GPUs they share.
+
+
+class Slots(msgspec.Struct, frozen=True, kw_only=True):
+    """Room for runs."""
+
+    jobs: int
+    #: None: the user does not say, see `LocalExecutor`.
+    gpus: Gpus | None = None
+
+    @property
+    def per_gpu(self) -> int:
+        """Runs that share a GPU at most, of those that the user shares out; else 1."""
+        return -(-self.jobs // len(self.gpus.names)) if self.gpus else 1
+
+
+def make_slots(request: Request, folder: ExperimentFolder, environment: Mapping[str, str] | None = None) -> Slots:
+    """Return the room that a request asks for; what it does not say is as in the latest runs of `folder`.
+
+    Raises
+    ------
+    BadOption
+        If the GPUs are not there, or more runs are asked for than may share them.
+    """
+    gpus = shared_gpus(request, os.environ if environment is None else environment)
+    if gpus is None:
+        return Slots(jobs=request.jobs or latest_jobs(folder))
+    return Slots(jobs=request.jobs or len(gpus.names) * (request.per_gpu or 1), gpus=gpus)
+
+
+def shared_gpus(request: Request, environment: Mapping[str, str]) -> Gpus | None:
+    """Return the GPUs that runs share out; None where the user does not say.
+
+    Raises
+    ------
+    BadOption
+        As `make_slots` does.
+    """
+    if request.gpus is None and request.per_gpu is None:
+        return None
+    gpus = chosen_gpus(request.gpus or "all", environment)
+    most = len(gpus.names) * (request.per_gpu or 1)
+    if request.jobs is not None and request.jobs > most:
+        raise BadOption(
+            f"-j {request.jobs} is more than {len(gpus.names)} GPUs have room for",
+            hint=f"type -j {most}, or --per-gpu {-(-request.jobs // len(gpus.names))}",
+        )
+    return gpus
+
+
+def latest_jobs(folder: ExperimentFolder) -> int:
+    """Return how many runs went on side by side so far: with another number each gets another share of the cores."""
+    infos = [info for run in folder.runs() if run.is_done and (info := run.read_info()) is not None]
+    return max(infos, key=lambda info: info.started).jobs if infos else 1
+
+
+#: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
+_MISSING = re.compile(
+    r"ModuleNotFoundError|ImportError|FileNotFoundError|NotADirectoryError|SyntaxError|IndentationError"
+)
+
+_NO_MODULE = "ModuleNotFoundError: No module named"
+
+
+def make_runs(
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    rule: Until | Decided | None,
+    changed: Sequence[str] = (),
+    referee: Referee | None = None,
+    engines: Engines | None = None,
+) -> Iterator[StudyEvent]:
+    """Make the runs that are still to be made; after the first completed one, say which factors it drew for.
+
+    `command` has its secrets, which the stored one has not.
+    `changed` is what changed in the project since its snapshot was taken: it marks the runs. `rule` decides how many
+    runs are made, by `referee` where it is a comparison.
+
+    Raises
+    ------
+    NothingRecorded
+        After the first run, where it completed and neither recorded a value nor printed a metric: the others would not
+        either.
+    FailedAlike
+        After the second run of a variant and later, where all of them failed with the same error in the same iteration.
+    FirstRunFailed
+        After the first run, where something that the training needs is missing, or where no instrument reached the
+        training: it would be so in the others, too.
+    """
+    seen = False
+    with closing(_rounds(request, command, folder, rule, changed, referee, engines)) as events:
+        for event in events:
+            yield event
+            if isinstance(event, RunEnded) and isinstance(event.outcome, NotInstrumented):
+                _require_instruments(folder, event.run, event.outcome)
+            if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
+                _require_beginning(folder, event.run, event.outcome)
+                if not request.even_so:
+                    _require_other_ends(folder, event.run, event.outcome)
+            if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
+                _require_records(folder, event.run)
+                if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
+                    seen = True
+                    yield factors if request.skip_alike else msgspec.structs.replace(factors, alike=_alike(folder))
+
+
+def _rounds(
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    rule: Until | Decided | None,
+    changed: Sequence[str],
+    referee: Referee | None,
+    engines: Engines | None,
+) -> Generator[StudyEvent, None, None]:
+    slots = make_slots(request, folder)
+    make = run_maker(request, command, folder, slots, changed, engines)
+    planned = requested_runs(request)
+    if rule is None:
+        return make(planned)
+    from deviate.runs.rounds import until_decided, until_enough
+
+    if isinstance(rule, Until):
+        return until_enough(make, folder, rule, list(planned), slots.jobs)
+    assert referee is not None  # `runs.pipeline.run` refuses the request without one
+    return until_decided(make, folder, rule, slots.jobs, referee)
+
+
+def run_maker(
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    slots: Slots,
+    changed: Sequence[str] = (),
+    engines: Engines | None = None,
+) -> Callable[..., Generator[StudyEvent, None, None]]:
+    """Return what makes the runs planned that are not made yet, and evaluates those that are not evaluated yet."""
+    experiment = folder.read_experiment()
+    instrumented = instrument_experiment(folder.snapshot, experiment)
+    overlay = file_codes(instrumented)
+    step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
+    known, printer = (engines or Engines()).known(request, folder), make_printer(request, folder)
+    is_here = known is None and printer is None
+    warm = _warm_executor(folder, experiment, slots) if request.warm and is_here else None
+    executor = warm or make_executor(DEFAULT_EXECUTOR, slots.jobs if is_here else 1, slots.gpus)
+    marks = list(_marks(changed))
+
+    def make(planned: Mapping[str, int], first: bool = True) -> Generator[StudyEvent, None, None]:
+        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
+        sharing = _sharing(request, folder)
+        options = ReplicateOptions(
+            timeout=request.timeout,
+            stall=request.stall,
+            memory=request.memory,
+            retry_failed=request.retry_failed and first,
+            retry_killed=first,
+            accept_status=accepted_statuses(request, folder.project),
+            keep_work=not request.discard_work,
+            strict=request.strict,
+            same_hardware=request.same_hardware,
+            probe="run" if sharing and sharing.waits else "iteration",
+            container=container_wish(request, folder.project),
+            warnings=tuple(marks),
+        )
+        clear_trial(folder, executor)
+        if first and slots.per_gpu > 1 and _lacks_runs(folder, asked):
+            trial = _trial_maker(overlay, step_overlays, options)
+            yield PackingTried(per_gpu=slots.per_gpu)
+            packing = try_packing(asked, folder, executor, slots.per_gpu, trial)
+            yield PackingTried(per_gpu=slots.per_gpu, result=packing)
+            marks.extend(packing.mark)
+            options = msgspec.structs.replace(options, warnings=tuple(marks))
+        stream = replicate(
+            asked, folder, overlay, executor, known=known, printer=printer,
+            step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
+        )  # fmt: skip
+        needless = []
+        with ExitStack() as held:
+            if warm is not None:
+                held.enter_context(at_any_end(warm.close))
+            events = held.enter_context(closing(stream))
+            for event in events:
+                needless += [event.run] if isinstance(event, RunShared) and event.twin is None else []
+                yield with_ordered_values(event, experiment)
+                for reason in warm.new_reasons() if warm else ():
+                    yield ColdStart(reason=reason)
+        note_needless(folder, planned, needless)
+
+    return make
+
+
+def _lacks_runs(folder: ExperimentFolder, asked: Experiment) -> bool:
+    done = {run.run for run in folder.runs() if stays(run, retry_failed=False, retry_killed=True)}
+    return any(
+        Run(variant=name, index=index) not in done for name, runs in asked.planned.items() for index in range(runs)
+    )
+
+
+def _trial_maker(
+    overlay: Mapping[str, FileCode], step_overlays: Mapping[str, Mapping[str, FileCode]], options: ReplicateOptions
+) -> MakeTrial:
+    def make(experiment: Experiment, place: ExperimentFolder, executor: Executor) -> Generator[Event, None, None]:
+        return replicate(
+            experiment, place, overlay, executor, step_overlays=step_overlays, options=trial_options(options)
+        )
+
+    return make
+
+
+def _warm_executor(folder: ExperimentFolder, experiment: Experiment, slots: Slots) -> WarmExecutor:
+    entry = folder.snapshot / experiment.entry
+    own = [entry.parent, folder.snapshot / experiment.folder, folder.snapshot]
+    packages = leading_packages(entry, own, PACKAGES) if experiment.entry else []
+    return WarmExecutor(slots.jobs, experiment.command, packages, slots.gpus)
+
+
+def _sharing(request: Request, folder: ExperimentFolder) -> Sharing | None:
+    # Rounds of --until are of as many runs as they were planned with.
+    if request.even_so or request.until:
+        return None
+    return Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
+
+
+def _itself(run: Run) -> Run:
+    return run
+
+
+def _alike(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    return likely_alike(folder.read_experiment().planned, seen_in(folder))
+
+
+def _marks(changed: Sequence[str]) -> tuple[str, ...]:
+    if not changed:
+        return ()
+    return (
+        f"added with --anyway after the project had changed: {', '.join(changed)}; made from the experiment's copy, "
+        "but linked files and those outside the project were read as they were then",
+    )
+
+
+def _require_records(folder: ExperimentFolder, completed: Run) -> None:
+    # Iterations alone have records, too. What models predicted, and what is evaluated later, needs no metric.
+    if folder.read_experiment().evaluations or any(
+        run.prediction_files() or has_values(run) for run in folder.runs() if run.is_done
+    ):
+        return
+    from deviate.observe.observation import reports_metric
+
+    if reports_metric(folder.run(completed)):
+        return
+    entry = folder.read_experiment().entry
+    recorded = f"; `deviate extract {typed_word(entry)} --diff` what is recorded where" if entry else ""
+    raise NothingRecorded(
+        f"run {completed.folder} of {folder.name!r} completed, recorded no value of a metric, and printed no number "
+        "that looks like one",
+        hint=f"`deviate logs {typed_word(folder.name)} {completed.folder}` shows what it printed{recorded}",
+    )
+
+
+def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -> None:
+    done = [run for run in folder.runs() if run.is_done]
+    waiting = sum(folder.read_experiment().planned.values()) - len(done)
+    is_missing = any(_MISSING.match(line) for line in outcome.stderr[-1:])
+    if len(done) > 1 or not waiting or not is_missing or any(run.record_files() for run in done):
+        return
+    name, run, error = folder.name, failed.folder, outcome.stderr[-1]
+    # A name that a module lacks, and a text that is no Python, are mended by no package.
+    remedy = "install the package, then " if error.startswith(_NO_MODULE) else "then "
+    raise FirstRunFailed(
+        f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {error}",
+        hint=outcome.hint
+        or f"`deviate logs {typed_word(name)} {run}` shows all that it printed; {remedy}type the same command with "
+        "--retry-failed",
+    )
+
+
+def _require_instruments(folder: ExperimentFolder, ended: Run, outcome: NotInstrumented) -> None:
+    """Refuse to go on where the first run trained with no instrument in it: each further one would."""
+    done = [run for run in folder.runs() if run.is_done]
+    waiting = sum(folder.read_experiment().planned.values()) - len(done)
+    if len(done) > 1 or not waiting:
+        return
+    raise FirstRunFailed(
+        f"nothing of {ended.folder} of {folder.name!r} was recorded, and nothing of {waiting} more would be: "
+        f"{outcome.reason}",
+        hint=outcome.hint,
+    )
+
+
+def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) -> None:
+    """Refuse to go on with a variant whose runs have all failed alike; failures that vary are an outcome."""
+    experiment = folder.read_experiment()
+    done = [run for run in folder.runs() if run.is_done and run.run.variant == failed.variant]
+    waiting = experiment.planned.get(failed.variant, 0) - len(done)
+    if len(done) < 2 or waiting < 1 or any(_end(run, experiment) != _end(done[0], experiment) for run in done):
+        return
+    name, run = folder.name, failed.folder
+    both = "both" if len(done) == 2 else f"all {len(done)}"
+    raise FailedAlike(
+        f"{both} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
+        hint=outcome.hint
+        or f"`deviate logs {typed_word(name)} {run}` shows what it printed; then type the same command with "
+        "--retry-failed, which takes the same seeds, or with --even-so to start the others all the same",
+    )
+
+
+def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
+    """Return with which error and in which iteration a run failed; another end is like no other."""
+    outcome = run.read_outcome()
+    if not isinstance(outcome, Failed):
+        return (run.run.folder,)
+    iteration, _ = read_progress(run, [metric.name for metric in experiment.metrics])
+    return (outcome.exit_code, outcome.signal, outcome.stderr[-1:] or outcome.hint, iteration)
+
+
+def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:
+    """Return which factors a run drew for; None where draws were not looked at."""
+    prints = read_run(folder.run(run)).fingerprints
+    if not prints:
+        return None
+    present = [factor for factor in SEEDED if factor in prints and not prints[factor].is_undrawn]
+    return FactorsSeen(run=run, present=present)

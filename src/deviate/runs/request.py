@@ -1,0 +1,296 @@
+"""What a user asks for with ``deviate run``, and what can be refused of it before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+
+import msgspec
+
+from deviate.core.errors import BadOption
+from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
+from deviate.core.factors import DEFAULT_VARIANT, parse_variants
+from deviate.runs.containers import ContainerWish, check_wish
+from deviate.runs.executors.registry import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
+from deviate.runs.kept import CAPTURED_PREDICTIONS, PREDICTION_SUFFIXES, WEIGHT_SUFFIXES, is_file
+from deviate.runs.kept import CAPTURED_WEIGHTS as WEIGHT_KINDS
+from deviate.source.config import EvaluateEntry, read_config
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asks for with ``deviate run``."""
+
+    command: list[str]
+    runs: int = DEFAULT_RUNS
+    variants: tuple[str, ...] = (DEFAULT_VARIANT,)
+    name: str | None = None
+    entry: str | None = None
+    project: Path | None = None
+    #: Where the user stands; None: where the process does.
+    here: Path | None = None
+    #: None: as many as the runs there are, or one.
+    jobs: int | None = None
+    #: GPUs of this machine that runs share: ``all``, how many, or a list as CUDA_VISIBLE_DEVICES has it; None: those
+    #: that are visible.
+    gpus: str | None = None
+    #: Runs that share a GPU; None: one, or as many as `jobs` make it.
+    per_gpu: int | None = None
+    #: Where runs are started, by its word in `deviate.runs.executors.registry`; None: see
+    #: `deviate.runs.pipeline`.
+    executor: str | None = None
+    timeout: float | None = None
+    #: Seconds after which a run is ended that neither records nor prints anything.
+    stall: float | None = None
+    #: GiB of memory that the processes of a run may hold together.
+    memory: float | None = None
+    #: A file of what each run reads from standard input; None: nothing, or what the experiment has.
+    stdin: Path | None = None
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
+    #: Fork runs from a process that has imported their frameworks.
+    warm: bool = False
+    #: Start no run on a machine that is not like that of the first one.
+    same_hardware: bool = False
+    #: ``IMAGE`` or ``ENGINE://IMAGE``: what runs are started in; None: as they are.
+    container: str | None = None
+    #: Go on where failures repeat, and train what would come out equal.
+    even_so: bool = False
+    #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
+    skip_alike: bool = False
+    seed: int = 0
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    retry_failed: bool = False
+    #: Add runs to the experiment although the project was changed since; they are marked.
+    anyway: bool = False
+    discard_work: bool = False
+    strict: bool = False
+    #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
+    factor: tuple[str, ...] = ()
+    #: What is kept of predictions, see `Experiment`.
+    predictions: str = DEFAULT_PREDICTIONS
+    #: What is kept of weights, see `Experiment`.
+    weights: str = DEFAULT_WEIGHTS
+    #: ``METRIC ±WIDTH``: go on until it is known so well; ``decided against B``: until it is shown which is better.
+    #: `runs` are then those before the first look.
+    until: str | None = None
+    #: Runs of a variant at most, with `until`.
+    most: int | None = None
+    #: Commands that are run in the folder of each run after its training.
+    then: tuple[str, ...] = ()
+    #: Evaluations beside those of ``deviate.toml``, and variables of theirs and of all others.
+    evaluate: tuple[EvaluateEntry, ...] = ()
+    environment: dict[str, str] = {}
+    #: Of a run on a cluster, in the cluster's words; None: as ``deviate.toml`` says.
+    partition: str | None = None
+    time: str | None = None
+    gres: str | None = None
+    cpus: int | None = None
+    #: Folder of each machine of the cluster in which its runs are made.
+    scratch: str | None = None
+    #: Of a Ray cluster.
+    address: str | None = None
+    #: Say what would be submitted, and submit nothing.
+    print_script: bool = False
+
+    @property
+    def trains(self) -> bool:
+        """Whether a command is given; without one, the runs of a named experiment are evaluated."""
+        return bool(self.command) or self.name is None
+
+
+def option_words(request: Request) -> list[str]:
+    """Return the options that decide what a run is, as they are typed.
+
+    Examples
+    --------
+    >>> option_words(Request(command=["sh", "go.sh"], entry="train.py", exclude=("*.ckpt",), jobs=2, strict=True))
+    ['--entry', 'train.py', '-j', '2', '--exclude', '*.ckpt', '--strict']
+    """
+    single = {
+        "--entry": request.entry,
+        "--project": request.project,
+        "-j": request.jobs,
+        "--gpus": request.gpus,
+        "--per-gpu": request.per_gpu,
+        "--container": request.container,
+        "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
+        "--partition": request.partition,
+        "--time": request.time,
+        "--gres": request.gres,
+        "--cpus": request.cpus,
+        "--scratch": request.scratch,
+        "--address": request.address,
+        **{
+            f"--{name}": None if value is None else f"{value:g}"
+            for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))
+        },
+        "--accept-status": ",".join(map(str, request.accept_status)) or None,
+        "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
+        "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
+    }
+    several = {
+        "--include": request.include,
+        "--exclude": request.exclude,
+        "--link": request.link,
+        "--factor": request.factor,
+    }
+    words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
+    words += [word for name, values in several.items() for value in values for word in (name, value)]
+    flags = {
+        "--strict": request.strict,
+        "--skip-alike": request.skip_alike,
+        "--warm": request.warm,
+        "--same-hardware": request.same_hardware,
+    }
+    return [*words, *(name for name, given in flags.items() if given)]
+
+
+# What can be refused of a request before anything is read.
+
+#: Runs of a variant, each with a folder of its own, and runs side by side, at most: more is a slip of the finger.
+MOST_RUNS = 100_000
+MOST_JOBS = 4096
+
+#: The highest exit status.
+MOST_STATUS = 255
+
+
+def check_request(request: Request) -> None:
+    """Refuse numbers that make no sense, before anything is read.
+
+    Raises
+    ------
+    BadOption
+        Naming the option, what it must be and what it is.
+    """
+    if not request.command and request.trains:
+        raise BadOption(
+            "no command to train with",
+            hint="type it after --, such as deviate run -- python train.py; or list [[experiment]] in deviate.toml",
+        )
+    if request.runs < 1:
+        raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
+    if request.runs > MOST_RUNS:
+        raise BadOption(f"-n must be at most {MOST_RUNS:,}, found {request.runs:,}", hint="type -n 30, then more")
+    if request.jobs is not None and request.jobs > MOST_JOBS:
+        raise BadOption(f"--jobs must be at most {MOST_JOBS:,}, found {request.jobs:,}", hint="type -j 4")
+    if request.most is not None and request.most > MOST_RUNS:
+        raise BadOption(f"--max must be at most {MOST_RUNS:,}, found {request.most:,}", hint="leave it out")
+    if request.jobs is not None and request.jobs < 1:
+        raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
+    check_executor(request.executor or DEFAULT_EXECUTOR)
+    check_cluster(request)
+    check_local(request)
+    if request.container is not None and request.warm:
+        raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or --container out")
+    limits = (
+        ("timeout", request.timeout, "seconds"),
+        ("stall", request.stall, "seconds"),
+        ("memory", request.memory, "GiB"),
+    )
+    for name, value, unit in limits:
+        if value is not None and not value > 0:
+            raise BadOption(f"--{name} must be above 0 {unit}, found {value:g}", hint="leave it out for none")
+    if wrong := [status for status in request.accept_status if not 0 <= status <= MOST_STATUS]:
+        raise BadOption(
+            f"--accept-status must list numbers from 0 to {MOST_STATUS}, found {wrong[0]}",
+            hint="type --accept-status 0,1",
+        )
+    parse_variants(request.variants)
+    _check_predictions(request.predictions)
+    _check_weights(request.weights)
+
+
+def check_local(request: Request) -> None:
+    """Refuse options of this machine for runs elsewhere, and a GPU without a run."""
+    here = {"--warm": request.warm, "--gpus": request.gpus is not None, "--per-gpu": request.per_gpu is not None}
+    named = next((name for name, given in here.items() if given), None)
+    if named is not None and request.executor in ENGINES:
+        raise BadOption(f"{named} is for runs on this machine", hint="leave it out, or type --executor local")
+    if request.per_gpu is not None and not 1 <= request.per_gpu <= MOST_JOBS:
+        raise BadOption(f"--per-gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --per-gpu 2")
+
+
+def container_wish(request: Request, project: Path) -> ContainerWish | None:
+    """Return what is wanted of containers; None where runs are started in none.
+
+    Raises
+    ------
+    BadOption
+        If it is none that can be.
+    """
+    # What is printed starts its workers in the image.
+    if request.container is None or request.executor in EXPORTED:
+        return None
+    entry = read_config(project).container
+    wish = ContainerWish(
+        image=request.container, engine=entry.engine, mount=tuple(entry.mount), options=tuple(entry.options)
+    )
+    check_wish(wish)
+    return wish
+
+
+def check_cluster(request: Request) -> None:
+    """Refuse options of clusters for runs on this machine, and those of one cluster for another."""
+    options: dict[str, tuple[object, Sequence[str]]] = {
+        "--partition": (request.partition, ["slurm"]),
+        "--time": (request.time, ["slurm"]),
+        "--address": (request.address, ["ray"]),
+        "--scratch": (request.scratch, ENGINES),
+        "--gres": (request.gres, ENGINES),
+        "--cpus": (request.cpus, ENGINES),
+        "--print": (request.print_script or None, ENGINES),
+    }
+    for named, engines in ((name, engines) for name, (value, engines) in options.items() if value is not None):
+        if request.executor not in engines:
+            where = "a cluster" if len(engines) > 1 else f"a cluster of {engines[0].capitalize()}"
+            words = " or ".join(f"--executor {engine}" for engine in engines)
+            raise BadOption(f"{named} is for runs on {where}", hint=f"add {words}, or leave it out")
+    if request.scratch and not request.scratch.startswith(("/", "$")):
+        raise BadOption(
+            f"--scratch must be an absolute path on each machine of the cluster, found {request.scratch!r}",
+            hint="type --scratch /scratch, or a variable that jobs have: --scratch '$TMPDIR'",
+        )
+    if request.executor in EXPORTED:
+        _check_export(request)
+    if request.cpus is not None and request.cpus < 1:
+        raise BadOption(f"--cpus must be at least 1, found {request.cpus}", hint="type --cpus 4")
+
+
+def _check_export(request: Request) -> None:
+    submitted = "kubectl create -f FILE" if request.executor == "kubernetes" else "sky launch FILE"
+    if not request.print_script:
+        raise BadOption(
+            f"--executor {request.executor} prints jobs, and starts none",
+            hint=f"add --print > FILE, then type `{submitted}`",
+        )
+    if request.container is None:
+        raise BadOption(
+            f"--executor {request.executor} starts workers in an image, and none is named",
+            hint="type --container IMAGE; the image has deviate-dl and what the training imports",
+        )
+
+
+def _check_predictions(predictions: str) -> None:
+    path = PurePath(predictions)
+    if is_file(predictions) and (path.suffix not in PREDICTION_SUFFIXES or path.is_absolute() or ".." in path.parts):
+        raise BadOption(
+            f"--predictions must be {', '.join(CAPTURED_PREDICTIONS)}, or a file that each run writes into its folder "
+            f"with the suffix {', '.join(PREDICTION_SUFFIXES)}, found {predictions!r}",
+            hint="type --predictions labels, or --predictions preds.csv",
+        )
+
+
+def _check_weights(weights: str) -> None:
+    path = PurePath(weights)
+    known = path.suffix in WEIGHT_SUFFIXES and not path.is_absolute() and ".." not in path.parts
+    every = weights.removeprefix("every:")
+    counts = every != weights and every.isascii() and every.isdecimal() and int(every) > 0
+    if weights not in WEIGHT_KINDS and not (counts or known):
+        raise BadOption(
+            "--weights must be none, digest, final, every:K with K of at least 1, or match files that each run writes "
+            f"into its folder with the suffix {', '.join(WEIGHT_SUFFIXES)}, found {weights!r}",
+            hint="type --weights final, --weights every:10, or --weights 'checkpoints/*.pt'",
+        )

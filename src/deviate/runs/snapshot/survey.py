@@ -1,0 +1,222 @@
+"""Look through a project and decide what becomes of each file: copied, linked, or left out with a reason."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from deviate.core.paths import real_path
+from deviate.runs.snapshot.credentials import is_credentials
+from deviate.runs.snapshot.git import tracked_files
+from deviate.store.snapshot_rules import (
+    SnapshotRules,
+    file_reason,
+    folder_reason,
+    is_checkpoint_folder,
+    is_checkpoint_like,
+    matches,
+    may_hold,
+)
+
+#: Larger files are linked: source and configuration are smaller, data sets are not.
+COPY_LIMIT = 1 << 20
+
+#: A folder with more files is linked whole: copying it for every run would cost more than the training.
+FILES_LIMIT = 10_000
+
+#: Files beside the weights of a pretrained model in the format of Hugging Face, and of a training that goes on.
+_PREPROCESSORS = {"tokenizer_config.json", "tokenizer.json", "vocab.txt", "vocab.json", "preprocessor_config.json"}
+_TRAININGS = {"training_args.bin", "trainer_state.json", "optimizer.pt", "scheduler.pt"}
+
+CHECKPOINT = "looks like a checkpoint of a former training"
+UNREADABLE = "cannot be read"
+OWN = "written by deviate"
+SPECIAL = "no regular file"
+NO_TEXT = "its name is no text in UTF-8"
+CREDENTIALS = "holds credentials"
+EXCLUDED = "excluded by you"
+OWN_OUTPUT = "output of this command"
+
+Kind = Literal["folder", "copy", "link", "symlink", "environment", "left out"]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one file or folder of the project."""
+
+    #: Relative to the project, with forward slashes.
+    path: str
+    kind: Kind
+    #: Why it is left out or linked.
+    reason: str = ""
+    #: For a symbolic link: what it points to in the copy.
+    target: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+
+
+@dataclass(frozen=True)
+class _Looking:
+    project: Path
+    rules: SnapshotRules
+    tracked: frozenset[str]
+    #: Device and inode of the files that this process writes to.
+    outputs: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+
+    def left_out(self, path: str, *, folder: bool, inherited: str) -> str:
+        """Return why `path` is left out; empty where it is kept."""
+        if matches(path, self.rules.exclude):
+            return EXCLUDED
+        if matches(path, self.rules.include) and folder_reason(path) != "workspace of Deviate":
+            return ""
+        return inherited or self._by_rule(path, folder=folder)
+
+    def is_own_output(self, entry: os.DirEntry[str]) -> bool:
+        """Tell whether our standard output or standard error goes to a file."""
+        if not any(inode == entry.inode() for _, inode in self.outputs):
+            return False
+        status = entry.stat(follow_symlinks=False)
+        return (status.st_dev, status.st_ino) in self.outputs
+
+    def _by_rule(self, path: str, *, folder: bool) -> str:
+        reason = folder_reason(path) if folder else file_reason(path)
+        saved = is_checkpoint_folder(path) if folder else is_checkpoint_like(path)
+        if not saved or self._is_tracked(path, folder=folder):
+            return reason or ""
+        return reason or ("" if not folder and self._is_pretrained(path) else CHECKPOINT)
+
+    def _is_pretrained(self, path: str) -> bool:
+        """Tell whether weights lie in the folder of a pretrained model, with its settings and no training's state."""
+        try:
+            names = set(os.listdir((self.project / path).parent))
+        except OSError:
+            return False
+        return "config.json" in names and bool(names & _PREPROCESSORS) and not names & _TRAININGS
+
+    def _is_tracked(self, path: str, *, folder: bool) -> bool:
+        return any(each.startswith(f"{path}/") for each in self.tracked) if folder else path in self.tracked
+
+
+def own_outputs() -> frozenset[tuple[int, int]]:
+    """Return device and inode of the regular files that are our standard output and standard error."""
+    outputs = set()
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                outputs.add((status.st_dev, status.st_ino))
+    return frozenset(outputs)
+
+
+def survey(project: Path, rules: SnapshotRules | None = None, tracked: frozenset[str] | None = None) -> list[Item]:
+    """Return what becomes of each file and folder of `project`, folders before what is in them.
+
+    `tracked` are the files that git tracks, where the caller knows. Nothing is written, and no file is read beyond its
+    attributes.
+    """
+    known = tracked_files(project) if tracked is None else tracked
+    looking = _Looking(project, rules or SnapshotRules(), known, own_outputs())
+    return [item for entry in _entries(project) for item in _items(looking, entry, "", "")]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _items(looking: _Looking, entry: os.DirEntry[str], parent: str, inherited: str) -> Iterator[Item]:
+    path = f"{parent}{entry.name}"
+    named = f"{path}{os.readlink(entry.path) if entry.is_symlink() else ''}"
+    if not named.isprintable() and named != named.encode("utf-8", "replace").decode():
+        # No file of ours can hold it.
+        yield Item(path=path.encode("utf-8", "backslashreplace").decode(), kind="left out", reason=NO_TEXT)
+        return
+    folder = entry.is_dir(follow_symlinks=False)
+    reason = looking.left_out(path, folder=folder or os.path.isdir(entry.path), inherited=inherited)
+    if looking.is_own_output(entry):
+        yield Item(path=path, kind="left out", reason=OWN_OUTPUT)
+    elif reason and not (folder and may_hold(path, looking.rules.include) and reason != EXCLUDED):
+        yield Item(path=path, kind="left out", reason=reason)
+    elif matches(path, looking.rules.link) and os.path.exists(entry.path):
+        yield _linked(path, entry, "linked as you asked")
+    elif entry.is_symlink():
+        yield Item(path=path, kind="symlink", target=_target(looking.project, entry))
+    elif folder:
+        yield from _folder(looking, entry, path, reason)
+    else:
+        yield _file(path, entry)
+
+
+def _folder(looking: _Looking, entry: os.DirEntry[str], path: str, reason: str) -> Iterator[Item]:
+    if is_environment(Path(entry.path)):
+        yield Item(path=path, kind="environment", reason="virtual environment", target=entry.path)
+        return
+    try:
+        entries = _entries(Path(entry.path))
+    except OSError:
+        yield Item(path=path, kind="left out", reason=UNREADABLE)
+        return
+    yield from _small_or_linked(looking, entry, path, entries, reason)
+
+
+def _small_or_linked(
+    looking: _Looking, entry: os.DirEntry[str], path: str, entries: list[os.DirEntry[str]], reason: str
+) -> Iterator[Item]:
+    """Yield the folder and what is in it, or one link where there are too many files.
+
+    A folder below that is linked itself counts as one file, so the lowest folder that holds the many is linked, and
+    looking stops as soon as there are too many: a million images cost no more than ten thousand.
+    """
+    inside: list[Item] = []
+    files = 0
+    for each in entries:
+        for item in _items(looking, each, f"{path}/", reason):
+            inside.append(item)
+            files += item.kind in ("copy", "link")
+        if files > FILES_LIMIT:
+            yield _linked(path, entry, f"more than {FILES_LIMIT:,} files")
+            return
+    yield Item(path=path, kind="folder")
+    yield from inside
+
+
+def is_environment(folder: Path) -> bool:
+    """Tell whether a folder is a virtual environment, of venv, virtualenv or conda."""
+    return os.path.isfile(folder / "pyvenv.cfg") or os.path.isdir(folder / "conda-meta")
+
+
+def _file(path: str, entry: os.DirEntry[str]) -> Item:
+    status = entry.stat(follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode):
+        return Item(path=path, kind="left out", reason=SPECIAL)
+    if not os.access(entry.path, os.R_OK):
+        return Item(path=path, kind="left out", reason=UNREADABLE)
+    if is_credentials(path):
+        return _linked(path, entry, CREDENTIALS)
+    if status.st_size > COPY_LIMIT:
+        return _linked(path, entry, "larger than 1 MiB")
+    return Item(path=path, kind="copy", size=status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+def _linked(path: str, entry: os.DirEntry[str], reason: str) -> Item:
+    status = entry.stat()
+    target = real_path(entry.path) if entry.is_symlink() else entry.path
+    # A folder's size and time change with every lock or cache file that a training leaves in it: they say nothing.
+    known = (0, 0) if entry.is_dir() else (status.st_size, status.st_mtime_ns)
+    return Item(path=path, kind="link", reason=reason, target=target, size=known[0], mtime_ns=known[1])
+
+
+def _target(project: Path, entry: os.DirEntry[str]) -> str:
+    """Return what a symbolic link points to in a copy: inside the project relative, outside absolute."""
+    text = os.readlink(entry.path)
+    folder = os.path.dirname(entry.path)
+    absolute = os.path.normpath(os.path.join(folder, text))
+    if not Path(absolute).is_relative_to(project):
+        return absolute
+    return os.path.relpath(absolute, folder) if os.path.isabs(text) else text

@@ -1,0 +1,495 @@
+"""``deviate.toml``: what is measured, what a run's folder holds, what clusters are told; and what `init` writes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import msgspec
+import tomlkit
+
+from deviate.core.errors import BadConfig
+from deviate.core.experiment import (
+    DEFAULT_PREDICTIONS,
+    DEFAULT_RUNS,
+    DEFAULT_WEIGHTS,
+    Direction,
+    Draw,
+    Kind,
+    Metric,
+    ObservedWish,
+)
+from deviate.core.factors import DEFAULT_VARIANT, SeededFactor
+from deviate.core.paths import settings_text
+from deviate.source.findings import Findings
+
+# What ``deviate.toml`` says of clusters.
+
+
+class SlurmEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[slurm]`` table, in the words of sbatch."""
+
+    partition: str = ""
+    #: How long a run may take, such as ``2:00:00``.
+    time: str = ""
+    #: Resources of a run, such as ``gpu:1``.
+    gres: str = ""
+    #: Cores of a run, and threads of its numerical libraries.
+    cpus: int = 1
+    #: Folder of each machine in which its runs are made; empty: in the experiment's.
+    scratch: str = ""
+    #: Runs at a time at most; None: as many as the cluster lets.
+    width: int | None = None
+    #: Further options of sbatch, such as ``--account=NAME``.
+    options: list[str] = []
+
+
+class RayEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[ray]`` table."""
+
+    #: As ``ray.init`` takes it; empty: ``RAY_ADDRESS``, else the cluster that this machine is part of.
+    address: str = ""
+    #: Resources of a run, such as ``gpu:1``.
+    gres: str = ""
+    #: Cores of a run, and threads of its numerical libraries.
+    cpus: int = 1
+    #: Folder of each machine in which its runs are made; empty: in the experiment's.
+    scratch: str = ""
+    #: Runs at a time at most; None: as many as there is room for.
+    width: int | None = None
+
+
+class ExportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[kubernetes]`` and the ``[sky]`` table."""
+
+    #: What holds the project: a PersistentVolumeClaim, or a volume of SkyPilot; empty: machines have its folder.
+    volume: str = ""
+    #: Where that is mounted, here as there: the project's folder, or one above it; empty: the project's folder.
+    mount: str = ""
+    #: Resources of a run, such as ``gpu:1``; of SkyPilot such as ``A100:1``.
+    gres: str = ""
+    #: Cores of a run, and threads of its numerical libraries.
+    cpus: int = 1
+    #: Folder of each machine in which its runs are made, of a pod a disk of its own; empty: in the experiment's.
+    scratch: str = ""
+    #: Runs at a time at most; None: as many as there is room for, and on one machine of SkyPilot.
+    width: int | None = None
+
+
+FILE_NAME = "deviate.toml"
+
+#: What is written of a metric, and of a number in the output.
+METRIC_KEYS = ("name", "file", "line", "expression", "aggregate", "direction", "kind")
+OBSERVED_KEYS = ("name", "rename", "metric", "aggregate", "direction", "kind")
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class MetricEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One ``[[metric]]`` table."""
+
+    name: str
+    file: str
+    line: int
+    expression: str
+    aggregate: str = "last"
+    direction: Direction | None = None
+    kind: Kind | None = None
+
+
+class DrawEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[draw]]`` table."""
+
+    file: str
+    line: int
+    factor: SeededFactor
+    #: What is called; tells several draws on a line apart, and finds one whose line has moved.
+    call: str = ""
+
+
+class LoopEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[main_loop]`` table."""
+
+    file: str
+    line: int
+
+
+class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[snapshot]`` table: glob patterns relative to the project."""
+
+    include: list[str] = []
+    exclude: list[str] = []
+    link: list[str] = []
+
+
+class EvaluateEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[evaluate]]`` table: a command that is run in the folder of each run after its training."""
+
+    command: str
+    #: None: after the script.
+    name: str | None = None
+    #: How often it is run for each run.
+    repeat: int = 1
+    threads: int | None = None
+    #: ``cpu``, or GPUs as CUDA_VISIBLE_DEVICES has them.
+    device: str | None = None
+    environment: dict[str, str] = {}
+    #: The interpreter in place of the command's first word.
+    python: str = ""
+
+
+class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[setup]`` or ``[cleanup]`` table: a command before or after all else in the folder of each run."""
+
+    command: str
+
+
+class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[container]`` table: how runs are started in containers, where ``--container`` names an image."""
+
+    #: docker, podman or apptainer; empty: the first one that is there.
+    engine: str = ""
+    #: Absolute paths that runs see beside the project and its data.
+    mount: list[str] = []
+    #: Further options of the engine.
+    options: list[str] = []
+
+
+#: What stands for ``{key}`` in the commands of an experiment.
+Setting = int | float | str
+
+
+class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[experiment]]`` table: an experiment, or one for each combination of what its grid lists."""
+
+    name: str
+    #: ``{key}`` stands for a value of the grid, here, in `environment`, and in commands of `evaluate`.
+    command: str
+    grid: dict[str, list[Setting]] = {}
+    n: int = DEFAULT_RUNS
+    vary: tuple[str, ...] = (DEFAULT_VARIANT,)
+    environment: dict[str, str] = {}
+    #: The interpreter in place of the command's first word.
+    python: str = ""
+    evaluate: list[EvaluateEntry] = []
+    #: As the options of ``deviate run`` that are called so.
+    entry: str | None = None
+    until: str | None = None
+    max: int | None = None
+    seed: int = 0
+    jobs: int | None = None
+    gpus: str | None = None
+    per_gpu: int | None = None
+    timeout: float | None = None
+    stall: float | None = None
+    memory: float | None = None
+    accept_status: tuple[int, ...] = ()
+    warm: bool = False
+    same_hardware: bool = False
+    container: str | None = None
+    include: list[str] = []
+    exclude: list[str] = []
+    link: list[str] = []
+    factor: list[str] = []
+    predictions: str = DEFAULT_PREDICTIONS
+    weights: str = DEFAULT_WEIGHTS
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole ``deviate.toml``; everything in it is optional."""
+
+    entry: str | None = None
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
+    #: Where runs are made whose experiment was made nowhere else; None: on this machine.
+    executor: Literal["local", "slurm", "ray"] | None = None
+    main_loop: LoopEntry | None = None
+    #: None where the file lists no metric: then the analysis decides.
+    metric: list[MetricEntry] | None = None
+    draw: list[DrawEntry] = []
+    observed: list[ObservedWish] = []
+    #: Which values are better, by metric, in all experiments of the project.
+    direction: dict[str, Direction] = {}
+    snapshot: SnapshotEntry = SnapshotEntry()
+    evaluate: list[EvaluateEntry] = []
+    experiment: list[ExperimentEntry] = []
+    setup: CommandEntry | None = None
+    cleanup: CommandEntry | None = None
+    slurm: SlurmEntry = SlurmEntry()
+    ray: RayEntry = RayEntry()
+    kubernetes: ExportEntry = ExportEntry()
+    sky: ExportEntry = ExportEntry()
+    container: ContainerEntry = ContainerEntry()
+
+
+#: Tables that may stand several times, and the others.
+_LISTED: dict[str, type[msgspec.Struct]] = {
+    "metric": MetricEntry,
+    "draw": DrawEntry,
+    "observed": ObservedWish,
+    "evaluate": EvaluateEntry,
+    "experiment": ExperimentEntry,
+}
+_STRUCTS: dict[str, type[Any]] = {
+    **_LISTED,
+    "main_loop": LoopEntry,
+    "snapshot": SnapshotEntry,
+    "setup": CommandEntry,
+    "cleanup": CommandEntry,
+    "experiment.evaluate": EvaluateEntry,
+    "slurm": SlurmEntry,
+    "ray": RayEntry,
+    "kubernetes": ExportEntry,
+    "sky": ExportEntry,
+    "container": ContainerEntry,
+}
+
+
+def read_config(project: Path) -> Config:
+    """Read the project's ``deviate.toml``; a project without one has the default configuration.
+
+    Raises
+    ------
+    BadConfig
+        If the file is not TOML, or a key or value is not as it must be; the message has key and line.
+    """
+    path = project / FILE_NAME
+    if not os.path.exists(path):
+        return Config()
+    try:
+        text = settings_text(path)
+        tables = tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as problem:
+        raise BadConfig(f"{path}: {problem}", hint="mend the line, or delete the file to start anew") from problem
+    # msgspec does not say which element of a list is wrong, so each is converted by itself, first.
+    for key, entry in _LISTED.items():
+        listed = tables.get(key, [])
+        for index, table in enumerate(listed if isinstance(listed, list) else []):
+            _convert(table, entry, path, text, f"{key}[{index}]")
+    return _convert(tables, Config, path, text, "")
+
+
+def _convert(value: Any, struct: type[T], path: Path, text: str, table: str) -> T:
+    try:
+        return msgspec.convert(value, struct)
+    except msgspec.ValidationError as problem:
+        raise _bad_value(path, text, str(problem), table) from problem
+
+
+def bad_entry(table: str, project: Path, problem: str, hint: str) -> BadConfig:
+    """Return the error for an entry such as ``metric[0]``, naming its line in the file."""
+    path = project / FILE_NAME
+    line = _line_of(settings_text(path), table, "")
+    return BadConfig(f"{path}:{line}: {problem}", hint=hint)
+
+
+def write_metrics(project: Path, entry: str, metrics: Sequence[Metric]) -> Path:
+    """Put `entry` and the selected `metrics` into ``deviate.toml``, whose path is returned; what else it says stays."""
+    tables = tomlkit.aot()
+    for metric in metrics:
+        if metric.selected:
+            tables.append(_table(metric, METRIC_KEYS))
+    return _write(project, {"entry": entry, "metric": tables})
+
+
+def write_observed(project: Path, wishes: Sequence[ObservedWish], *, replaces: bool = False) -> Path:
+    """Put what is said of numbers in the output into ``deviate.toml``, whose path is returned; what else it says stays.
+
+    What the file says of other numbers stays, too, and what it says of the same ones unless `wishes` replace it.
+    """
+    own = read_config(project).observed
+    known = {name for wish in own for name in (wish.name, wish.rename)}
+    if replaces:
+        said = {wish.name: wish for wish in wishes}
+        own = [_replaced(wish, said.get(wish.rename or wish.name, wish)) for wish in own]
+    tables = tomlkit.aot()
+    for wish in [*own, *(wish for wish in wishes if wish.name not in known)]:
+        tables.append(_table(wish, OBSERVED_KEYS))
+    return _write(project, {"observed": tables})
+
+
+def _replaced(own: ObservedWish, said: ObservedWish) -> ObservedWish:
+    """Return what is said of a number now, under the name that it has where nothing is said of it."""
+    return msgspec.structs.replace(said, name=own.name, rename=said.rename or own.rename)
+
+
+def _write(project: Path, values: Mapping[str, Any]) -> Path:
+    path = project / FILE_NAME
+    document = tomlkit.parse(settings_text(path)) if os.path.exists(path) else tomlkit.document()
+    document.update(values)
+    aside = path.with_suffix(".toml.new")
+    aside.write_text(tomlkit.dumps(document), encoding="utf-8")
+    aside.replace(path)
+    return path
+
+
+def _table(entry: Metric | ObservedWish, keys: Sequence[str]) -> tomlkit.items.Table:
+    table = tomlkit.table()
+    for key in keys:
+        value = getattr(entry, key)
+        if value not in (None, ""):
+            table[key] = value
+    return table
+
+
+def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
+    """Turn msgspec's message (``Expected `int`, got `str` - at `$.line```) into key and line."""
+    message, _, path_in_file = problem.partition(" - at ")
+    # A key of the user's own is `[...]`; it is not known which.
+    steps = path_in_file.strip("`").removeprefix("$").replace("[...]", "\0").split(".")
+    parts = [part.partition("\0")[0] for part in steps if part]
+    struct, where = _struct_of(table, parts)
+    *inner, key = parts or [""]
+    table = ".".join([part for part in (table, *inner) if part])
+    unknown = re.search(r"unknown field `(\w+)`", message)
+    if unknown:
+        # What has the unknown field is the table itself.
+        table, key = ".".join(part for part in (table, key) if part), unknown.group(1)
+    line = _line_of(text, table, key.partition("[")[0])
+    name = ".".join(part for part in (table, key) if part)
+    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    values = _values(fields.get(key)) if message.startswith("Invalid enum value") else []
+    allowed = f"values allowed there: {', '.join(values)}" if values else _allowed(where, fields)
+    return BadConfig(f"{path}:{line}: {name}: {message}", hint=allowed)
+
+
+#: What belongs into tables whose keys are the user's own.
+_FREE = {
+    "grid": "under [experiment.grid] each key lists its values, numbers or texts: lr = [0.1, 0.01]",
+    "direction": 'under [direction] each metric has "higher" or "lower": reward = "higher"',
+    "environment": 'variables are texts: environment = { MODE = "1" }',
+}
+
+
+def _struct_of(table: str, parts: Sequence[str]) -> tuple[type[Any], str]:
+    """Return what the innermost table with known keys is, and the first of the parts that names a table below it."""
+    names = [re.sub(r"\[\d*\]", "", part) for part in (*table.split("."), *parts) if part]
+    deepest = next((".".join(names[:end]) for end in (2, 1) if ".".join(names[:end]) in _STRUCTS), "")
+    below = names[deepest.count(".") + 1 :] if deepest else names
+    return _STRUCTS.get(deepest, Config), below[0] if below else ""
+
+
+def _allowed(where: str, fields: Mapping[str, Any]) -> str:
+    return _FREE.get(where) or f"keys allowed there: {', '.join(fields)}"
+
+
+def _values(kind: Any) -> list[str]:
+    """Return the words that a type allows, of ``Literal["a", "b"] | None`` a and b."""
+    return [word for part in get_args(kind) for word in (get_args(part) or (part,)) if isinstance(word, str)]
+
+
+def _line_of(text: str, table: str, key: str) -> int:
+    """Return the line (from 1) of `key` in `table` (``metric[1]``, ``experiment[0].grid``, or empty for the top)."""
+    lines, start, path = text.splitlines(), 0, ""
+    for part in filter(None, table.split(".")):
+        name, _, index = part.rstrip("]").partition("[")
+        path = f"{path}.{name}".lstrip(".")
+        header = re.compile(rf"^\s*\[\[?\s*{re.escape(path)}\s*\]\]?|^\s*{re.escape(name)}\s*=")
+        starts = [number for number in range(start, len(lines)) if header.match(lines[number])] or [start]
+        start = starts[min(int(index or 0), len(starts) - 1)]
+    own = rf"\[\[?\s*{re.escape(f'{path}.{key}')}\s*\]"
+    pattern = re.compile(rf"^\s*(\"?{re.escape(key)}\"?\s*=|{own})") if key else None
+    for number in range(start, len(lines)):
+        if pattern and pattern.match(lines[number]):
+            return number + 1
+    return start + 1
+
+
+# The ``deviate.toml`` that ``deviate init`` writes: what was found, as comments to edit.
+
+#: What is in effect, and how the rest is.
+_HEAD = """\
+# Settings of Deviate for this project. Everything here is optional: what is commented out shows what Deviate does by
+# itself. Remove the # in front of a line to change it.
+"""
+
+_METRICS = """
+# The metrics that were found in the source. If you list one, list all that you want: metrics that are not listed
+# are not recorded.
+# aggregate: last | best | mean | max | min | area | at ITERATION; direction: higher | lower
+"""
+
+_DRAWS = """
+# Random draws in your own code, each with the factor that it belongs to:
+# init | shuffle | augment | layers | other | data
+"""
+
+_LOOP = """
+# The main loop: its iterations are what records count.
+"""
+
+_SNAPSHOT = """
+# What the folder of each run holds, as glob patterns.
+# [snapshot]
+# include = ["pretrained.pt"]   # copy what is left out otherwise
+# exclude = ["notes/**"]        # leave out more
+# link = ["features/**"]        # link instead of copying
+"""
+
+#: Under its own heading: an example that cannot know what the command takes.
+_EXPERIMENT = """
+# What `deviate run` makes without a command: each {key} of the grid takes each of its values.
+# [[experiment]]
+# name = "grid"
+# command = "python ENTRY --lr {lr} --width {width}"
+# n = 8
+# [experiment.grid]
+# lr = [0.1, 0.01]
+# width = [32, 64]
+"""
+
+
+def starter_config(findings: Findings) -> str:
+    """Return the text of a ``deviate.toml`` that changes nothing until it is edited, but for the entry that it names.
+
+    With the ``# `` before its tables removed, it sets what `findings` hold.
+    """
+    metrics = [metric for metric in findings.metrics if metric.selected]
+    parts = [_HEAD, f"\nentry = {_value(findings.entry)}\n"]
+    if metrics:
+        parts += [_METRICS, *_commented("metric", map(_metric_keys, metrics))]
+    # A call of a framework counts its own iterations.
+    if findings.main_loop is not None and findings.main_loop.kind != "call":
+        loop = findings.main_loop
+        parts += [_LOOP, _commented_table("[main_loop]", {"file": loop.file, "line": loop.line})]
+    if findings.draws:
+        parts += [_DRAWS, *_commented("draw", _draw_keys(findings.draws))]
+    experiment = _EXPERIMENT.replace('"python ENTRY --lr', _value(f"python {shlex.quote(findings.entry)} --lr")[:-1])
+    return "".join([*parts, experiment, _SNAPSHOT])
+
+
+def _metric_keys(metric: Metric) -> dict[str, str | int]:
+    keys: dict[str, str | int | None] = {
+        "name": metric.name,
+        "file": metric.file,
+        "line": metric.line,
+        "expression": metric.expression,
+        "aggregate": metric.aggregate,
+        "direction": metric.direction,
+        "kind": metric.kind,
+    }
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _draw_keys(draws: Sequence[Draw]) -> Iterable[dict[str, str | int]]:
+    # Equal calls on one line cannot be told apart, so one table stands for them.
+    seen = {(draw.file, draw.line, draw.call): draw for draw in draws}
+    return ({"file": d.file, "line": d.line, "call": d.call, "factor": d.factor} for d in seen.values())
+
+
+def _commented(table: str, entries: Iterable[dict[str, str | int]]) -> list[str]:
+    return [_commented_table(f"[[{table}]]", keys) + "\n" for keys in entries]
+
+
+def _commented_table(head: str, keys: dict[str, str | int]) -> str:
+    lines = [head, *(f"{key} = {_value(value)}" for key, value in keys.items())]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _value(value: str | int) -> str:
+    return tomlkit.item(value).as_string()

@@ -1,0 +1,341 @@
+"""Turn reports into metrics and rejected values."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import msgspec
+
+from deviate.core.experiment import Metric
+from deviate.lexicon.words import UNNAMED, is_clock_part, is_metric_word, meaning_of, split_of
+from deviate.source.findings import Reason, Rejected
+from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.expressions import is_alarm, split_at, switches
+from deviate.source.flow.program import COMMON_METHODS, Program
+from deviate.source.flow.values import METRIC_ORIGINS, From, Param
+from deviate.source.frameworks.reported import is_framework_logged, is_read_back
+from deviate.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
+from deviate.source.main_loop import Phases
+from deviate.source.metrics.capture import capture_of, root_of
+from deviate.source.metrics.finding import Finding, hints_of, metric_of, where
+from deviate.source.metrics.forms import is_checked, is_record_of_sample
+from deviate.source.metrics.merging import merge
+from deviate.source.metrics.names import (
+    continues,
+    continues_clock,
+    ends_label,
+    label_for,
+    name_of,
+    names_also,
+    plain_variable,
+    unique,
+    without_settings,
+    words_before,
+)
+from deviate.source.metrics.verdict import Verdict
+from deviate.source.metrics.verdicts import verdict_of
+from deviate.source.sinks.reports import Reports
+from deviate.source.sinks.rows import Report, is_logging_class
+from deviate.source.syntax import called_name
+from deviate.source.texts import NUMERIC_SPEC, ReportedValue
+
+#: What single letters beside one another mean: ``p: %.4f, r: %.4f, f: %.4f``.
+_LETTERS = {"p": "precision", "r": "recall", "f": "f1"}
+#: A word that means the recall beside a precision, and much else alone.
+_REC = re.compile(r"(?<![A-Za-z])rec(?![A-Za-z])")
+#: The same beside one another for a part of the data.
+_INITIAL = re.compile(r"(\w+)_([pr])")
+#: Methods that Lightning calls for a test.
+_TESTING = re.compile(r"(on_)?test_(step|epoch|batch|start|end)")
+#: What is left of the confidence in a value that code beside the training reports.
+ASIDE = 0.35
+#: So many calls of functions that do not run are looked at: a large library has tens of thousands.
+MAX_UNREACHED_CALLS = 2000
+
+
+class MetricFinder:
+    """Classifies every reported value once and merges the reports of the same value."""
+
+    def __init__(self, flow: Evaluator, reports: Reports) -> None:
+        self.flow = flow
+        self.reports = reports
+        self.findings: list[Finding] = []
+        self.rejected: list[Rejected] = []
+
+    def classify_all(self) -> None:
+        """Classify the values of all reports."""
+        for report in self.reports.collected:
+            earlier = last = part = ""
+            roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
+            if is_record_of_sample(report, [variable for _, variable in roots]):
+                for _, variable in roots:
+                    self._reject(report, variable, "identifier")
+                continue
+            variables = {variable for _, variable in roots}
+            clock = sum(map(is_clock_part, variables)) > 1
+            for reported, variable in roots:
+                part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
+                is_part = clock and is_clock_part(variable)
+                if is_metric_word(words_before(reported)) and reported.after.strip() == ":":
+                    earlier = words_before(reported)  # ``loss {epoch}: {value}``
+                if is_part or self._names_next(reported, report) or self._is_lesser_part(reported, variable, last):
+                    self._reject(report, variable, "identifier")
+                    continue
+                before, earlier = earlier, words_before(reported) or earlier
+                if meaning_of(earlier) is None and names_also(before, variable):
+                    earlier = before  # ``Accuracy on the {} test images: {}``
+                same = variable == last or names_also(earlier, variable) or continues(reported)
+                same = same or (ends_label(reported) and is_metric_word(earlier))
+                finding = self._classify(
+                    report, reported, variable, earlier if same or not meaning_of(variable) else "", same,
+                    meant=_meant(variable, variables),
+                )  # fmt: skip
+                if finding is not None:
+                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting) or part
+                    self.findings.append(finding)
+                last = variable
+
+    def _names_next(self, reported: ReportedValue, report: Report) -> bool:
+        """Whether a value is the name of the one after it: ``f"best {self.monitored}: {self.best:.3f}"``."""
+        is_name = reported.after.strip() in {":", "="} and reported.position + 1 < len(report.values)
+        if not is_name or NUMERIC_SPEC.search(reported.spec):
+            return False
+        return not self.flow.resolved(reported.expr, reported.scope).has(*METRIC_ORIGINS)
+
+    def _is_lesser_part(self, reported: ReportedValue, variable: str, last: str) -> bool:
+        """Whether a value is the minutes or seconds of a time whose hours were reported before it."""
+        is_part = variable != last and continues_clock(reported)
+        return is_part and self.flow.resolved(reported.expr, reported.scope).has(From.DURATION)
+
+    def reporting(self) -> list[tuple[Unit, Nesting | None]]:
+        """Return the function that reports each metric, and the nesting of the report in it."""
+        return [(finding.unit, finding.report.nesting) for finding in self.findings]
+
+    def counted(self) -> set[tuple[str, int, str]]:
+        """Return file, line and name of reported counters."""
+        return {
+            (rejection.file, rejection.line, rejection.variable)
+            for rejection in self.rejected
+            if rejection.reason == "counter"
+        }
+
+    def weigh(self, trained: set[Unit], phases: Phases | None, unchosen: set[ModuleIndex]) -> None:
+        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge.
+
+        `unchosen` are modules that the program may not choose.
+        """
+        for finding in self.findings:
+            finding.unchosen = finding.unit.module in unchosen
+            finding.idle = self._is_idle(finding.report)
+            is_beside = phases is not None and _is_aside(finding, phases)
+            finding.aside = finding.unchosen or finding.idle or is_beside
+            report = finding.report
+            finding.early = phases is not None and phases.is_before(finding.unit, report.line, report.nesting)
+            bonus = 0.08 if finding.unit in trained and not finding.aside else 0.0
+            finding.confidence = min(finding.confidence + bonus, 0.99) * (
+                ASIDE if finding.aside or finding.alarm else 1
+            )
+            finding.where = where(finding, phases, trains=bonus > 0)
+        self.findings = merge(self.flow, self.findings)
+
+    def _is_idle(self, report: Report) -> bool:
+        """Whether a report is not shown, answers what a user types, or stands in a method that nothing calls."""
+        if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
+            return not self._shows_debug
+        unit = report.scope.unit
+        if any(_asks_user(unit, loop) for loop in enclosing_loops(report.nesting)) or self._is_untested(unit):
+            return True
+        if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
+            return False
+        others = [method for method in self.flow.program.methods[unit.name] if method is not unit]
+        own = [method for name, method in unit.owner.methods.items() if name not in COMMON_METHODS]
+        return (
+            not self._is_called(unit) and any(map(self._is_called, own)) and any(map(self._is_called, others))
+        )  # fmt: skip
+
+    def _is_untested(self, unit: Unit) -> bool:
+        """Whether Lightning would call a method for a test, and the program asks for none."""
+        method = unit.enclosing_method
+        owner = method.owner if method is not None else None
+        if method is None or owner is None or not _TESTING.match(method.name):
+            return False
+        return {"test", method.name}.isdisjoint(self.flow.program.calls) and is_logging_class(self.flow, owner)
+
+    def _is_called(self, unit: Unit) -> bool:
+        return bool(self.flow.program.callers(self.flow, unit))
+
+    @cached_property
+    def _shows_debug(self) -> bool:
+        """Whether the program lowers the level of messages anywhere."""
+        lines = (line for module in self.flow.program.modules for line in module.lines)
+        return any("DEBUG" in line or "setLevel(10)" in line for line in lines)
+
+    def _classify(
+        self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool, meant: str
+    ) -> Finding | None:
+        if not variable or self._is_served(reported):
+            return None
+        verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
+        verdict = self._counted_cost(report, reported, verdict)
+        if verdict.reason is not None:
+            self._reject(report, variable, verdict.reason)
+            return None
+        label = label_for(self.flow, reported, report.values)
+        if label is not None and self.flow.resolved(label, reported.scope).plain() == {From.SETTING}:
+            label = None  # the same in every report: it tells nothing apart
+        capture = capture_of(self.flow, reported, report, label)
+        kind = verdict.meaning.kind if verdict.meaning else ""
+        name = name_of(reported, variable, earlier, kind == "speed", not kind)
+        if capture is not None and not capture.label:
+            name = without_settings(name)
+        if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
+            unnamed = not words_before(reported) and not reported.tag and name == plain_variable(variable)
+            name = "{" + capture.label + "}" + ("" if unnamed else " " + name)
+        if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
+            verdict = replace(verdict, meaning=meaning)
+        finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
+        finding.alarm = is_alarm(report.nesting) or is_checked(reported, report.nesting)
+        finding.switches = switches(self.flow, report.nesting, report.scope)
+        return finding
+
+    def _reject(self, report: Report, variable: str, reason: Reason) -> None:
+        file = report.scope.module.file
+        self.rejected.append(Rejected(variable=variable, file=file, line=report.line, reason=reason))
+
+    def _is_served(self, reported: ReportedValue) -> bool:
+        """Whether the value is a parameter whose argument is reported by the caller, or that no caller gives."""
+        param = self.reports.forwarded.get(reported)
+        if param is not None and (param in self.reports.served or self._is_never_given(param)):
+            return True
+        return self.reports.is_stored_elsewhere(reported)
+
+    def _is_never_given(self, param: Param) -> bool:
+        """Whether a parameter stands for keywords, and no caller gives any."""
+        program = self.flow.program
+        is_called = param.name == param.unit.kwarg and bool(program.callers(self.flow, param.unit))
+        return is_called and not program.arguments(self.flow, param)
+
+    def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
+        """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""
+        if verdict.reason != "counter" or not isinstance(reported.expr, ast.Name):
+            return verdict
+        around = enclosing_loops(report.nesting)
+        unit = report.scope.unit
+        given = [each for each in unit.bindings.get(reported.expr.id, []) if each.kind == "assign"]
+        if around and given and not any(set(around).intersection(enclosing_loops(each.nesting)) for each in given):
+            return verdict  # it goes on counting over all passes: no cost of one
+        for loop in unit.loops:
+            if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.nesting) != around:
+                continue
+            if reported.expr.id in _counted_by(loop.node) and self._stops_on_value(loop.node, report):
+                return Verdict(0.6, "counts the iterations until a computed condition held", None)
+        return verdict
+
+    def _stops_on_value(self, loop: ast.AST, report: Report) -> bool:
+        tests = [node.test for node in ast.walk(loop) if isinstance(node, ast.If) and _breaks(node)]
+        if isinstance(loop, ast.While):
+            tests.append(loop.test)
+        return any(self.flow.resolved(test, report.scope).has(*METRIC_ORIGINS) for test in tests)
+
+    def metrics(self, reported: list[Metric]) -> list[Metric]:
+        """Return the metrics, with what frameworks report, most certain first, under names that differ."""
+        sinks = {metric.sink for metric in reported}
+        sinks |= {finding.report.sink for finding in self.findings if is_framework_logged(finding.capture)}
+        listed = [
+            (metric_of(finding), hints_of(finding))
+            for finding in self.findings
+            if not is_read_back(finding.reported.expr, finding.reported.scope, sinks)
+        ]
+        listed.extend((metric, ["", "", metric.function, metric.file]) for metric in reported)
+        listed.sort(
+            key=lambda entry: (-entry[0].confidence, entry[0].file, entry[0].line, entry[0].variable, entry[0].name)
+        )
+        names = unique([metric.name for metric, _ in listed], [hints for _, hints in listed])
+        return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(listed, names, strict=True)]
+
+    def rejections(self) -> list[Rejected]:
+        """Return the values that are no metrics, by site."""
+        taken = {(finding.report.scope.module.file, finding.report.line, finding.variable) for finding in self.findings}
+        rejections = {(rejection.file, rejection.line, rejection.variable): rejection for rejection in self.rejected}
+        return [rejections[key] for key in sorted(rejections) if key not in taken]
+
+
+def _meant(variable: str, variables: set[str]) -> str:
+    """Spell out what short for a metric stands beside others: ``p, r, f``, ``dev_p, dev_r``, ``a_prec, a_rec``."""
+    if variable in _LETTERS and _LETTERS.keys() <= variables:
+        return _LETTERS[variable]
+    initial = _INITIAL.fullmatch(variable)
+    if initial is not None and {f"{initial[1]}_p", f"{initial[1]}_r"} <= variables:
+        return f"{initial[1]}_{_LETTERS[initial[2]]}"
+    precisions = {_REC.sub(word, variable) for word in ("prec", "precision")} - {variable}
+    return variable if variables.isdisjoint(precisions) else _REC.sub("recall", variable)
+
+
+def _is_aside(finding: Finding, phases: Phases) -> bool:
+    """Whether a value is reported beside the training; of a measured model, only where a function does."""
+    unit = finding.unit
+    if finding.report.sink == "tf1-summary":
+        return False  # it stands where the graph is built, and is evaluated by the training
+    if not phases.is_aside(unit, finding.report.line, finding.report.nesting):
+        return False
+    meaning = finding.verdict.meaning
+    if meaning is None or meaning.kind not in {"quality", "loss"}:
+        return True
+    return not (phases.leads_to_loop(unit) or (unit in phases.made_during and meaning.direction is not None))
+
+
+def _asks_user(unit: Unit, loop: ast.AST) -> bool:
+    """Whether a loop of a function waits for what a user types."""
+    assert isinstance(loop, ast.stmt)
+    calls = (site.node for site in unit.calls if called_name(site.node) in {"input", "raw_input"})
+    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    return any(isinstance(call.func, ast.Name) and call.lineno in lines for call in calls)
+
+
+def _counted_by(loop: ast.AST) -> set[str]:
+    target = list(ast.walk(loop.target)) if isinstance(loop, (ast.For, ast.AsyncFor)) else []
+    augmented = [node.target for node in ast.walk(loop) if isinstance(node, ast.AugAssign)]
+    return {node.id for node in (*target, *augmented) if isinstance(node, ast.Name)}
+
+
+def _breaks(node: ast.If) -> bool:
+    return any(isinstance(statement, ast.Break) for statement in node.body)
+
+
+def unreached(flow: Evaluator, reports: Reports) -> list[Rejected]:
+    """List what functions that do not run would report, in the files that are read."""
+    rejections = [
+        rejection
+        for report in _unreached_reports(flow.program, reports)
+        for rejection in _unreached_values(flow, report)
+    ]
+    return sorted(dict.fromkeys(rejections), key=lambda rejection: (rejection.file, rejection.line, rejection.variable))
+
+
+def _unreached_reports(program: Program, reports: Reports) -> Iterator[Report]:
+    left = MAX_UNREACHED_CALLS
+    for unit in _idle(program):
+        left -= len(unit.calls)
+        if left < 0:
+            return
+        yield from reports.reports_in(unit)
+
+
+def _idle(program: Program) -> Iterator[Unit]:
+    """Yield the functions that do not run, first those of the files with the most functions that run."""
+    modules = [(module, [unit for unit in module.units if unit in program.reached]) for module in program.modules]
+    for module, running in sorted(modules, key=lambda entry: -len(entry[1])):
+        for unit in module.units:
+            if unit not in running and unit.display_name != "<module>":
+                yield unit
+
+
+def _unreached_values(flow: Evaluator, report: Report) -> Iterator[Rejected]:
+    for reported in report.values:
+        variable = root_of(flow, reported)
+        if variable and verdict_of(flow, reported, variable, report.sink, report.hint).reason is None:
+            yield Rejected(variable=variable, file=report.scope.module.file, line=report.line, reason="unreached")

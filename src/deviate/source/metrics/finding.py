@@ -1,0 +1,236 @@
+"""A reported value that is a metric, before it has its final name, and values that are shown like one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+
+from deviate.core.experiment import Capture, Direction, Metric
+from deviate.lexicon.words import (
+    UNNAMED,
+    aggregate_of,
+    is_counting,
+    is_metric_word,
+    is_schedule,
+    is_settings_name,
+    meaning_of,
+    split_of,
+)
+from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.values import From, Instance, Param, Value
+from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops
+from deviate.source.main_loop import Phases
+from deviate.source.metrics.forms import MAX_DEPTH, is_share, statistic_of
+from deviate.source.metrics.names import plain_variable
+from deviate.source.metrics.verdict import Verdict
+from deviate.source.sinks.rows import Report
+from deviate.source.syntax import authored_text, called_name, dotted_text, text_of
+from deviate.source.texts import ReportedValue
+
+#: Metrics of lower confidence are listed and not selected.
+SELECTED_FROM = 0.38
+
+
+@dataclass(eq=False)
+class Finding:
+    """A reported value that is a metric, before it has its final name."""
+
+    reported: ReportedValue
+    report: Report
+    verdict: Verdict
+    variable: str
+    name: str
+    capture: Capture | None
+    confidence: float
+    #: Part of the data it is of, where name or conditions tell.
+    split: str = ""
+    #: Settings that must be chosen for the report to run.
+    switches: int = 0
+    #: Other names under which the same value is reported, with where.
+    aliases: list[str] = field(default_factory=list)
+    #: How the value is recorded where it is reported again after the loop that reports it in some of its rounds.
+    further: list[Capture] = field(default_factory=list)
+    #: Reported by code that neither runs within the main loop nor after it.
+    aside: bool = False
+    #: Reported before the main loop, by a function that holds it or leads to it.
+    early: bool = False
+    #: Reported by a plug-in that the program may not choose.
+    unchosen: bool = False
+    #: Reported by a message below the level that is shown, or by a method that nothing is known to call.
+    idle: bool = False
+    #: Reported only where the training stops on an error.
+    alarm: bool = False
+    #: Where the report stands, as part of a sentence.
+    where: str = "outside the main loop"
+
+    @property
+    def unit(self) -> Unit:
+        """Function whose code reports."""
+        return self.report.scope.unit
+
+    @property
+    def expression(self) -> str:
+        """What is reported in normal form, with the attributes that a format text reads."""
+        return self._with_reads(text_of(self.reported.expr))
+
+    @property
+    def authored(self) -> str:
+        """What is reported as its author wrote it."""
+        return self._with_reads(authored_text(self.reported.expr, self.reported.scope.module))
+
+    def _with_reads(self, text: str) -> str:
+        return f"{text}.{self.reported.reads}" if self.reported.reads and dotted_text(self.reported.expr) else text
+
+    @property
+    def is_share(self) -> bool:
+        """Whether arithmetic makes a share of a count: ``100 * correct / total`` means more than ``correct``."""
+        meaning = self.verdict.meaning
+        is_computed = isinstance(self.reported.expr, ast.BinOp)
+        return is_computed and meaning is not None and meaning.direction == "higher"
+
+
+def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
+    """Say where a report stands."""
+    if finding.alarm:
+        return "where the training gives up"
+    if finding.unchosen:
+        return "by a plug-in that the program may not choose"
+    if finding.idle:
+        return "where nothing is known to show it"
+    if finding.aside:
+        return "by code that runs neither in the main loop nor after it"
+    if phases is not None and phases.is_after(finding.unit, finding.report.line, finding.report.nesting):
+        # Such as the accuracy of each class: one name, several values.
+        repeats = bool(enclosing_loops(finding.report.nesting))
+        return f"after the main loop{', again and again' if repeats else ''}"
+    if finding.early:
+        return "before the main loop"
+    return "in the main loop" if trains else "outside the main loop"
+
+
+def hints_of(finding: Finding) -> list[str]:
+    """List what tells two metrics of one name apart, in the order in which it is tried."""
+    file = finding.unit.module.file
+    split = finding.split or split_of(finding.unit.display_name) or split_of(finding.variable)
+    return [
+        split,
+        statistic_of(finding.reported.expr),
+        plain_variable(finding.variable),
+        finding.unit.display_name,
+        file.rpartition("/")[2] if file.startswith("/") else file,  # one outside the project has a path of the machine
+    ]
+
+
+def metric_of(finding: Finding) -> Metric:
+    """Put a finding into the form that is stored."""
+    meaning = finding.verdict.meaning
+    direction: Direction | None = meaning.direction if meaning else "lower"
+    kind = meaning.kind if meaning else "speed"
+    report = finding.report
+    why = f"{_HOW_REPORTED.get(report.sink, f'reported to {report.sink}')} {finding.where}; {finding.verdict.why}"
+    if finding.aliases:
+        why += f"; also reported as {', '.join(dict.fromkeys(finding.aliases))}"
+    capture = finding.capture
+    file, line, end_line, function = _site(finding)
+    if capture is None:
+        why += "; cannot be recorded: its text has no exact place, or a compiler traces the function"
+    return Metric(
+        name=finding.name, variable=finding.variable, expression=finding.authored, file=file, line=line,
+        end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
+        aggregate="last" if meaning is None else aggregate_of(kind),
+        confidence=round(finding.confidence, 2), why=why,
+        selected=capture is not None and finding.confidence >= SELECTED_FROM,
+        capture=capture or Capture(how="framework"), further=finding.further,
+    )  # fmt: skip
+
+
+def _site(finding: Finding) -> tuple[str, int, int, str]:
+    """File, first and last line, and function of the report; of the value where that is in another function."""
+    reported, report = finding.reported, finding.report
+    if reported.scope.unit is report.scope.unit:
+        return reported.scope.module.file, report.line, report.end_line, report.scope.unit.display_name
+    node = reported.expr
+    return reported.scope.module.file, node.lineno, node.end_lineno or node.lineno, reported.scope.unit.display_name
+
+
+#: How a value reaches a sink, where "reported to" would not say it.
+_HOW_REPORTED = {
+    "print": "printed", "logging": "logged", "tqdm": "shown in the progress bar", "file": "written to a file",
+    "csv": "written to a table", "json": "written as JSON", "figure": "drawn", "kept": "kept and shown later",
+}  # fmt: skip
+
+
+# Values that are named and shown like a metric, whatever their parts are: ``accuracy {:.2f}`` of two counters.
+
+#: A format that shows decimal places.
+DECIMALS = re.compile(r"\.0*[1-9]\d*[feg]")
+#: Functions and methods that make one number of several.
+_REDUCING = {"mean", "nanmean", "average", "median", "std", "max", "min", "sum", "reduce_mean"}
+#: Those that give the number that they are given, in another form.
+_CONVERTING = {"float", "round", "abs", "sum", "str"}
+
+
+def is_shown_as_metric(
+    flow: Evaluator, value: Value, reported: ReportedValue, name: str, description: str, *, is_tracked: bool
+) -> bool:
+    """Whether a value has the name of a loss or a quality, is shown as a share or with decimals, and is computed.
+
+    `name` is its own, `description` what the report calls it; `is_tracked` says that a tracker takes it.
+    """
+    if reported.mapping or value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.RANDOM):
+        return False
+    if is_counting(name) or is_settings_name(name) or is_schedule(name) or is_schedule(description):
+        return False
+    is_divided = is_share(flow, reported.expr, reported.scope)
+    # Words that mean other things, too, are enough for a share: ``em`` of ``right / total``.
+    meaning = meaning_of(description) if is_divided or is_metric_word(description) else None
+    if meaning is None or meaning is UNNAMED or meaning.kind not in {"quality", "loss"}:
+        return False
+    is_shown = is_divided or is_tracked or DECIMALS.search(reported.spec) is not None
+    return is_shown and is_computed(flow, reported.expr, reported.scope)
+
+
+def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a value is one quantity by another, one number of several, or what a function of the project returns."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        if isinstance(node.op, ast.Div) and not any(map(_is_written, sides)):
+            return True
+        return any(is_computed(flow, side, scope, depth + 1) for side in sides)
+    if isinstance(node, ast.Subscript):
+        return is_computed(flow, node.value, scope, depth + 1)
+    if isinstance(node, ast.Call):
+        name = called_name(node)
+        if name in _CONVERTING and len(node.args) > 0:
+            return is_computed(flow, node.args[0], scope, depth + 1)
+        return name in _REDUCING or any(isinstance(ref, Unit) for ref in flow.value(node.func, scope).refs)
+    if isinstance(node, ast.Name):
+        return any(is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
+    if isinstance(node, ast.Attribute):
+        return any(
+            binding.value is not None and is_computed(flow, binding.value, binding.scope, depth + 1)
+            for ref in flow.value(node.value, scope).refs
+            if isinstance(ref, Instance)
+            for binding in ref.cls.attributes.get(node.attr, [])
+        )
+    return False
+
+
+def _is_written(node: ast.expr) -> bool:
+    """Whether a number is written out: ``100``, ``2**20``."""
+    if isinstance(node, ast.BinOp):
+        return _is_written(node.left) and _is_written(node.right)
+    return isinstance(node, ast.Constant)
+
+
+def _given(flow: Evaluator, node: ast.Name, scope: Scope) -> list[tuple[ast.expr, Scope]]:
+    """Return what a name is assigned, or what callers pass for it."""
+    bindings = bindings_of(node.id, scope)
+    given = [(one.value, one.scope) for one in bindings if one.kind in {"assign", "aug"} and one.value is not None]
+    for binding in bindings:
+        if binding.kind == "param" and binding.scope.unit is not None:
+            given += flow.program.arguments(flow, Param(binding.scope.unit, binding.key))
+    return given

@@ -1,0 +1,489 @@
+"""The calls that report, one row a sink, and what they are called on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from deviate.lexicon.words import BEGINS, LOG, TRAIN, UNNAMED, meaning_of, words_like, words_of
+from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.expressions import makes_mapping
+from deviate.source.flow.values import External, From, Instance
+from deviate.source.index import Binding, CallSite, ClassScope, Nesting, Scope, Store, Unit, bindings_of, local_bindings
+from deviate.source.sinks.aliases import data_frame, original_calls
+from deviate.source.sinks.stores import (
+    BY_NAME,
+    Reader,
+    anything,
+    bar_values,
+    drawn,
+    dumped,
+    estimated,
+    file_text,
+    filled_mappings,
+    first_text,
+    item_of_receiver,
+    keyword,
+    lists,
+    mapping,
+    message,
+    named_lists,
+    plotted_point,
+    shown_text,
+    tag_and_last,
+    tag_and_value,
+    texts,
+    with_tag,
+)
+from deviate.source.syntax import annotations_of, called_name, dotted_text, text_of, written_items
+from deviate.source.text_parts import take_apart
+from deviate.source.texts import Part, ReportedValue, as_mapping, surround
+
+# Objects of the program whose ``log`` is a framework's: modules of Lightning, trainers of Hugging Face.
+
+_LOGGING_BASES = re.compile(
+    r"\bLightning(Data)?Module$|^(transformers|trl|sentence_transformers|setfit|optimum)\b.*Trainer$"
+)
+
+
+def is_logging_class(flow: Evaluator, cls: ClassScope) -> bool:
+    """Whether the ``log`` of a class is the framework's: its epoch values are means over batches, computed later."""
+    return any(map(_LOGGING_BASES.search, flow.program.external_bases(flow, cls)))
+
+
+def is_logging_object(flow: Evaluator, call: ast.expr | ast.stmt, scope: Scope) -> bool:
+    """Whether a method of such an object is called, wherever it was handed to: ``module.log("loss", loss)``."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    if _is_given_module(call.func.value, scope):
+        return True
+    refs = flow.resolved(call.func.value, scope).refs
+    return any(isinstance(ref, Instance) and is_logging_class(flow, ref.cls) for ref in refs)
+
+
+def _is_given_module(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is the module that Lightning hands to a callback's method: ``pl_module``."""
+    if not isinstance(node, ast.Name) or node.id not in scope.unit.parameters or scope.unit.enclosing_class is None:
+        return False
+    declared = annotations_of(scope.unit).get(node.id)
+    return node.id == "pl_module" or (declared is not None and "LightningModule" in text_of(declared))
+
+
+Condition = Callable[[Evaluator, ast.Call, Scope], bool]
+
+#: Sinks of text, files and figures, and containers that are shown later: what reaches them may be anything.
+#: All others take numbers.
+TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
+
+#: Trackers that take numbers alone.
+SCALARS = {"tensorboard", "tf1-summary"}
+#: What is given to these under a tag is a number that somebody wants to follow.
+TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger", "lightning", "accelerate"}
+
+#: Names of objects that report.
+_LOGGER = re.compile(
+    f"{LOG}|^run$|^self$|[.]run$|^live$|"
+    + words_like(
+        "aim|fabric", "progress|wandb|mlflow|trackio|experiment|neptune|comet|swanlab|accelerator|clearml|dvclive"
+    )
+    + f"|{TRAIN}er(?![a-z])|(?i:track|writ|record)er(?![a-z])"
+)
+#: Packages and classes of libraries that log: ``loguru.logger``, and not ``catalog``.
+_LOGGING = re.compile(LOG)
+#: ``ax[0]`` and ``axes``, and not ``softmax``.
+_AXES = r"(?<![a-z])(plt|ax(s|es)?|pyplot|pylab)(?![a-z])"
+_NUMBERS_LIBRARY = re.compile(r"(np|numpy|torch|math|jnp|tf|F)$")
+_NUMBERS_FUNCTION = re.compile(r"(numpy|torch|math|tensorflow|jax(\.numpy)?)(\.math)?\.log\d*$")
+_FILE = re.compile(
+    r"^(f|fp|fo|fh|fd|fw|fout|f_out|file|out|output|log|logf|log_?file|stats_?file|csv_?file|txt|writer|csv_?writer"
+    r"|.*\.(stdout|stderr|logfile|file|log|f))$|_(f|file|log)$",
+    re.IGNORECASE,
+)
+
+#: Words for tables: those of ``PrettyTable``, and not of ``stable_baselines3``.
+_TABLES = {"sheet", "table", "tables", "tbl", "texttable", "worksheet"}
+
+#: Keywords of visdom that say which plot is meant and what is added to it.
+_PLOTTED = {"X", "Y", "env", "name", "opts", "update", "win"}
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A kind of call that reports."""
+
+    #: Under which findings list it.
+    name: str
+    #: Functions and methods, separated by spaces.
+    calls: str
+    read: Reader
+    #: What the object must be called whose method it is: a regular expression.
+    receiver: str = ""
+    when: Condition | None = None
+
+    def matches(self, flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call of the right name is one to this sink."""
+        if self.receiver and not re.search(self.receiver, receiver_text(call)):
+            return False
+        return self.when is None or self.when(flow, call, scope)
+
+
+def receiver_text(call: ast.Call) -> str:
+    """Dotted name of the object whose method is called, or the key it is taken by; empty for a function."""
+    base = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant) and isinstance(base.slice.value, str):
+        return base.slice.value  # ``parts["wandb"].log(loss)``
+    return dotted_text(base) if base is not None else ""
+
+
+def _is_logger(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a message's receiver is named like a logger, or made by a library for logging."""
+    if _LOGGER.search(receiver_text(call)):
+        return True
+    refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
+    return any(isinstance(ref, External) and _LOGGING.search(ref.dotted) for ref in refs)
+
+
+def _logs_values(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether ``log`` is a tracker's, not the logarithm."""
+    receiver = receiver_text(call)
+    dotted = next((ref.dotted for ref in flow.value(call.func, scope).refs if isinstance(ref, External)), "")
+    if _NUMBERS_FUNCTION.match(dotted):
+        return False  # ``self.log = torch.log``
+    is_named = bool(receiver) and _LOGGER.search(receiver) is not None
+    return (is_named or _LOGGING.search(dotted.rpartition(".")[0]) is not None) and not _NUMBERS_LIBRARY.search(
+        receiver
+    )
+
+
+def _has_level(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether the first argument is a level: ``logger.log(level, message)``."""
+    level = dotted_text(call.args[0]) if len(call.args) > 1 else ""
+    names = {"level", "lvl", "log_level", "loglevel"}
+    is_level = level.startswith("logging.") or level.rpartition(".")[2].lower() in names
+    return is_level and _logs_values(flow, call, scope)
+
+
+def _has_no_step(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a summary has no step: TensorFlow 1 evaluates it later."""
+    return len(call.args) < 3 and not any(key.arg == "step" for key in call.keywords)
+
+
+def _writes_file(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    return bool(_FILE.search(receiver_text(call))) or flow.value(receiver, scope).has(From.PATH)
+
+
+def _writes_mapping(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether what is written is no text: ``logger.write({"loss": loss})``."""
+    return len(call.args) == 1 and (isinstance(call.args[0], ast.Dict) or bool(flow.value(call.args[0], scope).keys))
+
+
+def _is_plot(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether ``line`` adds a point to a plot of visdom: ``draw.line([(left, top), (right, top)])`` draws a line."""
+    is_named = any(key.arg in _PLOTTED for key in call.keywords)
+    return is_named or re.search(rf"{BEGINS}(?i:vis|viz|plot)", receiver_text(call)) is not None
+
+
+def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether the receiver is a table of a library, by its name or by what made it."""
+    refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
+    names = [receiver_text(call), *(ref.dotted for ref in refs if isinstance(ref, External))]
+    return any(not _TABLES.isdisjoint(words_of(name)) for name in names)
+
+
+def _advances(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a progress bar is moved on, and its fields are given: ``progress.update(task, advance=1, loss=loss)``."""
+    return any(key.arg in {"advance", "completed"} for key in call.keywords)
+
+
+def _has_arguments(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    return bool(call.args)
+
+
+_SUMMARY_WRITER = f"{LOG}|{words_like('tb|board|t(f|ensor)?board', 'summ|record|tensorboard')}|(?i:writer)"
+_KEEPER = f"{LOG}|{words_like(begun='track|json')}|(?i:writer)"
+_CONSOLE = r"^$|^tf$|console|tqdm|" + words_like("dist|xm|rich|fabric|self|tensorflow", "accel")
+#: ``pbar`` and ``progressBar``, and not ``barrier``.
+_BAR = "tqdm|^mb$|" + words_like(r"([a-z]|prog|progress|epoch|batch|train|val|valid|test|status|outer|inner)?bar")
+
+#: The first row whose name and conditions match, and which reads something, wins.
+SINKS = (
+    Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
+    Sink("print", "print", texts(), receiver=_CONSOLE),
+    Sink("print", "cprint", texts(1)),
+    Sink("print", "ic", texts(), receiver=r"^$"),
+    Sink("print", "log", texts(), receiver=r"console$"),
+    Sink("tqdm", "set_description set_description_str set_postfix_str", shown_text),
+    Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
+    Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
+    Sink("tqdm", "write", texts(1), receiver=_BAR),
+    Sink("tqdm", "log_message", texts(1), receiver=_BAR),
+    # A value and its tag.
+    Sink("tf1-summary", "scalar_summary", tag_and_value(0, 1), when=_has_no_step),
+    Sink("tensorboard", "add_scalar log_value scalar_summary write_scalar add_scalars", tag_and_value(0, 1)),
+    Sink("tf1-summary", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER, when=_has_no_step),
+    Sink("tensorboard", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
+    Sink("tensorboard", "add Value", keyword("simple_value", "tag"), receiver=r"value$|Summary$"),
+    Sink("tracker", "log_scalar log_metric log_scalar_value add_scalar_value", tag_and_value(0, 1)),
+    Sink("tracker", "report_scalar", tag_and_value(1, 2)),
+    # Tag, position and value, or tag and value.
+    Sink("tracker", "send_metric channel_send", tag_and_last),
+    # The loss and the metrics that an Estimator reports by itself.
+    Sink("tf1-summary", "EstimatorSpec TPUEstimatorSpec", estimated),
+    Sink("logger", "logkv logkv_mean record_mean record_tabular record_value", tag_and_value(0, 1)),
+    Sink("logger", "put_scalar log_tabular", tag_and_value(0, 1)),
+    Sink("logger", "record", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
+    # Mappings.
+    Sink("tracker", "log_metrics write_metrics collect_metrics", mapping(0)),
+    Sink("lightning", "log_dict", mapping(0)),
+    Sink("tqdm", "set_postfix", mapping(0)),
+    Sink("logger", "logkvs put_scalars", mapping(0)),
+    Sink("tensorboard", "write_scalars add_hparams", mapping(1)),
+    Sink("tracker", "report", mapping(0), receiver=rf"{BEGINS}(?i:tune|train|session|ray|trial|nni|chainer|reporter)"),
+    Sink("tracker", "report_intermediate_result report_final_result", texts(1)),
+    Sink("tracker", "track", tag_and_value(1, 0), receiver=rf"{BEGINS}(?i:run|aim)", when=_has_arguments),
+    Sink("logger", "store", mapping(BY_NAME), receiver=LOG, when=lambda flow, call, scope: bool(call.keywords)),
+    Sink("rich", "update", mapping(BY_NAME), when=_advances),
+    Sink("tqdm", "update add", bar_values),
+    Sink("tracker", "update", mapping(0), receiver=r"summary$|(?i:plot_?loss)"),
+    Sink("tracker", "append log extend", item_of_receiver),
+    Sink("visdom", "line", plotted_point, when=_is_plot),
+    # Files, tables and figures.
+    Sink("csv", "writerow writerows", first_text),
+    Sink("json", "dump", dumped, receiver=r"json$"),
+    Sink("file", "write_text", file_text),
+    Sink("tracker", "write", mapping(0), _KEEPER, _writes_mapping),
+    Sink("file", "write writelines", file_text, when=_writes_file),
+    Sink("file", "savez savez_compressed", named_lists),
+    Sink("print", "add_row append_row", texts(), when=_is_table),
+    Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),
+    Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), _AXES, _has_arguments),
+    Sink("figure", "Scatter Scattergl lineplot", drawn),
+    Sink("file", "save savetxt", lists(1, 2), r"^(np|numpy)$", lambda flow, call, scope: len(call.args) > 1),
+    # Trackers that take anything.
+    Sink("logging", "log log_message log_row print", message(1), when=_has_level),
+    Sink("wandb", "log log_message log_row print", anything, r"(?i)wandb", _logs_values),
+    Sink("mlflow", "log log_message log_row print", anything, r"(?i)mlflow", _logs_values),
+    Sink("accelerate", "log log_message log_row print", anything, r"(?i)accelerator", _logs_values),
+    Sink("lightning", "log log_message log_row print", anything, r"^self", _logs_values),
+    Sink("lightning", "log", anything, when=is_logging_object),
+    Sink("tracker", "log log_message log_row print", anything, when=_logs_values),
+)  # fmt: skip
+
+#: A program's own functions that are named like reports; tried last.
+OWN_FUNCTION = Sink("tracker", "", filled_mappings)
+OWN_NAMES = re.compile(
+    r"(log|write|update|save|report|record|print|dump|track)_"
+    r"(summary|metrics?|stats|scalars|results?|log|losses|scores|history|performance|evaluation)$"
+)
+
+BY_CALL: dict[str, list[Sink]] = {}
+for _sink in SINKS:
+    for _call in _sink.calls.split():
+        BY_CALL.setdefault(_call, []).append(_sink)
+
+
+# A call or an assignment that reports, and the values it reports.
+
+#: Methods whose results Lightning logs, before it had ``self.log``, and under which keys.
+_RETURNING = re.compile(r"^(training|validation|test)_(step|step_end|end|epoch_end)$")
+_LOGGED_KEYS = {"log", "progress_bar"}
+#: Attributes that progress bars show.
+_BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
+#: Objects of libraries that log.
+_TRACKER = re.compile(f"{LOG}|{words_like(begun='track|record|monitor')}")
+#: Sinks of which each call shows a line.
+_LINES = {"print", "logging"}
+#: Mappings whose items a framework reports.
+_MAPPINGS = (("keras", re.compile(r"^logs$")), ("wandb", re.compile(r"\.summary$")))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A call or an assignment that reports."""
+
+    sink: str
+    values: list[ReportedValue]
+    scope: Scope
+    nesting: Nesting | None
+    #: The call, or the assignment, that reports.
+    node: ast.expr | ast.stmt
+    #: Name and class of the project's object whose method reports.
+    hint: str = ""
+
+    @property
+    def line(self) -> int:
+        """First line of the call."""
+        return self.node.lineno
+
+    @property
+    def end_line(self) -> int:
+        """Last line of the call."""
+        return self.node.end_lineno or self.node.lineno
+
+
+def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
+    """Recognise a reporting call of a library, under its own name or another."""
+    call, scope = site.node, site.scope
+    for original in (call, *original_calls(flow, call, scope)):
+        for sink in BY_CALL.get(called_name(original), ()):
+            if sink.matches(flow, original, scope) and (parts := sink.read(flow, original, scope)) is not None:
+                return Report(sink.name, _headed(site, sink.name, surround(parts)), scope, site.nesting, call)
+    name = called_name(call)
+    if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
+        return Report(OWN_FUNCTION.name, surround(parts), scope, site.nesting, call)
+    return None
+
+
+def _headed(site: CallSite, sink: str, values: list[ReportedValue]) -> list[ReportedValue]:
+    """Name a value that is shown alone after the line above: ``print("Accuracy:")``, ``print(right / total)``."""
+    if sink not in _LINES or len(values) != 1 or values[0].mapping or re.search(r"\w", values[0].before):
+        return values
+    home, field = (site.nesting.node, site.nesting.branch) if site.nesting else (site.scope.unit.node, "body")
+    block = getattr(home, field, None)
+    statements: list[ast.AST] = block if isinstance(block, list) else []
+    place = next((at for at, statement in enumerate(statements) if statement is site.statement), 0)
+    line = statements[place - 1] if place else None
+    above = line.value if isinstance(line, ast.Expr) else None
+    if not isinstance(above, ast.Call) or text_of(above.func) != text_of(site.node.func) or len(above.args) != 1:
+        return values
+    heading = above.args[0].value if isinstance(above.args[0], ast.Constant) else None
+    is_heading = isinstance(heading, str) and heading.rstrip().endswith((":", "="))
+    return [replace(values[0], before=str(heading))] if is_heading else values
+
+
+def report_of_store(flow: Evaluator, store: Store) -> Report | None:
+    """Recognise an assignment that reports: ``bar.suffix = text``, ``logs["x"] = value``."""
+    target, value, scope = store.target, store.value, store.scope
+    parts: list[Part] | None = None
+    sink = "tqdm"
+    if isinstance(target, ast.Attribute) and target.attr in _BAR_ATTRIBUTES:
+        parts = take_apart(flow, value, scope) if flow.value(value, scope).has(From.TEXT) else None
+    elif isinstance(target, ast.Attribute) and target.attr == "simple_value":
+        sink, parts = "tensorboard", with_tag(flow, _named_beside(store), value, scope)
+    elif isinstance(target, ast.Subscript):
+        name = dotted_text(target.value)
+        sink = next((sink for sink, mapping in _MAPPINGS if mapping.search(name)), "")
+        if sink == "keras" and not any(binding.kind == "param" for binding in bindings_of(name, scope)):
+            sink = ""  # a mapping of the program's own
+        parts = with_tag(flow, target.slice, value, scope) if sink else None
+    return Report(sink, surround(parts), scope, store.nesting, store.statement) if parts is not None else None
+
+
+def reports_of_returns(flow: Evaluator, unit: Unit) -> Iterator[Report]:
+    """Yield what methods of Lightning's modules hand back to be logged: ``return {"loss": loss, "log": logs}``."""
+    tests = unit.name.startswith("test") and "test" not in flow.program.calls
+    if unit.owner is None or tests or not _RETURNING.search(unit.name):
+        return
+    for result, scope in unit.returns:
+        bindings = local_bindings(result.id, scope) if isinstance(result, ast.Name) else []
+        for whole, key, value in (*_items_of(result), *(item for each in bindings for item in _items_given(each))):
+            if key in _LOGGED_KEYS:
+                yield Report("tracker", surround(as_mapping(take_apart(flow, value, scope))), scope, None, whole)
+
+
+def _items_given(binding: Binding) -> Iterator[tuple[ast.expr, str, ast.expr]]:
+    """Yield what a binding puts under written keys of a mapping."""
+    if binding.value is not None and binding.kind == "key":
+        yield binding.value, binding.key, binding.value
+    elif binding.value is not None and binding.kind in {"assign", "merge"}:
+        yield from _items_of(binding.value)
+
+
+def _items_of(whole: ast.expr) -> Iterator[tuple[ast.expr, str, ast.expr]]:
+    return ((whole, key, value) for key, value in written_items(whole))
+
+
+def wrapped_by_trackers(flow: Evaluator, sites: Iterable[CallSite]) -> set[Unit]:
+    """Return the functions that a tracker of a library wraps, to log what they return: ``tracker.log("val")(step)``."""
+    return {
+        ref
+        for site in sites
+        if isinstance(site.node.func, ast.Call) and _wraps(flow, site.node.func, site.scope)
+        for argument in site.node.args[:1]
+        for ref in flow.value(argument, site.scope).refs
+        if isinstance(ref, Unit)
+    }
+
+
+def _wraps(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    if called_name(call) not in {"log", "track"} or not isinstance(call.func, ast.Attribute):
+        return False
+    refs = flow.resolved(call.func.value, scope).refs
+    return any(isinstance(ref, External) and _TRACKER.search(ref.dotted) for ref in refs)
+
+
+def reports_of_wrapped(flow: Evaluator, unit: Unit, wrapped: set[Unit]) -> Iterator[Report]:
+    """Yield the mappings that a wrapped function returns, unless another wrapped one gives them."""
+    for result, scope in unit.returns if unit in wrapped else ():
+        values = [each.value for each in bindings_of(result.id, scope)] if isinstance(result, ast.Name) else []
+        calls = [value.func for value in values if isinstance(value, ast.Call)]
+        is_given = any(ref in wrapped for func in calls for ref in flow.value(func, scope).refs)
+        if not is_given and makes_mapping(flow, result, scope):
+            yield Report("tracker", surround(as_mapping(take_apart(flow, result, scope))), scope, None, result)
+
+
+def _named_beside(store: Store) -> ast.expr | None:
+    """Tag that is set beside the value of a summary: ``value.tag = name; value.simple_value = loss``."""
+    assert isinstance(store.target, ast.Attribute)
+    holder = dotted_text(store.target.value)
+    return next(
+        (
+            other.value
+            for other in store.scope.unit.stores
+            if isinstance(other.target, ast.Attribute) and other.target.attr == "tag"
+            and dotted_text(other.target.value) == holder
+        ),
+        None,
+    )  # fmt: skip
+
+
+# What names a reported value where it stands, so that its name need not be sought with those who pass it.
+
+
+def does_nothing(unit: Unit) -> bool:
+    """Whether a function has no body: a stand-in for a writer that is not wanted."""
+    body = getattr(unit.node, "body", [])
+    return all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in body
+    )
+
+
+def hands_on(unit: Unit) -> bool:
+    """Whether a method hands all that it is given to one of its own name: ``self.writer.add_scalar(*args)``."""
+    return unit.vararg is not None and any(
+        isinstance(site.node.func, ast.Attribute)
+        and site.node.func.attr == unit.name
+        and any(isinstance(arg, ast.Starred) and dotted_text(arg.value) == unit.vararg for arg in site.node.args)
+        for site in unit.calls
+    )
+
+
+def names_items(reported: ReportedValue) -> bool:
+    """Whether the mapping is a comprehension of the reporting function that names the items: ``{f"gpu {i}": ...}``."""
+    node: ast.expr | None = reported.expr
+    if isinstance(node, ast.Name):
+        bindings = local_bindings(node.id, reported.scope)
+        made = [binding.value for binding in bindings if isinstance(binding.value, ast.DictComp)]
+        node = made[0] if made else None
+    if not isinstance(node, ast.DictComp):
+        return False
+    texts = [part.value for part in ast.walk(node.key) if isinstance(part, ast.Constant)]
+    return any(isinstance(text, str) and text.strip("_/ .") for text in texts)
+
+
+def number_of(expr: ast.expr) -> ast.expr:
+    """Take the methods off that read a number: ``loss.item()`` is ``loss``."""
+    while isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and not expr.args:
+        expr = expr.func.value
+    return expr
+
+
+def names_metric(expr: ast.expr) -> bool:
+    """Whether a value is an attribute that is named like a metric, whatever object it is of: ``net.reg_loss``."""
+    number = number_of(expr)
+    return isinstance(number, ast.Attribute) and meaning_of(number.attr) not in (None, UNNAMED)

@@ -1,0 +1,263 @@
+"""On which examples runs agree: the flip list, predictive multiplicity, abstention, correlation of correctness."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deviate.stats.churn import alike, differing
+from deviate.stats.intervals import DEFAULT_LEVEL
+from deviate.stats.pairs import METHOD_CORRECTED, Estimate, corrected_estimate, unknown
+from deviate.stats.predictions import Booleans, Integers, checked_labels, checked_targets, coded, correctness
+from deviate.stats.spread import Floats
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How the runs agree on each example; all arrays have shape ``(n_examples,)``."""
+
+    runs: int
+    #: The most frequent label; the smallest of several.
+    majority: Any
+    #: Runs that give that label, from 1 to `runs`.
+    agreeing: Any
+    #: The most frequent other label, the smallest of several; equal to `majority` where all runs agree.
+    other: Any
+    #: Runs that give that other label; 0 where all runs agree.
+    others: Any
+    #: Share of pairs of runs that give different labels, in [0, 1]; NaN for one run. Its mean is the churn.
+    disagreement: Any
+    #: Runs that are right; None without targets.
+    right: Any = None
+    #: Positions of the examples: fewest agreeing first, then most disagreement, then by position.
+    order: Any
+
+    @property
+    def unstable(self) -> Any:
+        """Whether two runs give different labels."""
+        return self.agreeing < self.runs
+
+    @property
+    def stably_right(self) -> Any:
+        """Whether all runs give the right label; None without targets."""
+        return None if self.right is None else self.right == self.runs
+
+    @property
+    def stably_wrong(self) -> Any:
+        """Whether all runs give one wrong label; None without targets."""
+        return None if self.right is None else ~self.unstable & (self.right == 0)
+
+
+def agreement(labels: ArrayLike, targets: ArrayLike | None = None) -> Agreement:
+    """Measure on which examples runs agree, and between which labels they waver.
+
+    Examples
+    --------
+    >>> flips = agreement([[0, 1, 5], [0, 2, 5], [0, 1, 3]], targets=[0, 2, 7])
+    >>> flips.majority.tolist(), flips.agreeing.tolist(), flips.other.tolist(), flips.order.tolist()
+    ([0, 1, 5], [3, 2, 2], [0, 2, 3], [1, 2, 0])
+    >>> flips.stably_right.tolist(), flips.right.tolist()
+    ([True, False, False], [3, 1, 0])
+    """
+    numbered = coded(labels, targets)
+    codes = numbered.labels
+    runs = len(codes)
+    counts = alike(codes)
+    majority, agreeing = _most_frequent(codes, counts)
+    other, others = _most_frequent(codes, np.where(codes == majority, 0, counts))
+    pairs = (runs * runs - counts.sum(axis=0, dtype=np.int64)) // 2
+    return Agreement(
+        runs=runs,
+        majority=numbered.classes[majority],
+        agreeing=agreeing,
+        other=numbered.classes[other],
+        others=others,
+        disagreement=pairs / (runs * (runs - 1) / 2) if runs > 1 else np.full(codes.shape[1], np.nan),
+        right=None if targets is None else (codes == numbered.targets).sum(axis=0),
+        order=np.lexsort((-pairs, agreeing)),
+    )
+
+
+def _most_frequent(codes: Integers, counts: Integers) -> tuple[Integers, Integers]:
+    """Give the label with the highest count and that count, per example; the smallest label of several."""
+    highest = counts.max(axis=0)
+    label = np.where(counts == highest, codes, np.iinfo(codes.dtype).max).min(axis=0)
+    return label, highest.astype(np.int64)
+
+
+# Predictive multiplicity: how far the labels of equally good runs can differ from those of a baseline.
+
+
+class Ambiguity(msgspec.Struct, frozen=True, kw_only=True):
+    """How the labels of a set of runs conflict with those of a baseline."""
+
+    #: Position of the baseline among the runs; None for the majority vote.
+    baseline: int | None
+    #: Runs that were compared with the baseline.
+    runs: int
+    #: Share of examples to which at least one of these runs gives another label, in [0, 1]; grows with `runs`.
+    ambiguity: float | None
+    #: Largest share of examples to which a single one of them gives another label, in [0, 1]; grows with `runs`.
+    discrepancy: float | None
+    #: Position of that run, the first of several; None without one.
+    farthest: int | None = None
+    #: Why the numbers are None; empty where they are known.
+    reason: str = ""
+
+
+def ambiguity(
+    labels: ArrayLike,
+    targets: ArrayLike | None = None,
+    *,
+    baseline: int | None = None,
+    within: float | None = None,
+) -> Ambiguity:
+    """Measure ambiguity and discrepancy over a set of runs [1]_.
+
+    With h0 the baseline and S the set of runs: ambiguity is ``mean_i max_{h in S} (h(x_i) != h0(x_i))``, discrepancy is
+    ``max_{h in S} mean_i (h(x_i) != h0(x_i))``. Marx et al. take S as all models whose error is at most `within` above
+    that of h0; here it holds those of the runs, so both numbers are lower limits of theirs.
+
+    Parameters
+    ----------
+    targets : array_like of int, shape (n_examples,), optional
+        Needed with `within`.
+    baseline : int, optional
+        Position of the run that is the baseline; without it the majority vote of all runs, ties to the smallest label.
+    within : float, optional
+        Only runs whose share of errors is at most this much above the baseline's count; without it all do.
+
+    References
+    ----------
+    .. [1] C. Marx, F. du Pin Calmon and B. Ustun, "Predictive multiplicity in classification", ICML 2020.
+
+    Examples
+    --------
+    >>> measured = ambiguity([[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 0]], baseline=0)
+    >>> measured.ambiguity, measured.discrepancy, measured.farthest
+    (0.75, 0.5, 2)
+    """
+    rows = checked_labels(labels)
+    if baseline is not None and not 0 <= baseline < len(rows):
+        raise ValueError(f"the baseline is one of the runs 0 to {len(rows) - 1}; got {baseline}")
+    base = rows[baseline] if baseline is not None else agreement(rows).majority
+    chosen = np.flatnonzero(_good_enough(rows, base, targets, within) & (np.arange(len(rows)) != baseline))
+    if chosen.size == 0:
+        reason = "no run but the baseline" if within is None else f"no other run is within {within:g} of the baseline"
+        return Ambiguity(baseline=baseline, runs=0, ambiguity=None, discrepancy=None, reason=reason)
+    changed = differing(base[None], rows[chosen])[0] / base.size
+    conflicting = np.zeros(base.size, bool)
+    for run in chosen:
+        conflicting |= rows[run] != base
+    return Ambiguity(
+        baseline=baseline,
+        runs=chosen.size,
+        ambiguity=float(conflicting.mean()),
+        discrepancy=float(changed.max()),
+        farthest=int(chosen[changed.argmax()]),
+    )
+
+
+def _good_enough(rows: Integers, base: Integers, targets: ArrayLike | None, within: float | None) -> Booleans:
+    if within is None:
+        return np.ones(len(rows), bool)
+    if targets is None:
+        raise ValueError("which runs are within a margin of the baseline's error takes targets")
+    right = checked_targets(targets, base.size)
+    # Errors are counted, so that a run exactly at the margin is in whatever the rounding of shares.
+    allowed = np.count_nonzero(base != right) + within * base.size
+    return np.array([np.count_nonzero(row != right) for row in rows]) <= allowed + 1e-9 * base.size
+
+
+# What is gained by answering only where runs agree.
+
+
+class Abstention(msgspec.Struct, frozen=True, kw_only=True):
+    """What a majority vote answers, and how well, if it abstains where too few runs agree; arrays ``(n_runs,)``."""
+
+    #: Runs that have to agree: 1 to n_runs.
+    agreeing: Any
+    #: Share of examples that are answered, in [0, 1].
+    coverage: Any
+    #: Accuracy of the vote on these, in [0, 1]; NaN where there is none.
+    accuracy: Any
+
+
+def abstention(labels: ArrayLike, targets: ArrayLike) -> Abstention:
+    """Measure coverage and accuracy of the majority vote of all runs at each number of runs that agree.
+
+    Examples
+    --------
+    >>> curve = abstention([[0, 1, 1], [0, 0, 1], [0, 1, 0]], [0, 1, 0])
+    >>> curve.agreeing.tolist(), curve.coverage.round(4).tolist(), curve.accuracy.round(4).tolist()
+    ([1, 2, 3], [1.0, 1.0, 0.3333], [0.6667, 0.6667, 1.0])
+    """
+    flips = agreement(labels, targets)
+    right = flips.majority == np.asarray(targets)
+    needed = np.arange(1, flips.runs + 1)
+    answered = flips.agreeing[None] >= needed[:, None]
+    counts = answered.sum(axis=1)
+    accuracy = np.full(flips.runs, np.nan)
+    np.divide((answered & right).sum(axis=1), counts, out=accuracy, where=counts > 0)
+    return Abstention(agreeing=needed, coverage=counts / right.size, accuracy=accuracy)
+
+
+# Whether runs are right on the same examples.
+
+#: Why there is no interval where the errors of runs never coincide, or the right answers do not.
+NEVER_TOGETHER = "no example is {0} in two runs, so nothing shows how often runs are {0} together"
+
+
+class CorrectnessCorrelation(msgspec.Struct, frozen=True, kw_only=True):
+    """Correlation of correctness over examples, for pairs of runs."""
+
+    #: Mean over the pairs that have a correlation, in [-1, 1].
+    mean: Estimate
+    #: Correlation of each pair, shape ``(n_runs, n_runs)``, symmetric, NaN where there is none.
+    matrix: Any
+    #: Pairs without a correlation, left out of the mean.
+    undefined: int
+    #: Why they have none; empty where all have one.
+    reason: str = ""
+
+
+def correctness_correlation(
+    labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LEVEL
+) -> CorrectnessCorrelation:
+    """Measure the pairwise correlation of correctness: Pearson's coefficient of the 0 and 1 of two runs, which is phi.
+
+    ``(n * n_11 - n_r * n_s) / sqrt(n_r (n - n_r) * n_s (n - n_s))`` where n_11 examples are right in both runs, n_r in
+    run r, and n_s in run s. A run that is right, or wrong, on all examples has no correlation with any other.
+
+    The interval is that of `deviate.stats.pairs.corrected_interval`. There is none where no example is wrong in
+    two runs, or none is right: by simulation most intervals would miss then, and 88 to 99 % cover where there is one.
+
+    Examples
+    --------
+    >>> measured = correctness_correlation([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0]], [0, 0, 0, 0])
+    >>> round(float(measured.matrix[0, 1]), 4), measured.undefined
+    (0.5774, 2)
+    """
+    right = correctness(labels, targets).astype(np.float64)
+    examples = right.shape[1]
+    hits = right.sum(axis=1)
+    spread = np.sqrt(hits * (examples - hits))
+    scale = spread[:, None] * spread
+    matrix = np.full(scale.shape, np.nan)
+    np.divide(examples * (right @ right.T) - hits[:, None] * hits, scale, out=matrix, where=scale > 0)
+    undefined = int(np.isnan(matrix[np.triu_indices(len(matrix), 1)]).sum())
+    reason = f"{undefined} pairs have a run that is right, or wrong, on all examples" if undefined else ""
+    mean = corrected_estimate(matrix, level)
+    apart = _never_together(right[spread > 0])
+    if mean.interval.known and apart:
+        mean = msgspec.structs.replace(mean, interval=unknown(apart, level, METHOD_CORRECTED))
+    return CorrectnessCorrelation(mean=mean, matrix=matrix, undefined=undefined, reason=reason)
+
+
+def _never_together(right: Floats) -> str:
+    counts = right.sum(axis=0)
+    if (counts <= len(right) - 2).any():
+        return "" if (counts >= 2).any() else NEVER_TOGETHER.format("right")
+    return NEVER_TOGETHER.format("wrong")

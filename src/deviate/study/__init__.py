@@ -1,1 +1,0 @@
-"""An experiment's life: what is requested, the experiment that it continues, the loop of runs."""

@@ -1,0 +1,342 @@
+"""The cells of a grid: what is claimed of them, in numbers and in sentences."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+from compared_sides import prints, side, side_metric, write_experiment
+
+from deviate import api
+from deviate.core.errors import BadOption
+from deviate.facts.comparison_options import ComparisonOptions
+from deviate.facts.grid import FAMILIES, GridLook, MissingCell, compare_cells, names_grid, read_grid
+from deviate.facts.samples import SampleOptions
+from deviate.report.page import Table
+from deviate.report.topics.grid import (
+    best_sentence,
+    effects_sentence,
+    grid_caveats,
+    grid_figures,
+    grid_headline,
+    grid_methods,
+    grid_page,
+)
+from deviate.report.words import count
+from deviate.report.writers.contracts import grid_json
+from deviate.report.writers.registry import writers
+from deviate.report.writers.tables_csv import grid_csv
+from deviate.report.writers.terminal import render_terminal
+from deviate.runs.housekeeping import rename
+from deviate.source.cells import read_cells
+from deviate.stats.multiplicity import adjust
+from deviate.store.folders import Workspace
+
+FILE = """\
+[[experiment]]
+name = "digits"
+command = "python train.py --lr {lr} --width {width}"
+[experiment.grid]
+lr = [0.1, 0.01]
+width = [32, 64]
+"""
+
+#: Means in units of the SD of runs: only `lr` matters.
+SHIFTS = (6.0, 6.2, 0.0, 0.1)
+
+
+@pytest.fixture
+def cells(tmp_path):
+    (tmp_path / "deviate.toml").write_text(FILE)
+    return read_cells(tmp_path)
+
+
+def made(cells, shifts=SHIFTS, n=8, **changes):
+    rng = np.random.default_rng(0)
+    return [
+        side(
+            cell.name,
+            [
+                side_metric("test acc", 90 + 0.5 * (rng.standard_normal(n) + shift), **changes),
+                side_metric("train loss", rng.random(n), kind="loss", direction="lower"),
+                side_metric("time per run", 10 + rng.random(n), kind="speed", unit="s", direction="lower"),
+            ],
+        )
+        for cell, shift in zip(cells, shifts, strict=True)
+    ]
+
+
+def compared(cells, sides, alpha=0.05, **options):
+    return compare_cells(cells, sides, ComparisonOptions(alpha=alpha, **options), GridLook(number=1, alpha=alpha))
+
+
+def test_the_factor_that_matters_is_shown_and_the_best_cells_are_marked(cells):
+    grid = compared(cells, made(cells))
+    claimed, explored = grid.metrics
+    assert (claimed.name, claimed.claimed, explored.claimed) == ("test acc", True, False)
+    assert {term.name: term.shown for term in claimed.terms} == {"lr": True, "width": False, "lr × width": False}
+    assert {cell.label for cell in claimed.best} == {"lr=0.1,width=32", "lr=0.1,width=64"}
+    assert "time per run" not in [metric.name for metric in grid.metrics]
+    best, effects = grid_headline(grid)
+    assert best.startswith("lr=0.1,width=32 has the best test acc, 93.18 ± 0.30 (mean ± SD, 8 runs)")
+    assert best.endswith("; 1 other cell may be as good or better: lr=0.1,width=64.")
+    assert effects.startswith("Shown to change test acc: lr (p < 0.0001 adjusted, partial η² 0.92); no effect is shown")
+
+
+def test_one_cell_that_beats_all_others_is_said_to_be_best(cells):
+    metric = compared(cells, made(cells, (20.0, 6.0, 0.0, -6.0))).metrics[0]
+    assert best_sentence(metric).endswith("and is shown to be the best of 4 cells.")
+    assert [cell.may_be_best for cell in metric.cells] == [True, False, False, False]
+
+
+def test_effects_and_pairs_share_alpha(cells):
+    metric = compared(cells, made(cells)).metrics[0]
+    expected = adjust([term.robust.p for term in metric.terms], "holm")
+    assert [term.p_adjusted for term in metric.terms] == pytest.approx([min(1, FAMILIES * p) for p in expected])
+    assert (metric.family_terms, metric.family_pairs) == (3, 6)
+
+
+def test_false_claims_of_any_kind_stay_below_alpha(cells):
+    rng = np.random.default_rng(5)
+    claims = 0
+    for _ in range(60):
+        sides = [side(cell.name, [side_metric("test acc", rng.standard_normal(5))]) for cell in cells]
+        metric = compared(cells, sides, alpha=0.2).metrics[0]
+        claims += any(term.shown for term in metric.terms) or len(metric.best) < len(cells)
+    # 20 % of 60, with 3 standard errors of 3.1.
+    assert claims <= 21
+
+
+def test_few_runs_claim_nothing(cells):
+    grid = compared(cells, made(cells, n=3))
+    metric = grid.metrics[0]
+    assert not metric.best
+    assert not any(term.shown for term in metric.terms)
+    assert "Nothing is claimed: claims take 5 runs in each cell, and lr=0.01,width=32 has 3." in best_sentence(metric)
+    assert effects_sentence(metric, grid) == "The table of effects on test acc is for orientation."
+
+
+def test_claims_about_unequal_numbers_of_runs_are_doubted(cells):
+    sides = made(cells, n=12)
+    said = [caveat.slug for caveat in grid_caveats(compared(cells, [*sides[:3], made(cells, n=6)[3]]))]
+    assert "runs-unequal" not in said
+    doubted = compared(cells, [*sides[:3], made(cells, n=5)[3]])
+    assert grid_caveats(doubted)[0].message.startswith("The cells have 5 to 12 runs. With numbers this unequal")
+    # Where nothing is claimed, nothing is doubted.
+    unclaimed = grid_caveats(compared(cells, [*sides[:3], made(cells, n=3)[3]]))
+    assert "runs-unequal" not in [caveat.slug for caveat in unclaimed]
+
+
+def test_runs_that_repeat_one_draw_claim_nothing(cells):
+    sides = made(cells)
+    sides[0] = msgspec.structs.replace(sides[0], prints=prints(*["same"] * 8))
+    sides[1:] = [msgspec.structs.replace(each, prints=prints(*"abcdefgh")) for each in sides[1:]]
+    metric = compared(cells, sides).metrics[0]
+    assert metric.withheld.startswith("all runs of digits@lr=0.1,width=32 used the same random numbers for shuffle")
+    assert not any(term.shown for term in metric.terms)
+
+
+def test_what_all_cells_share_is_said_of_all(cells):
+    sides = [msgspec.structs.replace(each, prints=prints(*["same"] * 8)) for each in made(cells)]
+    said = [caveat.message for caveat in grid_caveats(compared(cells, sides)) if caveat.slug == "draws-shared"]
+    (shared,) = said
+    assert all(f"digits@lr={lr},width={width}" in shared for lr in (0.1, 0.01) for width in (32, 64))
+
+
+def test_without_a_direction_no_cell_is_best(cells):
+    metric = compared(cells, made(cells, direction=None), metrics=["test acc"]).metrics[0]
+    assert metric.terms[0].shown
+    assert best_sentence(metric).startswith("No cell is called best in test acc")
+    asked = compared(
+        cells,
+        made(cells, direction=None),
+        metrics=["test acc"],
+        samples=SampleOptions(directions={"test acc": "lower"}),
+    )
+    assert {cell.label for cell in asked.metrics[0].best} == {"lr=0.01,width=32", "lr=0.01,width=64"}
+
+
+def test_nothing_that_changes_the_mean_is_said(cells):
+    grid = compared(cells, made(cells, (0, 0, 0, 0)))
+    sentence = effects_sentence(grid.metrics[0], grid)
+    assert sentence == "No effect on test acc is shown, neither of a factor nor of an interaction."
+
+
+def test_cells_that_are_missing_leave_no_analysis_of_variance(cells):
+    sides = made(cells)
+    look = GridLook(number=2, alpha=0.006, unrecorded="no space")
+    missing = [MissingCell(experiment=cells[3].name, reason="no run completed")]
+    grid = compare_cells(cells[:3], sides[:3], ComparisonOptions(), look, missing)
+    assert effects_sentence(grid.metrics[0], grid) == (
+        "There is no analysis of variance of test acc: not every combination of the factors is there."
+    )
+    said = [caveat.message for caveat in grid_caveats(grid)]
+    assert "digits@lr=0.01,width=64 is not compared: no run completed." in said
+    assert any("this is look 2, and p must be below 0.006" in message for message in said)
+    assert any("could not be recorded (no space)" in message for message in said)
+
+
+def test_every_writer_has_every_cell(cells):
+    grid = compared(cells, made(cells))
+    document = json.loads(grid_json(grid))
+    assert [cell["label"] for cell in document["metrics"][0]["cells"]] == [cell.label for cell in cells]
+    assert document["metrics"][0]["effects"][2]["name"] == "lr × width"
+    assert len(grid_csv(grid).splitlines()) == 1 + 2 * len(cells)
+    screen, full = (render_terminal(grid_page(grid, reader)) for reader in ("screen", "full"))
+    assert all(cell.label in text for cell in cells for text in (screen, full))
+    assert "may be best" in screen
+    assert "partial η² 0.92" in screen
+    assert "Residual degrees of freedom" not in screen
+    assert "analysis of variance" in full
+    assert "all claims hold at 5% together" in " ".join(full.split())
+    assert "over the 3 effects and, separately, over the 6 pairs" in " ".join(grid_methods(grid))
+
+
+def test_every_column_of_a_grid_has_a_head(cells):
+    grid = compared(cells, made(cells))
+    page = grid_page(grid, "paper")
+    tables = [block for section in page.sections for block in section.blocks if isinstance(block, Table)]
+    assert [table.columns[-1].head for table in tables] == ["verdict", "verdict"]
+    assert all(column.head for table in tables for column in table.columns)
+    cell_rows, effects = ([row.cells[-1].text for row in table.rows] for table in tables)
+    assert sorted(cell_rows) == ["best mean", "may be best", "not the best", "not the best"]
+    assert effects == ["shown", "not shown", "not shown"]
+    # Where nothing is claimed, nothing is denied.
+    few = grid_page(compared(cells, made(cells, n=3)), "full")
+    assert "not the best" not in str(few)
+    assert "not shown" not in str(few)
+
+
+def test_the_runs_of_all_cells_have_one_colour(cells):
+    for figure in grid_figures(compared(cells, made(cells))):
+        encodings = [view["encoding"] for view in figure.spec["layer"]]
+        assert not any("shape" in encoding for encoding in encodings)
+        assert {encoding["color"].get("datum") for encoding in encodings if "color" in encoding} == {"run"}
+
+
+@pytest.fixture
+def stored(tmp_path, cells):
+    workspace = Workspace(tmp_path)
+    rng = np.random.default_rng(0)
+    for place, (cell, shift) in enumerate(zip(cells, SHIFTS, strict=True)):
+        # By their CVs, the losses of every other cell have another order.
+        sizes = (1.0, 0.1) if place % 2 else (0.1, 1.0)
+        losses = {name: 5 + size * rng.random(6) for name, size in zip(("train loss", "val loss"), sizes, strict=True)}
+        values = {"test acc": 90 + 0.5 * (rng.standard_normal(6) + shift), **losses}
+        folder = write_experiment(tmp_path, cell.name, values)
+        folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), command=cell.command))
+    return workspace
+
+
+def test_a_paper_says_how_the_runs_of_all_cells_were_made(stored, cells):
+    page = api.compare_grid(project=stored.project).page("paper")
+    methods, runs, checklist = page.sections[-3:]
+    assert not any("compared 2 times" in sentence for sentence in methods.blocks[0].sentences)
+    each, own = runs.blocks
+    assert (each.about, own.about) == ("Runs of each cell.", "Cells.")
+    assert "We report one value per run and metric: the last value reported for test acc." in each.sentences
+    assert "All runs completed." in each.sentences
+    assert [sentence.partition(": ")[0] for sentence in own.sentences] == [cell.label for cell in cells]
+    assert all("--lr" in sentence and "was run 6 times" in sentence for sentence in own.sentences)
+    answers = {row.cells[0].text: row.cells[1].text for row in checklist.blocks[0].rows}
+    assert "95% confidence intervals of the mean" in answers["Are there error bars, and of what?"]
+    assert "HC3" in answers["How were they computed, and what is assumed?"]
+    assert "6 completed of 6 planned" in answers["How many training runs are the results of?"]
+    text = writers()["neurips"].render(page)
+    assert [f"question {number}: justification" in text for number in (4, 6, 7, 8)] == [True] * 4
+
+
+def test_what_is_so_for_each_cell_is_said_once_whatever_the_order_of_its_metrics(stored, cells):
+    page = api.compare_grid(project=stored.project, metrics=["test acc", "train loss", "val loss"]).page("paper")
+    each, own = page.sections[-2].blocks
+    (said,) = (sentence for sentence in each.sentences if sentence.startswith("We report one value per run and metric"))
+    assert all(name in said for name in ("test acc", "train loss", "val loss"))
+    assert not any("We report" in sentence for sentence in own.sentences)
+
+
+def test_a_paper_says_what_is_missing_and_how_often_cells_were_compared(cells):
+    look = GridLook(number=2, alpha=0.006)
+    missing = [MissingCell(experiment=cells[3].name, reason="no run completed")]
+    grid = compare_cells(cells[:3], made(cells, n=4)[:3], ComparisonOptions(), look, missing)
+    (methods,) = next(section for section in grid_page(grid, "paper").sections if section.slug == "methods").blocks
+    assert methods.sentences[-3] == "digits@lr=0.01,width=64 is not compared: no run completed."
+    assert methods.sentences[-2].startswith("Nothing is claimed of test acc: claims take ")
+    assert methods.sentences[-1].startswith("The cells were compared 2 times while runs were added; this look is at")
+
+
+def test_looks_at_growing_cells_are_accounted_for(stored, cells):
+    first = read_grid(stored, ["digits"], ComparisonOptions())
+    assert (first.look.number, first.look.alpha) == (1, 0.05)
+    assert read_grid(stored, [], ComparisonOptions()).look == first.look
+    for cell in cells:
+        folder = write_experiment_again(stored, cell.name)
+        assert len(folder.completed_runs()) == 7
+    second = read_grid(stored, ["digits"], ComparisonOptions())
+    assert second.look.number == 2
+    assert second.look.alpha < 0.05
+
+
+def test_looks_at_a_grid_count_under_its_new_name(stored, cells, tmp_path):
+    first = read_grid(stored, ["digits"], ComparisonOptions())
+    for cell in cells:
+        rename(stored, cell.name, cell.name.replace("digits", "mnist"))
+        write_experiment_again(stored, cell.name.replace("digits", "mnist"))
+    file = tmp_path / "deviate.toml"
+    file.write_text(file.read_text().replace('name = "digits"', 'name = "mnist"'))
+    assert (first.look.number, read_grid(stored, ["mnist"], ComparisonOptions()).look.number) == (1, 2)
+
+
+def write_experiment_again(workspace, name):
+    """Add a run: the one with index 5 once more."""
+    import shutil
+
+    folder = workspace.experiment(name)
+    shutil.copytree(folder.runs_folder / "algo+impl-5", folder.runs_folder / "algo+impl-6")
+    return folder
+
+
+def test_runs_of_another_command_are_left_out(stored, cells):
+    folder = stored.experiment(cells[0].name)
+    folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), command=["python", "other.py"]))
+    (missing,) = read_grid(stored, ["digits"], ComparisonOptions()).missing
+    assert (missing.experiment, missing.reason) == (
+        cells[0].name, "its runs were made with another command than deviate.toml says now",
+    )  # fmt: skip
+
+
+def test_names_mean_a_grid_only_where_there_is_one(tmp_path, cells):
+    assert names_grid(tmp_path, [])
+    assert names_grid(tmp_path, ["digits"])
+    assert names_grid(tmp_path, ["digits:algo"])
+    assert not names_grid(tmp_path, ["digits@lr=0.1,width=32"])
+    assert not names_grid(tmp_path, ["digits", "other"])
+    assert not names_grid(tmp_path, ["other"])
+
+
+def test_a_grid_without_runs_says_what_to_type(tmp_path, cells):
+    with pytest.raises(BadOption, match="0 of 4 cells of 'digits' have completed runs") as caught:
+        read_grid(Workspace(tmp_path), ["digits"], ComparisonOptions())
+    assert caught.value.hint == "make them with: deviate run"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("n", [3, 8])
+@pytest.mark.parametrize("sizes", [[32, 64], [16, 32, 64, 128, 256, 512]])
+def test_a_screen_has_twelve_lines(tmp_path, width, n, sizes):
+    (tmp_path / "deviate.toml").write_text(FILE.replace("[32, 64]", str(sizes)))
+    cells = read_cells(tmp_path)
+    missing = [MissingCell(experiment="digits@lr=1.0,width=32", reason="it has not been run")]
+    sides = made(cells, range(len(cells)), n)
+    grid = compare_cells(cells, sides, ComparisonOptions(), GridLook(number=1, alpha=0.05), missing)
+    text = render_terminal(grid_page(grid, "screen"), width)
+    lines = [line for line in text.splitlines() if line]
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= width
+    shown = sum(line.startswith("lr=") and " ± " in line and "best test" not in line for line in lines)
+    # Where nothing is claimed, the answer is short.
+    assert shown == (3 if n > 3 else 4)
+    hidden = f"{count(len(cells) - shown, 'more cell')}, " if len(cells) > shown else ""
+    assert f"Add -v for {hidden}the analysis of variance" in text
+    full = render_terminal(grid_page(grid, "brief"), width)
+    assert "analysis of variance" in full
+    assert all(cell.label in full for cell in cells)

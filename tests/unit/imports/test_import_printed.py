@@ -1,0 +1,206 @@
+"""Logs as programs print them: which lines and boxes are values, and at which iteration."""
+
+import re
+import shlex
+
+import pytest
+from test_import_tables import read, values
+
+from deviate.core.errors import NotImportable, NotRuns
+
+
+@pytest.fixture
+def log(tmp_path):
+    def write(text, name="train.log"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def iterations(results, metric):
+    return [reading.iteration for run in results.runs for reading in run.readings if reading.metric == metric]
+
+
+def box(steps, reward, rule="-" * 30):
+    return (
+        f"{rule}\n| eval/           |        |\n|    mean_return  | {reward}  |\n| time/           |        |\n"
+        f"|    total_steps  | {steps}  |\n{rule}\n"
+    )
+
+
+def test_a_box_of_names_and_values_is_a_row(log):
+    """The counter stands below the values that it counts."""
+    results = read(log("Using the cpu device\n" + "".join(box(100 * k, k / 2) for k in (1, 2, 3))))
+    assert values(results, "eval/mean_return") == {"train.log": [0.5, 1.0, 1.5]}
+    assert iterations(results, "eval/mean_return") == [100, 200, 300]
+
+
+def test_boxes_need_no_rules_between_them(log):
+    text = "".join(f"│ acc      │ 0.{k} │\n│ episodes │ {k} │\n" for k in range(1, 5))
+    assert iterations(read(log(text)), "acc") == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_lines_end_as_windows_or_a_progress_bar_ends_them(tmp_path, end):
+    path = tmp_path / "train.log"
+    path.write_bytes("".join(f"step 1/2\repoch {k} loss 0.{9 - k}{end}" for k in range(3)).encode())
+    assert iterations(read(path), "loss") == [0, 1, 2]
+
+
+def test_an_evaluation_before_the_training_line_is_of_its_own_step(log):
+    text = "".join(
+        (f"step {k}: train loss {9 - k / 100:.2f}, val loss {8 - k / 100:.2f}\n" if k % 20 == 0 else "")
+        + f"iter {k}: loss {9.5 - k / 100:.2f}, time 12ms\n"
+        for k in range(0, 60, 10)
+    )
+    results = read(log(text))
+    assert iterations(results, "val loss") == [0, 20, 40]
+    assert iterations(results, "loss") == [0, 10, 20, 30, 40, 50]
+
+
+def test_a_part_of_the_data_before_a_number_names_it(log):
+    results = read(
+        log("[eval] iter 0: train 4.31 val 4.29\n[eval] iter 50: train 3.1 val 3.2\nepoch took train 2.2s\n")
+    )
+    assert values(results, "val") == {"train.log": [4.29, 3.2]}
+    assert iterations(results, "train") == [0, 50]
+
+
+def test_several_values_of_a_line_that_are_what_they_are_are_all_read(log):
+    text = "".join(f"[epoch {k}] train loss is 0.{9 - k}, the test acc is 0.{k}\n" for k in range(4))
+    results = read(log(text))
+    assert values(results, "train loss") == {"train.log": [0.9, 0.8, 0.7, 0.6]}
+    assert values(results, "test acc") == {"train.log": [0.0, 0.1, 0.2, 0.3]}
+
+
+def test_a_line_of_a_form_of_its_own_has_its_counter(log):
+    results = read(
+        log(
+            " iteration 10/ 90 | samples: 40 | loss scale: 8 |\n iteration 20/ 90 | samples: 80 | lm loss: 3.1 |\n"
+            " iteration 30/ 90 | samples: 120 | lm loss: 2.9 | grad norm: 1.5 |\n"
+        )
+    )
+    assert iterations(results, "lm loss") == [20, 30]
+
+
+def test_a_counter_may_stand_in_brackets_and_before_some(log):
+    text = "".join(f"Epoch {k}[16/640]: loss:0.{9 - k}\nepoch {k} ends\nmAP: 0.{k}\n" for k in range(1, 5))
+    results = read(log(text))
+    assert iterations(results, "loss") == iterations(results, "mAP") == [1, 2, 3, 4]
+
+
+def test_a_progress_bar_counts_no_iterations(log):
+    bar = "".join(f"Test iter: [{k}/4]\n" for k in range(4))
+    text = "".join(f"Iter: {k}/900 loss: {9 - k / 100:.2f}\n{bar}Metric ssim: 0.{k}\n" for k in range(100, 500, 100))
+    results = read(log(text))
+    assert iterations(results, "Metric ssim") == iterations(results, "loss") == [100, 200, 300, 400]
+
+
+def test_a_printed_configuration_is_no_training(log):
+    with pytest.raises(NotImportable, match="does not show what it is"):
+        read(log("SOLVER:\n  MAX_EPOCHS: 120\n  LOG_PERIOD: 20\nTEST:\n  WARMUP_ITERS: 10\n  BATCH: 64\n" * 2))
+
+
+def test_what_never_changes_in_a_log_is_no_metric(log):
+    results = read(log("".join(f"epoch {k} loss 0.{9 - k} workers: 4\n" for k in range(4))))
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"loss"}
+
+
+def test_a_log_without_a_counter_is_refused_with_the_form_of_its_lines(log):
+    path = log("".join(f"Train {k}, loss: 0.{9 - k}, acc: 0.{k}\n" for k in range(5)))
+    with pytest.raises(NotImportable) as caught:
+        read(path)
+    words = shlex.split(caught.value.hint)
+    results = read(path, patterns=[words[words.index("--pattern") + 1]])
+    assert values(results, "loss") == {"train.log": [0.9, 0.8, 0.7, 0.6, 0.5]}
+    assert iterations(results, "train acc" if iterations(results, "train acc") else "acc") == [0, 1, 2, 3, 4]
+
+
+def test_a_part_of_the_data_holds_for_its_line_and_the_best_is_of_no_epoch(log):
+    text = "".join(
+        f"Epoch {k}/3\ntrain Loss: 0.{9 - k} Acc: 0.{k}\ntest Loss: 0.{8 - k} Acc: 0.{k}5\n" for k in (1, 2, 3)
+    )
+    results = read(log(text + "Best test Acc: 0.99\n"))
+    assert values(results, "train Acc") == {"train.log": [0.1, 0.2, 0.3]}
+    assert values(results, "test Acc") == {"train.log": [0.15, 0.25, 0.35]}
+    assert values(results, "best test Acc") == {"train.log": [0.99]}
+
+
+def test_values_between_quotes_are_named(log):
+    lines = [f'stats: {{"epoch": {k}, \'loss\': 0.{9 - k}, "tags": [3, 4]}} done\n' for k in range(4)]
+    assert values(read(log("".join(lines))), "loss") == {"train.log": [0.9, 0.8, 0.7, 0.6]}
+
+
+def test_two_lines_of_one_iteration_and_rounded_counters_are_no_resumed_training(log):
+    text = "".join(
+        (f"step:{k} val_loss:{3 - k / 100:.2f} time:{k}ms\n" if k % 4 == 0 else "")
+        + f"step:{k} loss:{4 - k / 100:.2f} time:{k}ms\n"
+        for k in range(12)
+    )
+    results = read(log(text))
+    assert not any("resumed" in note for note in results.notes)
+    rounded = "".join(f"| frame | {k} |\n| value | 0.{k} |\n" for k in (1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9))
+    assert not any("resumed" in note for note in read(log(rounded)).notes)
+
+
+def test_an_evaluation_without_the_counter_repeats_no_iteration(log):
+    """Both rows have a clock."""
+    rows = [f'{{"iter": {k}, "loss": 0.{9 - k}, "data_time": 1.5, "step": {k}}}\n' for k in range(1, 7)]
+    rows.insert(4, '{"mAP": 0.5, "data_time": 2.5, "step": 2}\n')
+    results = read(log("".join(rows), "scalars.json"))
+    assert iterations(results, "mAP") == [4]
+    assert not any("resumed" in note for note in results.notes)
+
+
+def test_markdown_may_show_a_value_bold_among_other_tables(log):
+    text = (
+        "# Notes\n\n| Epoch | Loss | Acc |\n|---|---|---|\n| 1 | 0.9 | 10% |\n| 2 | 0.8 | **20%** |\n"
+        "| 3 | 0.7 | **30%** * |\n\nSome text.\n\n| Size | 3 |\n|---|---|\n| small | 4 |\n"
+    )
+    results = read(log(text, "README.md"))
+    assert values(results, "Acc") == {"README.md": [10.0, 20.0, 30.0]}
+    assert iterations(results, "Acc") == [1, 2, 3]
+
+
+def test_yaml_is_read_as_json_is(log):
+    path = log("DP:\n- 0.1\n- 0.2\n- 3e-1\nBA:\n- 0.4\n- 0.5\n- .nan\n", "base.yaml")
+    with pytest.raises(NotRuns, match="3 rows") as caught:
+        read(path)
+    assert "--rows runs" in caught.value.hint
+    results = read(path, rows="runs")
+    assert [run.label for run in results.runs] == ["row 1", "row 2", "row 3"]
+    assert list(values(results, "DP").values()) == [[0.1], [0.2], [0.3]]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("a: &x [1, 2]\nb: *x\n", "refers to its own parts"), ("a: [1]\na: [2]\n", "two values of 'a'"),
+     ("a: [1\n", "is no YAML"), ("", "holds no row")],
+)  # fmt: skip
+def test_yaml_that_says_two_things_or_nothing_is_refused(log, text, what):
+    with pytest.raises(NotImportable, match=re.escape(what)):
+        read(log(text, "base.yml"))
+
+
+def test_a_list_of_curves_is_a_run_each(log):
+    runs = [f'{{"seed": {s}, "xs": [10, 20, 30, 40], "loss": [4, 3, 2, {s}]}}' for s in (0, 1)]
+    results = read(log(f"[{', '.join(runs)}]", "scores.json"))
+    assert values(results, "loss") == {"seed 0": [4.0, 3.0, 2.0, 0.0], "seed 1": [4.0, 3.0, 2.0, 1.0]}
+    assert iterations(results, "loss") == [10, 20, 30, 40] * 2
+
+
+def test_a_short_list_of_a_row_is_metrics_by_place(log):
+    rows = "".join(f'{{"epoch": {k}, "loss": 0.{9 - k}, "bbox": [0.1, 0.{k}]}}\n' for k in range(4))
+    assert values(read(log(rows, "log.txt")), "bbox/1") == {"log.txt": [0.0, 0.1, 0.2, 0.3]}
+
+
+def test_rows_of_one_iteration_may_be_trainings(log):
+    path = log(
+        '{"epoch": 0, "loss": 0.5, "bbox": [0.1, 0.2]}\n{"epoch": 0, "loss": 0.4, "bbox": [0.1, 0.3]}\n', "log.txt"
+    )
+    with pytest.raises(NotRuns) as caught:
+        read(path)
+    assert caught.value.hint.startswith("type --rows runs")
+    assert list(values(read(path, rows="runs"), "loss").values()) == [[0.5], [0.4]]

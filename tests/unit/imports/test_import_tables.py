@@ -1,0 +1,756 @@
+"""Tables, JSON and logs become runs; what is no run is refused."""
+
+import json
+import math
+import re
+import shlex
+from datetime import datetime
+
+import pytest
+
+from deviate.core.errors import BadOption, NotImportable, NotRuns
+from deviate.imports.build import propose
+from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
+from deviate.imports.formats import format_of, read_results
+from deviate.imports.request import ImportRequest, TableOptions
+
+
+def read(*paths, patterns=(), kind=None, **options):
+    request = ImportRequest(
+        paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns), format=kind
+    )
+    return read_results(request, format_of(request))
+
+
+def proposed(*paths, **options):
+    request = ImportRequest(paths=list(paths), project=paths[0].parent, table=TableOptions(**options))
+    kind = format_of(request)
+    return propose(read_results(request, kind), request, kind, datetime.now().astimezone())
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="results.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def values(results, metric):
+    return {run.label: [reading.value for reading in run.readings if reading.metric == metric] for run in results.runs}
+
+
+def test_a_row_a_run(table):
+    results = read(table("seed,test acc,test loss,lr\n0,0.91,0.3,0.1\n1,0.93,0.2,0.1\n"))
+    assert values(results, "test acc") == {"seed 0": [0.91], "seed 1": [0.93]}
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"test acc", "test loss"}
+
+
+def test_a_row_an_epoch_of_a_run(table):
+    results = read(table("seed,epoch,acc\n0,0,0.1\n0,1,0.2\n1,0,0.3\n1,1,0.4\n"))
+    assert [[reading.iteration for reading in run.readings] for run in results.runs] == [[0, 1], [0, 1]]
+    assert values(results, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.3, 0.4]}
+
+
+def test_a_long_table(table):
+    results = read(table("run,step,metric,value\na,0,acc,0.1\na,0,loss,2\nb,0,acc,0.2\nb,0,loss,nan\n"))
+    assert values(results, "acc") == {"a": [0.1], "b": [0.2]}
+    assert math.isnan(values(results, "loss")["b"][0])
+
+
+def test_a_column_of_splits_names_the_metric(table):
+    results = read(table("seed,epoch,split,acc\n0,0,train,0.5\n0,0,val,0.4\n1,0,train,0.6\n1,0,val,0.3\n"))
+    assert values(results, "val acc") == {"seed 0": [0.4], "seed 1": [0.3]}
+
+
+def test_semicolons_tabs_percentages_and_a_mark_of_byte_order(table):
+    assert values(read(table("\ufeffseed;acc\n0;97.5%\n1;98%\n")), "acc") == {"seed 0": [97.5], "seed 1": [98.0]}
+    assert values(read(table("seed\tacc\n0\t1\n1\t2\n", "r.tsv")), "acc") == {"seed 0": [1.0], "seed 1": [2.0]}
+
+
+def test_an_empty_cell_is_no_value_and_nan_is_one(table):
+    """Lightning's CSVLogger leaves cells empty; a training that diverged writes nan."""
+    results = read(table("seed,epoch,train loss,val loss\n0,0,1.0,\n0,0,,nan\n1,0,2.0,\n1,0,,3.0\n"))
+    assert values(results, "train loss") == {"seed 0": [1.0], "seed 1": [2.0]}
+    assert math.isnan(values(results, "val loss")["seed 0"][0])
+
+
+def test_keras_csv_logger_is_a_file_a_run(table):
+    first = table("epoch,accuracy,loss,val_accuracy\n0,0.5,1.0,0.4\n1,0.6,0.9,0.5\n", "seed1.csv")
+    second = table("epoch,accuracy,loss,val_accuracy\n0,0.4,1.1,0.3\n", "seed2.csv")
+    results = read(first, second)
+    assert values(results, "val_accuracy") == {"seed1.csv": [0.4, 0.5], "seed2.csv": [0.3]}
+
+
+def test_mlflow_and_wandb_exports(table):
+    results = read(table("run_id,status,metrics.acc,params.lr,tags.user\na,FINISHED,0.9,0.1,me\nb,FAILED,0.2,0.1,me\n"))
+    assert values(results, "acc") == {"a": [0.9], "b": [0.2]}
+    assert [run.is_finished for run in results.runs] == [True, False]
+    results = read(table("Name,State,Runtime,val acc\nsunny-1,finished,12,0.9\nwindy-2,crashed,3,0.1\n"))
+    assert values(results, "val acc") == {"sunny-1": [0.9], "windy-2": [0.1]}
+    assert [run.seconds for run in results.runs] == [12.0, 3.0]
+
+
+def lines(rows):
+    return "\n".join(map(json.dumps, rows))
+
+
+def step_rows(steps, **more):
+    return [{"step": step, "loss": 9 / step, **more} for step in steps]
+
+
+#: Rows with several columns that are called as counters, and the iterations of the loss.
+COUNTED = {
+    "a count of what was done, equal in most rows": (
+        [{"iteration": k, "loss": 9 / k, "train_steps": 200} for k in (1, 2, 3, 4, 1, 2, 3, 4, 5)],
+        [[1, 2, 3, 4], [1, 2, 3, 4, 5]],
+    ),
+    "an epoch in few rows, and a step that stands twice": (
+        [*step_rows(range(10, 50, 10)), {"epoch": 1, "step": 45, "val_loss": 4.0}, *step_rows([50, 60, 60, 70, 80]),
+         {"epoch": 2, "step": 85, "val_loss": 3.0}],
+        [[10, 20, 30, 40, 50, 60, 60, 70, 80]],
+    ),
+    "evaluations that count epochs by the name of steps": (
+        [*step_rows([100, 200], epoch=1, data_time=1), {"acc": 1, "step": 1, "data_time": 1},
+         *step_rows([300, 400], epoch=2, data_time=1), {"acc": 2, "step": 2, "data_time": 1}],
+        [[100, 200, 300, 400]],
+    ),
+    "steps that begin again in each epoch": (
+        [{"epoch": k, "batch": b, "loss": 9 / (3 * k + b + 1)} for k in (0, 1) for b in range(3)],
+        [[0, 0, 0, 1, 1, 1]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_which_of_several_counters_counts(table, case):
+    rows, expected = COUNTED[case]
+    results = read(table(lines(rows), "log.jsonl"))
+    found = [[each.iteration for each in run.readings if each.metric == "loss"] for run in results.runs]
+    assert [sorted(each) for each in found] == expected
+
+
+@pytest.mark.parametrize("rows", ["15,72\n30,77\n30,80\n20,76\n20,75\n15,71\n", "12,0.1\n11,0.3\n6,0.2\n8,0.4\n"])
+@pytest.mark.parametrize("name", ["num_epochs", "epochs"])
+def test_how_many_epochs_were_set_counts_none(table, name, rows):
+    path = table(f"{name},best_acc\n{rows}")
+    with pytest.raises(NotRuns, match="may be runs"):
+        read(path)
+    results = read(path, rows="runs")
+    assert len(results.runs) == rows.count("\n")
+    assert results.runs[0].settings == {name: rows.partition(",")[0]}
+
+
+def test_a_list_of_runs_in_which_a_seed_comes_twice(table):
+    head = "ID,State,seed,val acc\n"
+    results = read(table(head + "1xa2,finished,0,0.9\n2xb3,finished,0,0.8\n3xc4,finished,1,0.7\n"))
+    assert values(results, "val acc") == {"1xa2": [0.9], "2xb3": [0.8], "3xc4": [0.7]}
+    results = read(table("ID,State,seed,val acc\na,finished,0,0.9\nb,finished,1,0.8\n"))
+    assert list(values(results, "val acc")) == ["seed 0", "seed 1"]
+
+
+def test_the_times_of_rows_name_no_recipes(table):
+    rows = "08:38:07,0,0.1\n08:39:07,1,0.2\n08:40:00,0,0.1\n08:41:00,1,0.3\n"
+    results = read(table("clock,epoch,acc\n" + rows))
+    assert list(values(results, "acc").values()) == [[0.1, 0.2], [0.1, 0.3]]
+
+
+def test_a_chart_of_wandb_and_a_curve_of_tensorboard(table):
+    chart = '"Step","a - acc","a - acc__MIN","a - acc__MAX","b - acc","b - acc__MIN","b - acc__MAX"\n'
+    assert values(read(table(chart + "0,0.1,0.1,0.1,0.2,0.2,0.2\n1,0.3,0.3,0.3,,,\n")), "acc") == {
+        "a": [0.1, 0.3],
+        "b": [0.2],
+    }
+    curve = "Wall time,Step,Value\n1700000000.5,0,0.1\n1700000010.5,1,0.2\n"
+    results = read(table(curve, "run-seed1-tag-acc.csv"), table(curve, "run-seed2-tag-acc.csv"))
+    assert values(results, "acc") == {"seed1": [0.1, 0.2], "seed2": [0.1, 0.2]}
+    assert results.runs[0].readings[1].elapsed_s == 10.0
+
+
+def test_the_time_of_the_last_record_is_not_that_of_the_run(table):
+    results = read(table("run,metric,iteration,elapsed_s,value\n0,acc,0,4.5,0.9\n1,acc,0,4.1,0.8\n"))
+    assert [(run.seconds, run.readings[0].elapsed_s) for run in results.runs] == [(None, 4.5), (None, 4.1)]
+    results = read(table("seed,epoch,elapsed,acc\n0,0,4,0.1\n0,1,9,0.2\n1,0,4,0.3\n1,1,8,0.4\n"))
+    assert [run.seconds for run in results.runs] == [None, None]
+
+
+def test_files_without_values_are_runs_that_failed(table):
+    good = [table(f"epoch,acc\n0,0.{seed}\n", f"seed{seed}.csv") for seed in (1, 3)]
+    empty, head, garbage = (
+        table(text, name) for text, name in (("", "seed2.csv"), ("epoch,acc\n\n", "seed4.csv"), ("\0\1\2", "seed5.csv"))
+    )
+    hollow = table("epoch,acc\n0,\n", "seed6.csv")
+    results = read(good[0], empty, good[1], head, garbage, hollow)
+    assert [(run.label, run.is_finished) for run in results.runs] == [
+        ("seed1.csv", True),
+        ("seed2.csv", False),
+        ("seed3.csv", True),
+        ("seed4.csv", False),
+        ("seed5.csv", False),
+        ("seed6.csv", False),
+    ]
+    reasons = [run.broken.replace(str(empty.parent), "") for run in results.runs if not run.is_finished]
+    assert reasons == [
+        "/seed2.csv has no row below its head",
+        "/seed4.csv has no row below its head",
+        "/seed5.csv is no text: byte 00 at 0",
+        "no value of a metric was found in seed6.csv",
+    ]
+    with pytest.raises(NotImportable, match=r"seed2\.csv has no row"):
+        read(empty, head)
+    with pytest.raises(NotImportable, match=r"seed5\.csv is no text"):
+        read(garbage)
+
+
+def test_a_log_that_no_line_matches_is_a_run_that_failed(table):
+    paths = [table(text, name) for name, text in (("a.log", "acc 0.1\0\n"), ("b.log", "error\n"), ("c.log", "\0"))]
+    results = read(*paths, patterns=["acc {acc}"])
+    assert [(run.label, run.is_finished) for run in results.runs] == [
+        ("a.log", True),
+        ("b.log", False),
+        ("c.log", False),
+    ]
+    assert "no line of" in results.runs[1].broken
+    assert "is no text" in results.runs[2].broken
+
+
+def test_a_file_that_cannot_be_told_to_a_group_is_named(table):
+    rows = "".join(f"{net},{seed},0.{seed}\n" for net in ("a", "b") for seed in (1, 2))
+    results = read(table("model,seed,acc\n" + rows), table("", "lost.csv"))
+    assert {run.group for run in results.runs} == {"a", "b"}
+    assert "lost.csv" in results.notes[0]
+
+
+def test_columns_may_be_runs(table):
+    path = table("epoch,run_1,run_2\n0,0.1,0.2\n1,0.3,0.4\n")
+    assert values(read(path, runs_of="acc"), "acc") == {"run_1": [0.1, 0.3], "run_2": [0.2, 0.4]}
+    with pytest.raises(BadOption, match="look like runs"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "expected"),
+    [
+        (json.dumps({"loss": [2.0, 1.0], "acc": [0.5, 0.75]}), "json", [0.5, 0.75]),
+        (json.dumps({"log_history": [{"step": 10, "acc": 0.5}, {"step": 20, "acc": 0.75}]}), "json", [0.5, 0.75]),
+        ('{"epoch": 0, "acc": 0.5}\n{"epoch": 1, "acc": 0.75}\n{"epoch": 2, "a', "jsonl", [0.5, 0.75]),
+        (json.dumps([{"epoch": 0, "eval": {"acc": 0.5}}, {"epoch": 1, "eval": {"acc": 0.75}}]), "json", None),
+    ],
+    ids=["keras history", "trainer state", "lines with a torn end", "nested"],
+)
+def test_json(table, text, suffix, expected):
+    results = read(table(text, f"history.{suffix}"))
+    name = "acc" if expected else "eval/acc"
+    assert [reading.value for reading in results.runs[0].readings if reading.metric == name] == [0.5, 0.75]
+
+
+def test_logs_by_template_and_by_expression(table):
+    path = table(
+        "start\n[1] Epoch 3: loss 0.25, took 9 s, val acc: 91.5%\n[2] Epoch 4: loss nan, val acc: 92%\n", "a.log"
+    )
+    results = read(path, patterns=["Epoch {epoch}: loss {loss}, ... val acc: {val acc}%"])
+    assert values(results, "val acc") == {"a.log": [91.5, 92.0]}
+    results = read(path, patterns=[r"Epoch (?P<epoch>\d+).*val acc: (?P<acc>[\d.]+)"])
+    assert values(results, "acc") == {"a.log": [91.5, 92.0]}
+    assert [reading.iteration for reading in results.runs[0].readings] == [3, 4]
+
+
+def test_a_log_of_several_runs_and_of_lines_without_an_epoch(table):
+    path = table("seed 0\nacc 0.1\nacc 0.2\nseed 1\nacc 0.3\r acc 0.4\n", "all.log")
+    results = read(path, patterns=["seed {seed}", "acc {acc}"])
+    assert values(results, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.4]}
+    assert [reading.iteration for reading in results.runs[0].readings] == [0, 1]
+
+
+def test_groups_are_experiments_where_each_has_several_runs(table):
+    text = "model,seed,acc\nresnet,0,0.1\nresnet,1,0.2\nvgg,0,0.3\nvgg,1,0.4\n"
+    assert [(run.group, run.label) for run in read(table(text)).runs] == [
+        ("resnet", "seed 0"),
+        ("resnet", "seed 1"),
+        ("vgg", "seed 0"),
+        ("vgg", "seed 1"),
+    ]
+
+
+def test_a_setting_that_differs_between_runs_is_named(table):
+    notes = proposed(table("seed,optim,acc\n0,adam,0.1\n1,adam,0.2\n2,sgd,0.3\n"))[0].experiment.imported.notes
+    assert notes[0].startswith("'optim' (adam, sgd) differs between runs: if that was set, these are 2 settings in 3")
+
+
+REFUSED = {
+    "epochs as runs": ("epoch,acc\n0,0.1\n1,0.2\n", {"run": ("epoch",)}, "counts iterations"),
+    "steps as runs": ("global_step,acc\n0,0.1\n1,0.2\n", {"run": ("global_step",)}, "counts iterations"),
+    "folds as runs": ("fold,acc\n0,0.1\n1,0.2\n", {"run": ("fold",)}, "counts folds"),
+    "examples as runs": ("image_id,correct\n0,1\n1,0\n", {"run": ("image_id",)}, "counts test examples"),
+    "folds found": ("fold,acc\n0,0.1\n1,0.2\n", {}, "counts folds"),
+    "folds of each seed": ("seed,fold,acc\n0,0,0.1\n0,1,0.2\n", {}, "counts folds"),
+    "test examples of each seed": ("seed,example,acc\n0,0,0.1\n0,1,0.2\n", {}, "counts test examples"),
+    "folds side by side": ("seed,fold_1,fold_2\n0,0.1,0.2\n", {}, "are folds"),
+    "epochs side by side": ("seed,epoch_1,epoch_2\n0,0.1,0.2\n", {}, "are iterations"),
+    "rows that may be anything": ("acc\n0.1\n0.2\n", {}, "the 2 rows of .* may be runs"),
+    "rows of epochs called runs": ("epoch,acc\n0,0.1\n1,0.2\n", {"rows": "runs"}, "its rows are no runs"),
+    "many values a run": ("seed,acc\n0,0.1\n0,0.2\n1,0.3\n", {}, "has 2 values of 'acc'"),
+    "two trainings of one seed": (
+        "seed,epoch,net,acc\n0,0,a,0.1\n0,0,b,0.2\n",
+        {},
+        "its rows are of several trainings",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "options", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_no_run_is_refused_with_the_reason(table, text, options, message):
+    with pytest.raises(NotRuns, match=message) as refused:
+        read(table(text), **options)
+    assert refused.value.hint
+
+
+def test_one_fold_or_the_mean_over_folds_is_taken(table):
+    path = table("seed,fold,acc\n0,0,0.1\n0,1,0.3\n1,0,0.5\n1,1,0.9\n")
+    assert values(read(path, where=(("fold", "0"),)), "acc") == {"seed 0": [0.1], "seed 1": [0.5]}
+    averaged = values(read(path, mean_over=("fold",)), "acc")
+    assert averaged == {"seed 0": [pytest.approx(0.2)], "seed 1": [pytest.approx(0.7)]}
+
+
+def test_a_column_that_rows_are_taken_or_averaged_by_is_no_metric(table):
+    path = table("seed,fold,acc\n0,0,0.1\n0,1,0.3\n1,0,0.5\n1,1,0.9\n")
+    for options in ({"where": (("fold", "0"),)}, {"mean_over": ("fold",)}):
+        assert {reading.metric for run in read(path, **options).runs for reading in run.readings} == {"acc"}
+
+
+def test_folds_without_a_seed_are_one_run_a_file(table):
+    first, second = (table(f"kfold,acc\n0,{acc}\n1,{acc + 0.2}\n", f"{acc}.csv") for acc in (0.1, 0.5))
+    with pytest.raises(NotRuns) as refused:
+        read(first, second)
+    assert "--where kfold=0; or the mean of each run: --mean-over kfold" in refused.value.hint
+    averaged = values(read(first, second, mean_over=("kfold",)), "acc")
+    assert averaged == {"0.1.csv": [pytest.approx(0.2)], "0.5.csv": [pytest.approx(0.6)]}
+    assert values(read(first, where=(("kfold", "0"),)), "acc") == {"0.1.csv": [0.1]}
+    with pytest.raises(NotRuns, match=r"the 2 rows of .* may be runs"):
+        read(table("fold,acc\n0,0.1\n0,0.2\n"), mean_over=("fold",))
+
+
+def test_numbers_with_a_decimal_comma_are_said_to_be(table):
+    with pytest.raises(NotImportable, match="column 'acc' holds values with a decimal comma"):
+        read(table("seed;acc\n0;0,91\n1;1\n"))
+    results = read(table("seed;acc;loss\n0;0,91;0.1\n1;0,92;0.2\n"))
+    assert "'acc' is left out" in results.notes[0]
+
+
+def test_a_run_column_of_a_long_table_must_tell_runs_apart(table):
+    path = table("run,step,metric,value\na,0,acc,0.1\nb,0,acc,0.2\n")
+    for name, holds in (("metric", "names"), ("value", "values")):
+        with pytest.raises(BadOption, match=f"--run-column '{name}': .* holds the {holds} of the metrics") as refused:
+            read(path, run=(name,))
+        assert refused.value.hint.endswith("one of: run, step")
+
+
+def test_a_folder_of_tables_is_answered_with_its_files(table, tmp_path):
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+    table("seed,acc\n0,1\n", "logs/a/r.csv")
+    for kind in (None, "csv"):
+        with pytest.raises(NotImportable) as refused:
+            read(tmp_path / "logs", kind=kind)
+        assert f"name its files: deviate import {tmp_path.as_posix()}/logs/" in refused.value.hint
+    with pytest.raises(NotImportable) as refused:
+        read(tmp_path / "logs")
+    assert refused.value.hint.endswith("/logs/*/*.csv")
+
+
+def test_rows_called_runs_that_climb_like_epochs_are_said_to(table):
+    climbing = "acc\n" + "".join(f"{0.5 + row / 50}\n" for row in range(10))
+    assert "as it does over the epochs" in read(table(climbing), rows="runs").notes[0]
+    assert not read(table("acc\n" + "0.9\n0.7\n0.8\n0.95\n0.75\n0.85\n0.72\n0.88\n"), rows="runs").notes
+
+
+BAD = {
+    "no head": ("0.1,0.2\n0.3,0.4\n", {}, "no names of columns"),
+    "only a head": ("seed,acc\n", {}, "no row below its head"),
+    "two columns of one name": ("acc,acc\n1,2\n", {}, "two columns named 'acc'"),
+    "no metric": ("seed,lr\n0,0.1\n1,0.1\n", {}, "no column holds the values"),
+    "half an epoch": ("seed,epoch,acc\n0,0.5,0.1\n", {"iteration": "epoch"}, "counts iterations and holds '0.5'"),
+    "nothing left": ("seed,acc\n0,0.1\n", {"where": (("seed", "7"),)}, "no row has seed=7"),
+}
+
+
+@pytest.mark.parametrize(("text", "options", "message"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_be_read_says_so(table, text, options, message):
+    with pytest.raises(NotImportable, match=message) as refused:
+        read(table(text), **options)
+    assert refused.value.hint
+
+
+def test_a_column_that_is_not_there_is_answered_with_those_that_are(table):
+    with pytest.raises(BadOption) as refused:
+        read(table("seed,acc\n0,0.1\n"), run=("sed",))
+    assert "seed, acc" in refused.value.hint
+
+
+def test_a_pattern_that_cannot_match_is_refused(table):
+    path = table("Epoch 1\n", "a.log")
+    with pytest.raises(NotImportable, match="no line"):
+        read(path, patterns=["loss {loss}"])
+    with pytest.raises(BadOption, match="names no value"):
+        read(path, patterns=["loss"])
+    with pytest.raises(NotImportable, match="does not show what it is"):
+        read(path)
+
+
+# Which rows are of one training
+
+
+def refusal(path, **options):
+    try:
+        read(path, **options)
+    except NotRuns as refused:
+        return refused.message, refused.hint
+    return None
+
+
+def shown(results):
+    return {
+        run.label: [(reading.iteration, reading.value) for reading in run.readings if reading.metric == "loss"]
+        for run in results.runs
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "update,loss\n10,2\n20,1\n30,0.5\n10,2.1\n20,1.1\n30,0.6\n"),
+        ("a.jsonl", "".join(f'{{"update": {u}, "loss": {v}}}\n' for u, v in [(10, 2), (20, 1), (30, 0.5), (10, 2.1),
+                                                                          (20, 1.1), (30, 0.6)])),
+        ("a.log", "".join(f"update {u} | loss {v}\n" for u, v in [(10, 2), (20, 1), (30, 0.5), (10, 2.1), (20, 1.1),
+                                                                  (30, 0.6)])),
+    ],
+)  # fmt: skip
+def test_a_counter_that_begins_again_is_of_another_training(table, name, text):
+    results = read(table(text, name))
+    assert list(shown(results).values()) == [[(10, 2), (20, 1), (30, 0.5)], [(10, 2.1), (20, 1.1), (30, 0.6)]]
+    assert any("holds 2 trainings: 'update' begins again" in note for note in results.notes)
+
+
+def test_a_counter_that_goes_back_a_little_is_of_a_training_that_was_resumed(table):
+    rows = "0,2\n1,1.5\n2,1.2\n3,1\n"
+    results = read(table(f"epoch,loss\n{rows}epoch,loss\n2,1.25\n3,0.9\n4,0.8\n"))
+    assert [reading.value for reading in results.runs[0].readings] == [2, 1.5, 1.2, 1, 1.25, 0.9, 0.8]
+    assert "was resumed: 'epoch' goes back from 3 to 2" in results.notes[0]
+    assert "'epoch' is 3 again" in read(table(f"epoch,loss\n{rows}3,1.01\n4,0.8\n")).notes[0]
+
+
+def test_a_counter_and_values_that_disagree_leave_two_readings_each_of_which_can_be_typed(table):
+    path = table(
+        "epoch,loss\n" + "".join(f"{e},{v}\n" for e, v in enumerate([2, 1.5, 1.1, 0.8, 0.6])) + "0,0.61\n1,0.5\n"
+    )
+    with pytest.raises(NotRuns, match="goes back from 4 to 0, and the values go on"):
+        read(path)
+    assert len(read(path, iteration="epoch").runs) == 2
+    (run,) = read(path, rows="iterations").runs
+    assert [reading.iteration for reading in run.readings] == list(range(7))
+
+
+def test_the_splits_of_one_training_count_apart(table):
+    block = "".join(f"{split},{epoch},{epoch}\n" for split in ("train", "val") for epoch in range(3))
+    assert len(read(table(f"split,epoch,score\n{block}")).runs) == 1
+    assert len(read(table(f"split,epoch,score\n{block}{block}")).runs) == 2
+
+
+def test_a_run_is_of_its_file_where_its_column_is_the_same_in_each(table):
+    paths = [table(f"seed,epoch,loss\n7,0,2\n7,1,1.{k}\n", f"r{k}.csv") for k in range(3)]
+    results = read(*paths)
+    assert list(shown(results)) == ["r0.csv", "r1.csv", "r2.csv"]
+    assert "seed 7 stands in several files" in results.notes[0]
+    halves = [table("seed,acc\n0,1\n1,2\n", "a.csv"), table("seed,loss\n0,3\n1,4\n", "b.csv")]
+    assert shown(read(*halves)) == {"seed 0": [(-1, 3)], "seed 1": [(-1, 4)]}
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics", "last"),
+    [
+        ("epoch,step,loss,acc\n0,49,3,\n0,49,,1\n1,99,2,\n1,99,,2\n", {"loss", "acc"}, 1),
+        ("epoch,loss\n0.5,3\n1.0,2\n1.5,1\n", {"loss"}, 2),
+        ("TotalEnvSteps,loss,t\n4000,3,1.5\n8000,2,2.5\n", {"loss"}, 8000),
+        ("cycle,loss\n" + "".join(f"{c},{9 - c}.5\n" for c in range(1, 6)), {"loss"}, 5),
+    ],
+    ids=["two counters", "fractions", "a long name", "no name of a counter"],
+)
+def test_the_column_of_iterations_is_chosen_by_its_values(table, text, metrics, last):
+    (run,) = read(table(text)).runs
+    assert {reading.metric for reading in run.readings} == metrics
+    assert run.readings[-1].iteration == last
+
+
+def test_rows_of_two_kinds_count_each_by_its_own(table):
+    rows = [{"epoch": 1, "iter": 5, "loss": 3}, {"epoch": 1, "acc": 0.5}, {"epoch": 2, "iter": 10, "loss": 2},
+            {"epoch": 2, "acc": 0.6}]  # fmt: skip
+    results = read(table("\n".join(map(json.dumps, rows)), "log.jsonl"))
+    assert values(results, "acc") == {"log.jsonl": [0.5, 0.6]}
+    assert {reading.metric for reading in results.runs[0].readings} == {"loss", "acc"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.log", "epoch,loss\n0,2\n1,1\n"),
+        ("p.dat", "# epoch   loss\n0   2.0\n1   1.0\n"),
+        ("p.txt", "started\nepoch\tloss\n0\t2\n1\t1\n"),
+        ("p.md", "| epoch | loss |\n|---|---|\n| 0 | 2 |\n| 1 | 1 |\n"),
+        ("p", '{"epoch": 0, "loss": 2}\n{"epoch": 1, "loss": 1}\n'),
+        ("q.log", "lr=0.1\nINFO Epoch: [0] loss: 2.0 (2.1)\nINFO Epoch: [1] loss: 1.0 (1.5)\n"),
+        ("r.log", ':::MLLOG {"key": "loss", "value": 2, "metadata": {"epoch_num": 0}}\n'
+         ':::MLLOG {"key": "loss", "value": 1, "metadata": {"epoch_num": 1}}\n'),
+    ],
+)  # fmt: skip
+def test_what_a_file_is_shows_in_what_it_holds(table, name, text):
+    assert shown(read(table(text, name))) == {name: [(0, 2), (1, 1)]}
+
+
+def test_columns_in_capitals_are_metrics_and_settings_are_said_to_be_left_out(table):
+    results = read(table("seed,GAP,LR,acc,acc_stderr\n0,1,0.1,2,9\n1,2,0.1,3,9\n"))
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"GAP", "acc"}
+    assert results.notes == ["No metrics: LR (settings); acc_stderr (standard errors). --metric LR takes one in."]
+
+
+def test_rows_that_summarise_the_others_are_no_runs(table):
+    results = read(table("seed,acc\n0,1\n1,3\nmean,2\nstd,1.4\n"))
+    assert values(results, "acc") == {"seed 0": [1], "seed 1": [3]}
+    assert "mean, std" in results.notes[0]
+
+
+def test_lists_of_values_are_asked_about_unless_they_fall_as_a_loss_does(table):
+    path = table(json.dumps({"Orbit": [12.0, 15.5, 11.0], "River": [4.0, 4.5, 3.9]}), "scores.json")
+    with pytest.raises(NotRuns, match=r"the 3 rows of scores\.json may be runs"):
+        read(path)
+    assert len(read(path, rows="runs").runs) == 3
+    assert len(read(path, rows="iterations").runs) == 1
+
+
+def test_an_object_of_runs_and_an_object_of_series_are_read(table):
+    by_key = {f"seed_{k}": {"step": [0, 1], "loss": [2, k]} for k in range(2)}
+    assert shown(read(table(json.dumps(by_key), "a.json"))) == {"seed 0": [(0, 2), (1, 0)], "seed 1": [(0, 2), (1, 1)]}
+    sacred = {"loss": {"steps": [0, 5], "timestamps": ["a", "b"], "values": [2, 1]}}
+    assert shown(read(table(json.dumps(sacred), "b.json"))) == {"b.json": [(0, 2), (5, 1)]}
+
+
+def test_the_files_of_one_name_below_a_folder_are_its_runs_with_what_was_set_beside_them(table, tmp_path):
+    for k in (1, 2):
+        (tmp_path / "runs" / str(k)).mkdir(parents=True)
+        table(json.dumps({"seed": k, "lr": k / 10}), f"runs/{k}/config.json")
+        table("epoch,loss\n0,2\n1,1\n", f"runs/{k}/log.csv")
+    (proposal,) = proposed(tmp_path / "runs")
+    assert [run.label for run in proposal.runs] == ["seed 1", "seed 2"]
+    assert "'config/lr' (0.1, 0.2) differs" in proposal.experiment.imported.notes[0]
+
+
+def test_files_that_differ_by_a_step_are_one_training_unless_each_is_said_to_be_one(table):
+    paths = [table(json.dumps({"acc": k}), f"s{seed}_step{k}k.json") for seed in (0, 1) for k in (1, 2)]
+    results = read(*paths)
+    assert [[reading.iteration for reading in run.readings] for run in results.runs] == [[1000, 2000]] * 2
+    assert "--run-column file" in results.notes[0]
+    assert len(read(*paths, run=("file",)).runs) == 4
+
+
+def test_files_of_programs_that_began_together_are_asked_about(table):
+    head = '#{"t_start": 1700000000.%d, "env_id": "P"}\nr,l,t\n'
+    paths = [table(head % k + "".join(f"{k + row},9,{row}.5\n" for row in range(5)), f"{k}.csv") for k in range(2)]
+    with pytest.raises(NotRuns, match="began together"):
+        read(*paths)
+    (run,) = read(*paths, mean_over=("file",)).runs
+    assert [reading.value for reading in run.readings if reading.metric == "r"] == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert len(read(*paths, run=("file",)).runs) == 2
+
+
+def test_files_of_folds_and_of_workers_are_asked_about(table):
+    for word, message in (("fold", "count folds"), ("rank", "parallel parts of one")):
+        paths = [
+            table(f"epoch,loss\n0,{number}\n1,{number + seed}\n", f"s{seed}_{word}{number}.csv")
+            for seed in (0, 4)
+            for number in (1, 3)
+        ]
+        with pytest.raises(NotRuns, match=message):
+            read(*paths)
+        assert shown(read(*paths, mean_over=("file",))) == {"s0.csv": [(0, 2), (1, 2)], "s4.csv": [(0, 2), (1, 6)]}
+        assert len(read(*paths, run=("file",)).runs) == 4
+
+
+def test_files_that_count_on_are_one_training_and_single_rows_at_equal_distances_are_asked_about(table):
+    halves = [table("epoch,loss\n2,3\n3,2\n", "b.csv"), table("epoch,loss\n0,5\n1,4\n", "a.csv")]
+    results = read(*halves)
+    assert shown(results) == {"a.csv": [(0, 5), (1, 4), (2, 3), (3, 2)]}
+    assert "a.csv to b.csv were read as one training" in results.notes[0]
+    assert len(read(*halves, run=("file",)).runs) == 2
+    singles = [table(json.dumps({"step": 100 * k, "loss": k}), f"{name}.json") for k, name in enumerate("xyz")]
+    with pytest.raises(NotRuns, match="have one row each, at equal distances in 'step'"):
+        read(*singles)
+    assert len(read(*singles, mean_over=("file",)).runs) == 1
+
+
+def test_a_column_of_numbers_that_is_another_in_each_training_names_them(table):
+    rows = "".join(f"{agent},{episode},{9 - episode}.{agent}\n" for agent in (3, 4) for episode in range(4))
+    results = read(table(f"agent_no,episode,loss\n{rows}"))
+    assert [run.label for run in results.runs] == ["results.csv, agent_no 3", "results.csv, agent_no 4"]
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"loss"}
+
+
+def test_the_values_of_a_log_are_named_by_the_split_before_them(table):
+    text = "".join(f"Train Epoch: {k} loss: {k}.5\nTest set: loss: {k}.7\n" for k in (1, 2)) + "Best: acc 0.9\n"
+    results = read(table(text, "m.log"))
+    assert values(results, "train loss") == {"m.log": [1.5, 2.5]}
+    assert values(results, "test loss") == {"m.log": [1.7, 2.7]}
+    assert values(results, "acc") or values(results, "test acc")
+
+
+def test_a_wide_table_with_a_row_a_metric_and_a_column_a_run(table):
+    results = read(table("metric,seed1,seed2\nacc,0.5,0.6\nf1,0.7,0.8\n"))
+    assert values(results, "f1") == {"seed1": [0.7], "seed2": [0.8]}
+
+
+def test_settings_are_said_of_the_runs_of_each_experiment(table):
+    rows = "".join(f"{k},{'ab'[k // 2]},{64 * (1 + k // 2)},0.{k}\n" for k in range(4))
+    path = table(f"run,recipe,width,acc\n{rows}")
+    (together,) = proposed(path)
+    assert "'recipe' (a, b), 'width' (64, 128) differ between runs" in together.experiment.imported.notes[0]
+    apart = [note for each in proposed(path, experiment="recipe") for note in each.experiment.imported.notes]
+    assert apart == ["No metrics: width (settings). --metric width takes one in."] * 2
+    names = [table(f"epoch,acc\n0,0.{k}\n", f"{net}_seed{k}.csv") for net in ("deep", "wide") for k in range(2)]
+    assert "show 2 recipes (deep, wide)" in proposed(*names)[0].experiment.imported.notes[0]
+
+
+HINTS = {
+    "a row a data set": "set,acc\nx,1\ny,2\n",
+    "numbers": "k,acc\n1,1\n2,3\n3,2\n",
+    "two of a seed": "seed,acc\n0,1\n0,2\n1,3\n",
+    "recipes at one epoch": "epoch,net,acc\n0,a,1\n0,b,2\n",
+    "recipes in turn": "epoch,net,acc\n0,a,1\n1,a,2\n0,b,2\n1,b,3\n",
+    "twice": "epoch,acc\n0,1\n0,2\n1,3\n",
+    "folds": "seed,fold,acc\n0,0,1\n0,1,2\n",
+    "parts": "epoch,part,acc\n0,1,1\n0,2,2\n1,1,3\n1,2,4\n",
+    "goes on": "epoch,loss\n0,9\n1,7\n2,5\n3,3\n4,2\n0,2\n1,1\n",
+}
+
+
+@pytest.mark.parametrize("text", HINTS.values(), ids=HINTS.keys())
+def test_every_hint_when_typed_leads_on(table, text):
+    path = table(text)
+    with pytest.raises(NotRuns) as refused:
+        read(path)
+    typed = re.findall(r"(--[a-z-]+) ((?:'[^']*'|\S)+?)(?=[,;]| |$)", refused.value.hint)
+    assert typed
+    for option, word in typed:
+        if word in ("with", "if"):
+            continue
+        (value,) = shlex.split(word)
+        name = {"--rows": "rows", "--iteration-column": "iteration", "--experiment-column": "experiment"}.get(option)
+        options = {name: value} if name else {"--run-column": {"run": (value,)}, "--mean-over": {"mean_over": (value,)},
+                                              "--where": {"where": (tuple(value.split("=")),)}}[option]  # fmt: skip
+        assert refusal(path, **options) != (refused.value.message, refused.value.hint), option
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,swap_prob,acc\na_02,0.2,0.71\na_04,0.4,0.74\na_06,0.6,0.72\n", "'swap_prob' (0.2, 0.4, 0.6)"),
+        ("name,acc\nnet_adam_x,0.71\nnet_adam_y,0.74\nnet_sgd_x,0.72\nnet_wide,0.73\n", "show 4 recipes"),
+    ],
+    ids=["numbers at equal distances", "words of names that some runs share"],
+)
+def test_settings_that_no_name_calls_so_are_said(table, text, said):
+    (proposal,) = proposed(table(text))
+    assert any(said in note for note in proposal.experiment.imported.notes)
+
+
+def test_two_ways_to_write_a_setting_are_one_and_a_seed_that_comes_twice_is_said_once(table, tmp_path):
+    for run, (seed, word) in enumerate([(3, "true"), (3, "True"), (4, "true")]):
+        (tmp_path / f"r{run}").mkdir()
+        table(f"epoch,loss\n0,{run + 2}\n1,{run + 1}\n", f"r{run}/log.csv")
+        table(json.dumps({"seed": seed, "nesterov": word, "limit": "nan"}), f"r{run}/args.json")
+    (proposal,) = proposed(*sorted(tmp_path.glob("r*/log.csv")))
+    notes = proposal.experiment.imported.notes
+    assert not any("nesterov" in note for note in notes)
+    assert sum("seed 3" in note.lower() for note in notes) == 1
+
+
+def test_what_counts_or_was_set_is_no_metric_in_a_long_table_either(table):
+    text = "run,step,metric,value\n" + "".join(
+        f"{run},{step},{name},{step + 1}\n" for run in "ab" for step in (0, 1) for name in ("loss", "lr", "epoch")
+    )
+    (proposal,) = proposed(table(text))
+    assert [metric.name for metric in proposal.experiment.metrics] == ["loss"]
+    assert "No metrics: lr (settings); epoch (counters)." in " ".join(proposal.experiment.imported.notes)
+
+
+def test_the_hint_for_a_folder_names_files_that_are_there(table, tmp_path):
+    for run in (1, 2):
+        (tmp_path / "runs" / str(run)).mkdir(parents=True)
+        table(json.dumps({"config": {"lr": 0.5}}), f"runs/{run}/config.json")
+        table(json.dumps({"acc": {"steps": [0, 1], "values": [0.5, 0.25 * run]}}), f"runs/{run}/metrics.json")
+    (tmp_path / "runs" / "events.out.tfevents.1").write_text("")
+    (tmp_path / "logs").mkdir()
+    for run in (1, 2):
+        table("epoch 0 loss 0.9\nepoch 1 loss 0.8\n", f"logs/result_{run}.txt")
+    for folder, kind in (("runs", "json"), ("logs", None), ("logs", "log")):
+        with pytest.raises(NotImportable) as refused:
+            read(tmp_path / folder, kind=kind)
+        pattern = refused.value.hint.rpartition("deviate import ")[2].removeprefix(f"{tmp_path}/")
+        assert len(read(*sorted(tmp_path.glob(pattern))).runs) == 2, pattern
+
+
+def test_files_of_settings_are_no_results_of_the_folders_they_are_in(table, tmp_path):
+    for run in (1, 2):
+        (tmp_path / "runs" / str(run)).mkdir(parents=True)
+        table(json.dumps({"epsilon_start": 0.5, "buffer": 256}), f"runs/{run}/config.json")
+        table(json.dumps({"accuracy": 0.9 + run / 100}), f"runs/{run}/info.json")
+    assert values(read(tmp_path / "runs"), "accuracy") == {
+        f"{tmp_path}/runs/{run}/info.json": [0.9 + run / 100] for run in (1, 2)
+    }
+
+
+def test_a_pointer_of_git_lfs_is_said_to_be_one(tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "events.out.tfevents.1").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(NotImportable) as refused:
+        read(folder)
+    assert "git lfs pull" in refused.value.hint
+
+
+def test_names_of_columns_apart_from_rows_are_a_table(table):
+    text = json.dumps({"columns": ["seed", "acc"], "data": [[1, 0.5], [2, 0.75]]})
+    assert values(read(table(text, "r.table.json")), "acc") == {"seed 1": [0.5], "seed 2": [0.75]}
+
+
+def test_the_line_of_the_source_that_wrote_an_event_of_mlperf_tells_no_trainings_apart(table):
+    events = [
+        ("global_batch_size", 64, {"file": "setup.py", "lineno": 1}),
+        ("global_batch_size", 64, {"file": "fit.py", "lineno": 2}),
+        *(("eval_accuracy", 0.1 * epoch, {"file": "fit.py", "lineno": 3, "epoch_num": epoch}) for epoch in (1, 2, 3)),
+        ("run_stop", None, {"file": "fit.py", "lineno": 4, "status": "aborted"}),
+    ]
+    lines = [
+        ":::MLLOG " + json.dumps({"key": key, "value": value, "event_type": "POINT_IN_TIME", "metadata": metadata})
+        for key, value, metadata in events
+    ]
+    (run,) = read(table("\n".join(lines), "result_0.txt")).runs
+    last = max((each for each in run.readings if each.metric == "eval_accuracy"), key=lambda each: each.iteration)
+    assert (run.status, last.iteration, round(last.value, 6)) == ("aborted", 3, 0.3)
+
+
+@pytest.mark.parametrize("text", ["epoch\tloss\tacc\n0\t9\t0.5\t0.4\n1\t8\t0.6\t0.5\n", "a,b\n1,0.5,0.6\n2,0.4,0.7\n"])
+def test_a_row_with_more_values_than_names_is_refused(table, text):
+    with pytest.raises(NotImportable, match=r"names [23] columns"):
+        read(table(text))
+    assert values(read(table("epoch,acc,\n0,0.5,\n1,0.6,\n")), "acc")
+
+
+def test_settings_alone_are_no_results(tmp_path):
+    named = [Reading("config/seed", 0, 3.0), Reading("config/lr", 0, 0.1)]
+    results = ForeignResults(runs=[ForeignRun(label=str(k), readings=named) for k in range(3)])
+    asked = ImportRequest(paths=[tmp_path / "runs.json"], project=tmp_path)
+    with pytest.raises(NotImportable, match="is of a metric") as refused:
+        propose(results, asked, "json", datetime.now().astimezone())
+    wanted = shlex.split(refused.value.hint.rpartition("--metric ")[2])[0]
+    named_one = ImportRequest(paths=asked.paths, project=tmp_path, metrics=(wanted,))
+    (made,) = propose(results, named_one, "json", datetime.now().astimezone())
+    assert [metric.name for metric in made.experiment.metrics] == [wanted]
