@@ -88,7 +88,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=30)[1]
     assert first.returncode == -signal.SIGINT
-    words = re.search(r"\S+ -m deviate.runs.engines.ray \S+ --cancel \S+", said)[0].split()
+    words = re.search(r"\S+ -m deviate.runs.engines.ray_link \S+ --cancel \S+", said)[0].split()
     wrong = subprocess.run([*words[:-1], "other"], check=True, stderr=subprocess.PIPE, text=True).stderr
     assert "no task of other is there" in wrong
     subprocess.run(words, check=True, stderr=subprocess.DEVNULL)

@@ -2,27 +2,21 @@
 
 A detached actor, named after its submission, has the tasks (`deviate.runs.engines.ray_driver`): they go on when
 this process ends, and any later one finds them by that name. Ray itself is spoken to by another process
-(`deviate.runs.engines.ray`).
+(`deviate.runs.engines.ray_link`).
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import importlib.util
 import json
-import os
 import select
-import socket
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from deviate.core.errors import BadOption, ClusterRefused, NoCluster
-from deviate.runs.engines import ray_driver
 from deviate.runs.engines.engine import JobState, Place
 from deviate.runs.engines.ray_driver import PENDING, RUNNING
 from deviate.runs.orders import Submission
@@ -37,7 +31,7 @@ ACTIVE = frozenset({PENDING, RUNNING})
 
 SCRIPT = """\
 # Asks Ray for the workers of {count} runs: python THIS-FILE
-from deviate.runs.engines.ray import connect, submit
+from deviate.runs.engines.ray_link import connect, submit
 
 connect({address!r})
 submit(
@@ -122,7 +116,7 @@ class Ray:
 
     def cancel_words(self, submissions: Collection[str]) -> str:
         """Return what a user types to end all tasks."""
-        words = [sys.executable, "-m", "deviate.runs.engines.ray", self.address, "--cancel"]
+        words = [sys.executable, "-m", "deviate.runs.engines.ray_link", self.address, "--cancel"]
         return " ".join([*words, *sorted(submissions)])
 
     def _ask(self, do: str, **given: Any) -> dict[str, Any]:
@@ -147,7 +141,7 @@ class Ray:
 
 
 def _open(address: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "-P", "-m", "deviate.runs.engines.ray", address]
+    words = [sys.executable, "-P", "-m", "deviate.runs.engines.ray_link", address]
     # It ends when its standard input does, not by the user's Ctrl-C.
     return subprocess.Popen(
         words,
@@ -188,150 +182,3 @@ def read_resources(gres: str) -> tuple[float, dict[str, float]]:
             raise BadOption(f"--gres must name resources of Ray with numbers, found {each!r}", hint="type --gres gpu:1")
     gpus = counts.pop("gpu", 0.0) + counts.pop("GPU", 0.0)
     return gpus, counts
-
-
-# Speak with a Ray cluster, in a process of its own: Ray ends a process whose cluster goes, and takes over its signals.
-#
-# ``python -m deviate.runs.engines.ray ADDRESS`` reads one JSON object a line and answers with one each.
-# ``... ADDRESS --cancel SUBMISSION...`` ends the workers of submissions.
-
-#: How names of actors begin, and where they are known.
-PREFIX = "deviate-"
-NAMESPACE = "deviate"
-
-#: A resource that Ray gives the head node alone.
-HEAD = "node:__internal_head__"
-
-#: Seconds that drivers may take to answer.
-LINK_PATIENCE = 20.0
-
-#: What workers get, before Ray adds to it.
-VARIABLES = dict(os.environ)
-
-
-def main() -> None:
-    """Answer what is asked on standard input until it ends, or cancel submissions."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("address", help="of the cluster, as ray.init takes it")
-    parser.add_argument("--cancel", nargs="+", metavar="SUBMISSION", help="end the workers of these submissions")
-    options = parser.parse_args()
-    if options.cancel:
-        connect(options.address)
-        for name in cancel(options.cancel):
-            print(f"no task of {name} is there", file=sys.stderr)  # noqa: T201
-        return
-    # Whatever else is printed does not get between the answers.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        print(json.dumps(answer(options.address, json.loads(line))), file=answers, flush=True)
-
-
-def answer(address: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what is asked: ``{"do": NAME, ...}``; return ``{"said": ...}``, or ``{"error": ...}``."""
-    try:
-        connect(address)
-        return {"said": VERBS[asked["do"]](**{name: value for name, value in asked.items() if name != "do"})}
-    except Exception as error:  # noqa: BLE001  # what Ray raises is anything
-        lines = str(error).strip().splitlines()
-        return {"error": lines[0] if lines else type(error).__name__}
-
-
-def connect(address: str) -> None:
-    """Connect to the cluster, unless that was done.
-
-    Raises
-    ------
-    Exception
-        Whatever Ray raises where there is none.
-    """
-    import ray
-
-    if ray.is_initialized():
-        return
-    host, _, port = address.rpartition("/")[2].rpartition(":")
-    if host and port.isdecimal():
-        # Ray itself tries for a minute and longer.
-        socket.create_connection((host, int(port)), LINK_PATIENCE).close()
-    ray.init(address=address, namespace=NAMESPACE, log_to_driver=False)
-
-
-def submit(
-    folder: str,
-    runs: Sequence[str],
-    *,
-    cpus: float,
-    gpus: float,
-    resources: Mapping[str, float],
-    width: int | None,
-) -> None:
-    """Ask for a worker for each run; `folder` is that of the submission, `runs` are those of the runs."""
-    import ray
-
-    workers = [[sys.executable, "-P", "-m", "deviate.runs.worker", "--tied", run] for run in runs]
-    wants = {"num_cpus": cpus, "num_gpus": gpus, "resources": dict(resources)}
-    ray.cloudpickle.register_pickle_by_value(ray_driver)
-    driver = ray.remote(ray_driver.Driver).options(
-        name=PREFIX + Path(folder).name, lifetime="detached", num_cpus=0, max_restarts=0, max_task_retries=0,
-        **_on_head(),
-    )  # fmt: skip
-    # Secrets may be among the variables: they are handed over, and stored nowhere.
-    driver.remote(workers, folder, wants, width, VARIABLES)
-
-
-def _on_head() -> dict[str, Any]:
-    """Return options of an actor that is to live on the head node: with any other node only its own tasks are lost."""
-    import ray
-
-    heads = [node["NodeID"] for node in ray.nodes() if node["Alive"] and HEAD in node["Resources"]]
-    if not heads:
-        return {}
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    return {"scheduling_strategy": NodeAffinitySchedulingStrategy(heads[0], soft=True)}
-
-
-def states() -> list[tuple[str, int, str, str]]:
-    """Return submission, task, word and reason to wait of all tasks that are known.
-
-    Raises
-    ------
-    TimeoutError
-        If a driver that lives does not answer.
-    """
-    import ray
-
-    asked = {}
-    for name in ray.util.list_named_actors():
-        # It may go at any moment.
-        with contextlib.suppress(ValueError):
-            if name.startswith(PREFIX):
-                asked[ray.get_actor(name).states.remote()] = name.removeprefix(PREFIX)
-    answered, silent = ray.wait(list(asked), num_returns=len(asked), timeout=LINK_PATIENCE) if asked else ([], [])
-    if silent:
-        raise TimeoutError(f"{asked[silent[0]]} does not answer")
-    found = []
-    for each in answered:
-        with contextlib.suppress(ray.exceptions.RayActorError):
-            found += [(asked[each], task, word, reason) for task, (word, reason) in enumerate(ray.get(each))]
-    return found
-
-
-def cancel(submissions: Collection[str]) -> list[str]:
-    """End the tasks of submissions; return those that are gone, and have no task."""
-    import ray
-
-    gone = []
-    for name in submissions:
-        try:
-            ray.get(ray.get_actor(PREFIX + name).cancel.remote(), timeout=LINK_PATIENCE)
-        except (ValueError, ray.exceptions.RayActorError):
-            gone.append(name)
-    return gone
-
-
-VERBS: Mapping[str, Callable[..., Any]] = {"check": list, "submit": submit, "states": states, "cancel": cancel}
-
-
-if __name__ == "__main__":
-    main()

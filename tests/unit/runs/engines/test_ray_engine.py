@@ -13,8 +13,7 @@ from deviate.core.errors import BadOption, ClusterRefused, NoCluster
 from deviate.core.experiment import Experiment
 from deviate.runs.cluster import make_engine
 from deviate.runs.engines import ray as module
-from deviate.runs.engines import ray as ray_link
-from deviate.runs.engines import ray_driver
+from deviate.runs.engines import ray_driver, ray_link
 from deviate.runs.engines.engine import JobState, Place
 from deviate.runs.engines.ray import Ray, read_resources
 from deviate.runs.engines.ray_driver import Driver
