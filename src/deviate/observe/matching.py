@@ -22,6 +22,9 @@ COMMON = 0.9
 #: Examples with equal targets in all runs that make it certain that their order is the same, where there are classes.
 CERTAIN = 20
 
+#: Targets that count on beyond so many are no classes.
+MOST_CLASSES_IN_TURN = 16
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -153,8 +156,12 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
 
 
 def _counts_rows(targets: Array) -> bool:
-    """Whether targets are places in a batch, as in contrastive training: 0, 1, 2, … and from 0 again."""
-    return targets[0] == 0 and bool(((np.diff(targets) == 1) | (targets[1:] == 0)).all())
+    """Whether targets are places in a batch, as in contrastive training: 0, 1, 2, … and from 0 again.
+
+    A data set may list its classes in turn too, of which there are few.
+    """
+    in_turn = (np.diff(targets) == 1) | (targets[1:] == 0)
+    return targets[0] == 0 and targets.max() >= MOST_CLASSES_IN_TURN and bool(in_turn.all())
 
 
 def match_every(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> EveryPass | Withheld:

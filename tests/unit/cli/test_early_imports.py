@@ -89,7 +89,7 @@ def test_a_process_ends_in_order_only_after_the_imports_and_by_a_signal_at_once(
 def test_what_is_imported_is_what_the_report_takes():
     """Nothing that takes long is left for the end."""
     program = (
-        "import sys; from deviate.cli import command_line, early; early._import(); before = set(sys.modules); "
+        "import sys; from deviate.cli import main, progress; progress._import(); before = set(sys.modules); "
         "from deviate import api; from deviate.cli.report import experiment_writers; experiment_writers(()); "
         "import deviate.report.writers.markdown, deviate.report.writers.terminal, deviate.facts.stored; "
         "print([name for name in set(sys.modules) - before if '.' not in name])"
