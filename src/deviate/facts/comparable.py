@@ -32,18 +32,19 @@ from deviate.observe.fingerprints import (
 from deviate.observe.headline import equals
 from deviate.stats.contrast import FEWEST_PAIRS, LEAST_PAIRED
 
-# Draws that all runs of a side repeat: such runs say nothing about other draws.
+# A side whose runs all repeat one draw says nothing about other draws.
 
 
 class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
-    """The factors for which all runs of a side drew the same."""
+    """Factors whose draw is the same in all runs of a side."""
 
     #: Labels of the sides.
     a: str
     b: str
     #: Factors whose one draw is the same on both sides: a difference holds at that draw.
     shared: list[str] = []
-    #: Label of a side -> factors whose one draw the other side does not repeat: no verdict about recipes is possible.
+    #: Factors by label of a side that repeats one draw, where the other side has another: no verdict about recipes is
+    #: possible.
     unshared: dict[str, list[str]] = {}
     #: Label of an imported side -> factors that have one draw in all runs of the other side. What varied in imported
     #: runs is unknown, so a difference may come from the recipes or from this draw.
@@ -178,7 +179,7 @@ def _namesakes(a: Side, b: Side) -> list[tuple[int, int]]:
 
 
 def _by_name(labels: Mapping[int, str]) -> dict[tuple[str, ...], int]:
-    """Return the runs of a side by what tells them apart in their names: ``("4",)`` of ``base_s4.log``.
+    """Map the part of a name that tells the runs of a side apart to the run: ``("4",)`` of ``base_s4.log``.
 
     Examples
     --------
@@ -353,7 +354,7 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
 
 
 def units_differ(match: Match) -> tuple[int, int] | None:
-    """Find two sides of which one gives fractions and the other percent.
+    """Find a side that gives fractions and a side that gives percent.
 
     Returns
     -------

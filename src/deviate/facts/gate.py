@@ -245,7 +245,7 @@ def _grouped(side: Side) -> Evaluation:
 
 
 def _named(grouping: Grouping) -> tuple[str, list[str]]:
-    """Return the group of each example by name: numbers of groups follow from which groups a side has."""
+    """Return the name of each example's group; group numbers depend on which groups a side has."""
     return grouping.name, [grouping.groups[member] for member in grouping.members]
 
 

@@ -32,9 +32,21 @@ from deviate.core.factors import (
 from deviate.core.secrets import mask_text, mask_variables, mask_words
 from deviate.core.variables import VARIABLES, deterministic, numerical_variables, thread_count, thread_variables
 from deviate.observe.inherited import inherited
-from deviate.runs import environment as command
 from deviate.runs.containers import Container, Inside, container_command, find_container, without_doubles
-from deviate.runs.environment import Platform, cpu_flags, platform_variables, platforms
+from deviate.runs.environment import (
+    RUNTIME_VARIABLE,
+    Moved,
+    Platform,
+    changed,
+    cpu_flags,
+    find_program,
+    named_program,
+    platform_variables,
+    platforms,
+    python_path,
+    run_words,
+    spellings,
+)
 from deviate.runs.executors.executor import Launch, Slot
 from deviate.runs.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, hardware, installed_gpus
 from deviate.runs.kept import LIMIT, is_file, is_pattern
@@ -258,7 +270,7 @@ def _require_input(experiment: Experiment, folder: ExperimentFolder) -> None:
 
 def program_of(word: str, folder: Path, environment: Mapping[str, str], *, contained: bool) -> Path:
     """Return what the first word of a command stands for, typed in `folder`; in a container, what it says."""
-    return command.named_program(word, folder) if contained else command.find_program(word, folder, environment)
+    return named_program(word, folder) if contained else find_program(word, folder, environment)
 
 
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
@@ -355,15 +367,15 @@ def runtime_metric(metric: Metric) -> RuntimeMetric:
 def _launch(
     source: Source, folder: RunFolder, copy: Path, slot: Slot, order: RuntimeOrder, machine: Platform | None
 ) -> Launch:
-    moved = command.Moved(
-        project=command.spellings(Path(order.original), source.experiment.folder, source.environment),
+    moved = Moved(
+        project=spellings(Path(order.original), source.experiment.folder, source.environment),
         copy=str(copy),
         kept=tuple(item.path for item in source.snapshot.environments),
     )
     cwd = Path(os.path.normpath(copy / source.experiment.folder))
     environment = _environment(source, folder, slot, order, moved, cwd)
     environment |= platform_variables(machine, environment) if machine else {}
-    argv = command.run_words(source.experiment.command, source.program, moved)
+    argv = run_words(source.experiment.command, source.program, moved)
     if source.container is not None:
         argv, environment = container_command(
             source.container, _inside(source, folder, Inside(argv, environment, cwd, [], slot.cores, has_gpus=False))
@@ -395,7 +407,7 @@ def _inside(source: Source, folder: RunFolder, command: Inside) -> Inside:
 
 
 def _environment(
-    source: Source, folder: RunFolder, slot: Slot, order: RuntimeOrder, moved: command.Moved, cwd: Path
+    source: Source, folder: RunFolder, slot: Slot, order: RuntimeOrder, moved: Moved, cwd: Path
 ) -> dict[str, str]:
     user = source.environment
     stood_in = Path(order.original) / source.experiment.folder
@@ -403,8 +415,8 @@ def _environment(
         **user,
         **thread_variables(order.threads, user),
         **(deterministic(user) if order.hold_impl else {}),
-        command.RUNTIME_VARIABLE: str(folder.runtime_file),
-        "PYTHONPATH": command.python_path(user.get("PYTHONPATH"), stood_in, moved),
+        RUNTIME_VARIABLE: str(folder.runtime_file),
+        "PYTHONPATH": python_path(user.get("PYTHONPATH"), stood_in, moved),
         "PWD": str(cwd),
     }
     if order.seeds is not None:
@@ -427,7 +439,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         platform=machine.name if machine else None,
         argv=mask_words(launch.argv),
         cwd=str(launch.cwd),
-        environment=mask_variables(command.changed(source.environment, without_doubles(launch.environment))),
+        environment=mask_variables(changed(source.environment, without_doubles(launch.environment))),
         executor=source.executor,
         host=socket.gethostname(),
         slot=launch.slot.index,

@@ -19,12 +19,17 @@ from deviate.core.errors import RunElsewhere
 from deviate.core.experiment import Run, Step
 from deviate.core.interrupts import StopRequests
 from deviate.core.secrets import secrets_of, star_file
-from deviate.runs import kept as checkpoints
-from deviate.runs import kept as written_files
 from deviate.runs.events import Event, RunEnded, RunProgress, StepEnded
 from deviate.runs.executors.executor import Executor, Handle, Slot
 from deviate.runs.hardware import hardware_refusal
-from deviate.runs.kept import keep_checkpoints, keep_file, keep_written, share_weights
+from deviate.runs.kept import (
+    checkpoint_states,
+    keep_checkpoints,
+    keep_file,
+    keep_written,
+    share_weights,
+    written_states,
+)
 from deviate.runs.lease import Lease
 from deviate.runs.options import ReplicateOptions, clock_offset, clock_warnings
 from deviate.runs.outcomes import KILLED_HINT, run_outcome, without_secrets, without_set_up
@@ -255,7 +260,7 @@ class Worker:
         shared = state(watched_paths(self._means.source.snapshot))
         ready = self._prepare(part)
         weights = self._part_source(part).experiment.weights
-        files = written_files.written_states(ready.copy) | checkpoints.checkpoint_states(weights, ready.launch.cwd)
+        files = written_states(ready.copy) | checkpoint_states(weights, ready.launch.cwd)
         offset = clock_offset()
         try:
             handle = self._executor.start(ready.launch)

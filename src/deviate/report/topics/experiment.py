@@ -8,10 +8,19 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.curves import Curves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.page import Page, Reader, Section
-from deviate.report.topics import answer, factors, figures, metrics, predictions, reported, reproduce, runs
-from deviate.report.topics import checklist as paper
-from deviate.report.topics import experiment_screen as screen
-from deviate.report.topics import stability as evaluations
+from deviate.report.topics import (
+    answer,
+    checklist,
+    experiment_screen,
+    factors,
+    figures,
+    metrics,
+    predictions,
+    reported,
+    reproduce,
+    runs,
+    stability,
+)
 from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import caveat_count
@@ -22,20 +31,20 @@ MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 #: To add a section: its function in a module here, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[MakeSection]] = {
     "screen": (
-        screen.answer,
+        experiment_screen.answer,
         figures.curve_lines,
-        screen.predictions,
-        screen.price,
-        screen.unmeasured,
-        screen.warnings,
-        screen.more,
+        experiment_screen.predictions,
+        experiment_screen.price,
+        experiment_screen.unmeasured,
+        experiment_screen.warnings,
+        experiment_screen.more,
     ),
     "brief": (
         answer.brief,
         figures.curve_lines,
         factors.statements,
         factors.price,
-        evaluations.brief,
+        stability.evaluations_brief,
         predictions.brief,
         reported.brief,
         factors.fingerprints,
@@ -48,7 +57,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         answer.remarks,
         figures.distribution,
         figures.curves,
-        evaluations.full,
+        stability.evaluations_full,
         predictions.full,
         predictions.representations,
         predictions.weights,
@@ -58,10 +67,10 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         factors.held,
         reproduce.seeds,
         runs.full,
-        paper.methods_and_checklist,
+        checklist.methods_and_checklist,
         reproduce.full,
     ),
-    "paper": (metrics.paper, factors.spread_for_paper, paper.methods, paper.reproducibility, figures.paper),
+    "paper": (metrics.paper, factors.spread_for_paper, checklist.methods, checklist.reproducibility, figures.paper),
 }
 
 

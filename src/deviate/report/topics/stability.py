@@ -432,13 +432,13 @@ _NOTE = (
 )
 
 
-def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
+def evaluations_brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show how much repeated evaluations differ within a run."""
     tables = [table for each in facts.evaluations if (table := _within(each)) is not None]
     return Section(slug="evaluations", blocks=[*tables]) if tables else None
 
 
-def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
+def evaluations_full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the evaluations, and show how much repeated ones differ within a run."""
     if not facts.evaluations:
         return None

@@ -27,8 +27,7 @@ _SHORT = {
 }
 
 #: What a variant in which every algorithmic factor varies may still hold.
-_FILES = "the files it reads"
-_SPARED = ((_FILES, DATA), ("the implementation", IMPLEMENTATION))
+_SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
 
 _PINNED = "The implementation could not vary: pinned threads, no GPU."
 
@@ -123,10 +122,7 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
     if not variant.varying:
         return "Everything was held fixed."
     varying = [name for name, varies in _varying(variant, facts) if varies]
-    held = [name for name, factor in _SPARED if factor not in variant.varying]
-    held = held if facts.files_held else [name for name in held if name != _FILES]
-    if DATA not in variant.varying and _draws_data(facts) and not brief:
-        held.insert(held.index(_FILES) + 1 if _FILES in held else 0, "the draws that count as data")
+    held = list(_held(variant, facts, brief=brief))
     if not set(ALGORITHMIC) <= variant.varying:
         nothing = (
             _PINNED if _is_noiseless(facts, variant) else "The program uses no randomness of the kind that was to vary."
@@ -135,6 +131,17 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) and not brief else ""
     return f"{_capital(joined(varying))} varied{kept}.{pinned}"
+
+
+def _held(variant: Variant, facts: VariantProof, *, brief: bool) -> Iterator[str]:
+    """Yield what a variant holds that runs prove: a draw that makes data may be filed elsewhere."""
+    if DATA not in variant.varying:
+        if facts.files_held:
+            yield "the files it reads"
+        if _draws_data(facts) and not brief:
+            yield "the draws that count as data"
+    if IMPLEMENTATION not in variant.varying:
+        yield "the implementation"
 
 
 def _is_alike(variant: Variant, facts: VariantProof) -> bool:
@@ -189,7 +196,7 @@ def _gloss(variant: Variant) -> str:
     if variant.disturbed:
         return f"everything held but {_DISTURBANCES[variant.disturbed]}"
     if set(ALGORITHMIC) <= variant.varying:
-        held = ["the data" if name == _FILES else name for name, factor in _SPARED if factor not in variant.varying]
+        held = [name for name, factor in _SPARED if factor not in variant.varying]
         return f"everything varies{' but ' if held else ''}{' and '.join(held)}"
     if not variant.varying:
         return "everything held fixed"

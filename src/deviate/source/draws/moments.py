@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 from deviate.core.experiment import MainLoop
 from deviate.lexicon.words import words_like
 from deviate.source.draws.find import Drawn
+from deviate.source.draws.handling import targets
 from deviate.source.draws.roles import Role
-from deviate.source.draws.values import targets
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.reach import CallGraph
 from deviate.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, enclosing_loops, is_within

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from deviate.source.draws import values as handling
+from deviate.source.draws import handling
 from deviate.source.draws.find import Drawn
 from deviate.source.draws.uses import DestinationFinder, Walk
 from deviate.source.index import Binding, Scope, lookup

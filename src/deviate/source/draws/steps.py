@@ -10,13 +10,13 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from deviate.source.draws import values as handling
+from deviate.source.draws import handling
 from deviate.source.draws.find import Drawn, gives_array
+from deviate.source.draws.handling import targets
 from deviate.source.draws.receipts import is_given_examples
 from deviate.source.draws.roles import builds_model
 from deviate.source.draws.tables import PERMUTATIONS
 from deviate.source.draws.uses import DestinationFinder, UseFinder, is_descent, measured
-from deviate.source.draws.values import targets
 from deviate.source.flow.reach import CallGraph
 from deviate.source.index import CallSite, Scope, Unit, enclosing_loops, lookup
 from deviate.source.syntax import called_name, dotted_text, last_part
