@@ -11,8 +11,9 @@ from pathlib import Path
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
-from deviate.imports.roles import NAMES, is_counter, is_run_name, is_setting, plain
+from deviate.imports.roles import NAMES, is_counter, is_run_name, is_setting
 from deviate.imports.rows import Row, check_text, number, read_bytes
+from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, split_of
 
 #: Processor seconds that a pattern may take on all lines.

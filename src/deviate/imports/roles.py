@@ -15,6 +15,7 @@ import scipy
 from deviate.core.errors import BadOption, NotRuns
 from deviate.imports.request import TableOptions
 from deviate.imports.rows import Row, is_name, number, seconds
+from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name, meaning_of, split_of
 
 # The unit is the run: what may stand for one, and what may not.
@@ -53,17 +54,6 @@ _WHY = {
 #: Rank correlation of values with their order beyond which rows look like the epochs of one training, and the fewest
 #: rows with which this can be seen.
 TREND, FEWEST_FOR_TREND = 0.9, 8
-
-
-def plain(name: str) -> str:
-    """Return a column's name without case and punctuation.
-
-    Examples
-    --------
-    >>> plain("Global_Step"), plain("_step")
-    ('globalstep', 'step')
-    """
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def own_name(name: str) -> str:

@@ -30,7 +30,6 @@ from deviate.imports.roles import (
     find_roles,
     is_counter,
     is_setting,
-    plain,
     refuse,
     trend,
     whole,
@@ -47,6 +46,7 @@ from deviate.imports.trainings import (
     split_trainings,
     training_label,
 )
+from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, split_of
 
 # Which columns of a table hold the values of metrics.

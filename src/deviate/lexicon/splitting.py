@@ -39,6 +39,17 @@ def words_like(whole: str = "", begun: str = "") -> str:
     return rf"{BEGINS}(?:{f'(?i:{whole})(?![a-z])|' if whole else ''}(?i:{begun or '(?!)'}))"
 
 
+def plain(name: str) -> str:
+    """Return a name without case and punctuation.
+
+    Examples
+    --------
+    >>> plain("Global_Step"), plain("_step")
+    ('globalstep', 'step')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
 @lru_cache(maxsize=20_000)
 def word_forms(text: str) -> tuple[tuple[str, ...], ...]:
     """Split a name or text into lower-case words, each with the forms in which it may be known.

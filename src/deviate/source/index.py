@@ -66,6 +66,11 @@ class CallSite:
     nesting: Nesting | None
     statement: ast.stmt | None
 
+    @property
+    def is_used(self) -> bool:
+        """Whether the program does something with the value of the call."""
+        return not (isinstance(self.statement, ast.Expr) and self.statement.value is self.node)
+
 
 @dataclass(eq=False, slots=True, repr=False)
 class Store:

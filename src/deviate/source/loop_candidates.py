@@ -267,7 +267,7 @@ def sign_of_call(site: CallSite) -> str:
     name = called_name(site.node)
     receiver = site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
     receiver_name = dotted_text(receiver) if receiver is not None else ""
-    if name in {"minimize", "apply_gradients"} and site.node.args and _is_kept(site) and _is_of_graphs(site):
+    if name in {"minimize", "apply_gradients"} and site.node.args and site.is_used and _is_of_graphs(site):
         return ""
     if name in _CALLS:
         return name if not (name == "grad" and receiver is None) else ""
@@ -279,11 +279,6 @@ def sign_of_call(site: CallSite) -> str:
         asked = [site.node.args[0], *_assigned(site.node.args[0], site.scope)]
         return f"{receiver_name}.run" if any(map(_mentions_training, asked)) else ""
     return ""
-
-
-def _is_kept(site: CallSite) -> bool:
-    """Whether the result of a call is used."""
-    return not (isinstance(site.statement, ast.Expr) and site.statement.value is site.node)
 
 
 def _is_of_graphs(site: CallSite) -> bool:

@@ -289,11 +289,6 @@ def difference_text(number: PrintedNumber) -> str:
     return "differ" if number.varies else "equal"
 
 
-def other_text(number: PrintedNumber) -> str:
-    """Say what was reported, where, and why it is no metric."""
-    return f"{number.name} ({number.source}; {number.reason})"
-
-
 def origin_text(name: UnforeseenName) -> str:
     """Say where a name comes from that is known at run time only."""
     return "reported by a framework" if name.metric is None else f"of {name.metric}"

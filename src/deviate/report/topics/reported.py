@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from deviate.facts.experiment import Completeness, ExperimentFacts
 from deviate.observe.reported import ReportedNumber
+from deviate.probes.trial import PrintedNumber
 from deviate.report.page import Block, Cell, Column, Row, Section, Sentences, Table
 from deviate.report.topics.curves import Charts
 from deviate.report.words import count, listed
@@ -58,7 +59,7 @@ def unread_text(trackers: list[str]) -> str:
     return f"What it may have reported to {listed(trackers)} alone is not among them: no file of the run holds it."
 
 
-def left_number(number: ReportedNumber) -> str:
+def left_number(number: ReportedNumber | PrintedNumber) -> str:
     """Say what was reported, where, and why it is no metric."""
     return f"{number.name} ({number.source}; {number.reason})"
 

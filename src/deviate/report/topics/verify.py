@@ -25,7 +25,6 @@ from deviate.report.topics.audit_sentences import (
     difference_text,
     kind_text,
     origin_text,
-    other_text,
     recording_verdict,
     sample_text,
     silence,
@@ -34,6 +33,7 @@ from deviate.report.topics.audit_sentences import (
 )
 from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import columns, number
+from deviate.report.topics.reported import left_number
 
 # What trial runs reported in text and the source does not show, for the pages of audit and verification.
 
@@ -53,7 +53,7 @@ def printed_blocks(printed: Sequence[PrintedNumber], *, brief: bool = False) -> 
     blocks: list[Block] = [_printed_metrics(metrics[:most])] if metrics else []
     if metrics[most:]:
         blocks.append(Sentences(sentences=[f"{len(metrics) - most} more are in the full report."]))
-    lines = [other_text(each) for each in others]
+    lines = [left_number(each) for each in others]
     if brief and lines[OTHERS_SHOWN:]:
         lines = [*lines[:OTHERS_SHOWN], f"{len(lines) - OTHERS_SHOWN} more"]
     return [

@@ -343,7 +343,8 @@ class ServingFinder:
         seen.add(unit)
         for site in self.flow.program.callers(self.flow, unit):
             caller = site.scope.unit
-            if caller not in self.flow.program.reached or not _gives_its_value(site):
+            # A function that is called for what it does makes no data.
+            if caller not in self.flow.program.reached or not site.is_used:
                 continue
             may_follow = levels > 1 and caller not in seen and not self.moments.leads_to_loop(caller)
             around = self._calls(caller, levels - 1, seen) if may_follow and self.moments.may_repeat(site) else ()
@@ -358,8 +359,3 @@ def _is_measured_on(site: CallSite) -> bool:
     """Whether a name around a call says that the training is measured on what the call makes."""
     names = [site.scope.unit.display_name, *targets(site.statement)]
     return any(_MEASURED_ON.search(name) for name in names)
-
-
-def _gives_its_value(site: CallSite) -> bool:
-    """Whether the value of a call is used; a function that is called for what it does makes no data."""
-    return not (isinstance(site.statement, ast.Expr) and site.statement.value is site.node)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from deviate.core.experiment import Capture
+from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of
 from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.values import From, Param
@@ -130,7 +131,7 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
     if both_logged and finding.capture != other.capture:
         return False
     named_apart = (
-        finding.variable.endswith("()") and not _is_plain(finding) and _letters(finding.name) != _letters(other.name)
+        finding.variable.endswith("()") and not _is_plain(finding) and plain(finding.name) != plain(other.name)
     )
     if finding.variable == other.variable and identity.computed_in is its.computed_in and not named_apart:
         return True
@@ -153,7 +154,7 @@ def _tags_differ(finding: Finding, other: Finding) -> bool:
 
 def _sums_differ(finding: Finding, other: Finding) -> bool:
     """Whether two values are sums of different things, each under its own name: ``nll / n``, ``(nll + kl) / n``."""
-    if _is_plain(finding) or _is_plain(other) or _letters(finding.name) == _letters(other.name):
+    if _is_plain(finding) or _is_plain(other) or plain(finding.name) == plain(other.name):
         return False
     return _summed(finding.reported.expr) != _summed(other.reported.expr)
 
@@ -205,7 +206,7 @@ def _is_in_loop_apart(finding: Finding, other: Finding) -> bool:
     if finding.reported.scope is not other.reported.scope or _is_plain(finding) or _is_plain(other):
         return False
     outer = [enclosing_loops(one.report.nesting)[-1:] for one in (finding, other)]
-    return all(outer) and outer[0] != outer[1] and _letters(finding.name) != _letters(other.name)
+    return all(outer) and outer[0] != outer[1] and plain(finding.name) != plain(other.name)
 
 
 def _is_rate(finding: Finding) -> bool:
@@ -245,13 +246,13 @@ def _is_alternative(finding: Finding, other: Finding) -> bool:
         return False
     branches = dict(enclosing_branches(finding.report.nesting))
     apart = any(branches.get(node, branch) != branch for node, branch in enclosing_branches(other.report.nesting))
-    return apart and _letters(finding.name) != _letters(other.name)
+    return apart and plain(finding.name) != plain(other.name)
 
 
 def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
     """Keep the more telling of two reports, under the more telling name."""
     best, other = (second, first) if _worth(second) > _worth(first) else (first, second)
-    if equal and not _is_plain(other) and not _is_plain(best) and _letters(best.name) != _letters(other.name):
+    if equal and not _is_plain(other) and not _is_plain(best) and plain(best.name) != plain(other.name):
         best.aliases.append(f"{other.name!r} ({other.report.sink})")
     if (equal or _is_plain(best)) and "{" not in other.name:
         namesake = max((best, other), key=_telling)
@@ -291,10 +292,6 @@ def _telling(finding: Finding) -> int:
 def _is_plain(finding: Finding) -> bool:
     """Whether nothing but its variable names a value."""
     return finding.name == plain_variable(finding.variable)
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 #: How names of what a loop ended with begin.

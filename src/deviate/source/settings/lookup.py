@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path, PurePath
 
 from deviate.core.paths import globbed
+from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_settings_name, words_of
 from deviate.source.configurations import config_files, root_configuration, root_file
 from deviate.source.files import read_texts, shell_scripts, simple_commands
@@ -173,11 +174,11 @@ class Settings:
 
     def is_project(self, name: str) -> bool:
         """Whether the project's folder is called like a name, in part at least."""
-        return _plain(name) in self._project_names
+        return plain(name) in self._project_names
 
     @cached_property
     def _project_names(self) -> set[str]:
-        return {_plain(word) for folder in (self.root, self.root.parent) for word in _named(folder)} - {""}
+        return {plain(word) for folder in (self.root, self.root.parent) for word in _named(folder)} - {""}
 
     def word(self, position: int) -> Known | None:
         """Return the word of the command at a place, from 1, where no option stands before it."""
@@ -371,10 +372,6 @@ def _named(folder: Path) -> list[str]:
     """Return the name of a folder, without the owner of a repository, and its words: ``owner+hat-pytorch`` is hat."""
     name = folder.name.rpartition("+")[2]
     return [name, *re.split(r"[-_. ]+", name)]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _only(listed: Listed, keys: tuple[str, ...]) -> Known | None:
