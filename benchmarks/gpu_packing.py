@@ -3,7 +3,7 @@
     python benchmarks/gpu_packing.py [-n RUNS] [--epochs N] [--width N] [--per-gpu K ...] [--gpu DEVICE] [--on-cpu]
 
 Per number of runs on the GPU: seconds until all runs have ended, the median time of a run, the most GPU memory that a
-run was seen to hold, what the trial of ``--per-gpu`` found, and whether the values of all runs equal, bit by bit, those
+run was seen to hold, what the trial of ``per_gpu`` found, and whether the values of all runs equal, bit by bit, those
 of the runs that were made one at a time (variant ``control``, one thread each).
 
 Prints a table on standard error and one JSON object on standard output. Without a GPU it says so and ends with status
@@ -71,12 +71,12 @@ def measure(options: argparse.Namespace, per_gpu: int) -> dict[str, Any]:
                 str(options.runs),
                 "--gpus",
                 f"{options.gpu},",
-                "--per-gpu",
-                str(per_gpu),
+                "--set",
+                f"per_gpu={per_gpu}",
                 "--name",
                 "packed",
             ),
-            *("--even-so", "--vary", "control", "--predictions", "none", "--", sys.executable, "train.py"),
+            *("--set", "share=none", "--vary", "control", "--predictions", "none", "--", sys.executable, "train.py"),
             *("--epochs", str(options.epochs), "--width", str(options.width)),
         ]
         began = time.monotonic()

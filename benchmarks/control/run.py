@@ -193,6 +193,8 @@ def run_variants(
         str(RUN_LIMIT_S),
         "--json",
         "--even-so",
+        "--set",
+        "share=none",
         *vary,
         "--",
         *words,

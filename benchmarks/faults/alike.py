@@ -55,7 +55,7 @@ def main() -> int:
 def make(way: str, project: Path, runs: int, scratch: Path) -> dict[str, Any]:
     """Make the runs in one way, and return the report and the recorded values by run, metric and iteration."""
     with engines.ENGINES[way](scratch / way) if way in engines.ENGINES else nullcontext():
-        words = ["run", "-n", str(runs), "--vary", "control", "--even-so", "--name", way, *WAYS[way].split()]
+        words = ["run", "-n", str(runs), "--vary", "control", "--set", "share=none", "--name", way, *WAYS[way].split()]
         deviate([*words, "--", sys.executable, "train.py"], project)
         # A cluster is left to it: the same command again waits for its runs.
         deviate([*words, "--", sys.executable, "train.py"], project)

@@ -81,7 +81,7 @@ def project_cases() -> Iterator[Case]:
     yield Case("project", "named pipe", RUN, lambda project: os.mkfifo(project / "conf.yaml"), (0,))
     yield Case("project", "files of 1 GiB without content", RUN, sparse_files, (0,))
     yield Case("project", "20,000 files", RUN, many_files, (0,))
-    excluded = RUN.replace("run ", "run --exclude train.py ")
+    excluded = RUN.replace("run ", "run --set exclude=train.py ")
     yield Case("project", "excluded entry", excluded)
     yield Case("project", "deep expression", RUN, lambda project: append(project, "\nx = " + "+".join("1" * 100_000)))
     yield Case("project", "entry in bytes of no encoding", RUN, lambda project: append(project, b"\n# \xff\xfe\n"),

@@ -76,18 +76,24 @@ OPTIONS: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "--seed": ((0, 1, 2**63), (-1, 10**30, "x")),
     "--name": (("a", "two words", "é", "CON", "=1+1", "$(id)"), ("", "a/b", "..", ".hidden", "-n", "x" * 300, "a\nb")),
     "--timeout": ((30, 5, 0.4), (0, -1, "nan", "inf")),
-    "--include": (("*.pt", "data/**"), ("[", "../x", "", "/etc/*", "\udcff")),
-    "--exclude": (("*.pt", "data/**"), ("*", "**", "train.py", "[", "", "\udcff")),
-    "--link": (("data", "data/**"), ("*", "train.py", "../x", "[", "")),
-    "--factor": (("train.py:8=init",), ("train.py:1=init", "x.py:1=data", "train.py=1", "::=", "a:9=b")),
-    "--entry": (("train.py",), ("other.py", ".", "/dev/null", "data")),
+    "--set": (
+        (
+            "include=*.pt", "include=data/**", "exclude=*.pt", "link=data", "link=data/**", "factor=train.py:8=init",
+            "entry=train.py", "strict=true", "discard_work=true", "share=none", "stall=30", "memory=8",
+        ),
+        (
+            "include=[", "include=../x", "include=", "exclude=*", "exclude=train.py", "exclude=\udcff", "link=*",
+            "link=../x", "factor=train.py:1=init", "factor=x.py:1=data", "factor=::=", "entry=other.py", "entry=.",
+            "strict=maybe", "share=", "stall=-1", "memory=nan", "nothing=1", "stall", "=",
+        ),
+    ),
     "--until": (("loss ±10%", "acc sd ±90%"), ("nothing ±1", "loss ±-1", "±", "loss ±1e400")),
     "--project": ((".",), ("..", "data", "gone")),
     "--predictions": (("none", "labels", "scores", "labels:every", "pred.csv"), ("every", "", "labels:2", "../x.csv")),
     "--weights": (("none", "digest", "final", "every:2", "*.pt"), ("every:0", "every:x", "", "../*.pt", "[")),
 }  # fmt: skip
 
-FLAGS = ("--strict", "--json", "--discard-work", "--retry-failed", "--anyway")
+FLAGS = ("--json", "--retry-failed", "--edited")
 
 #: How many of these settings are right.
 RIGHT_TABLES = 8

@@ -33,7 +33,6 @@ from typing import Any, NamedTuple
 import cluster
 import engines
 import harness
-import yaml
 from forks import Child, forked, status_of, warm
 
 from deviate.__main__ import command as main_of_the_tool
@@ -368,17 +367,16 @@ def clock(each: Round) -> Iterator[str]:
 
 
 def workers(each: Round) -> Iterator[str]:
-    """Start the workers of a printed Job, set the clock, kill some, and start all again at once, until all is done."""
-    printed = start(each.project, "--executor kubernetes --container image --print").wait().printed
-    command = yaml.safe_load(printed)["spec"]["template"]["spec"]["containers"][0]["command"]
+    """Start the printed workers, set the clock, kill some, and start all again at once, until all is done."""
+    lines = start(each.project, "--executor workers --print").wait().printed.splitlines()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(dir=each.project.parent) as folder:
         clock, now = Clock(Path(folder)), 0
 
         def pods() -> list[Child]:
             return [
-                clock.start(each.project, command, PATH=path, PAUSE="1", JOB_COMPLETION_INDEX=str(index))
-                for index in range(RUNS)
+                clock.start(each.project, shlex.split(line), PATH=path, PAUSE="1", DEVIATE_JOB=f"job-{index}")
+                for index, line in enumerate(lines)
             ]
 
         while len(cluster.completed(each.project)) < RUNS:
@@ -512,8 +510,8 @@ def until_refused_or_done(each: Round, harmed: tuple[Path, bytes] | None) -> Ite
 HANGS = ["sleeps", "ignores signals", "computes", "waits for a child"]
 
 FAULTS: dict[str, Fault] = {
-    "hang": limited("--stall 3", HANGS, "neither recorded"),
-    "memory": limited("--memory 0.4", ["itself", "a child"], "more memory than allowed"),
+    "hang": limited("--set stall=3", HANGS, "neither recorded"),
+    "memory": limited("--set memory=0.4", ["itself", "a child"], "more memory than allowed"),
     "alike": fail_alike,
     "unlike": fail_differently,
     "clock": clock,

@@ -3,7 +3,7 @@
     python benchmarks/faults/scratch.py [--times 40] [--seed 0] > scratch.json
 
 Prints a table on standard error and one JSON object on standard output; filling disks needs the right to mount. A run
-with ``--scratch`` is handed over; its worker is killed before one of its calls to the file system, chosen at random
+with ``scratch`` is handed over; its worker is killed before one of its calls to the file system, chosen at random
 among those that it makes from the first file that it brings on. Then the run must not be done, or be whole; the next
 worker must make it whole, and the next run must leave nothing on the disk. On a disk of so many KiB the run must
 complete all the same, in its own folder. Where the experiment's disk is full it must not be done, and complete when
@@ -97,7 +97,8 @@ def make(project: Path, scratch: Path) -> Path:
     scratch.mkdir()
     (project / "train.py").write_text(TRAIN)
     words = (
-        f"run -n 1 --name e --vary control --executor slurm --scratch {scratch} --print -- {sys.executable} train.py"
+        f"run -n 1 --name e --vary control --executor slurm --set scratch={scratch} --print "
+        f"-- {sys.executable} train.py"
     )
     if deviate(project, words)["status"]:
         sys.exit("the run was not handed over")

@@ -88,7 +88,7 @@ def start_deviate(program: Program, place: Path, deviate: Path) -> Started:
     """Run a program under Deviate, as it is and under control."""
     folder = copy(program, place, deviate)
     before = files(folder)
-    variants = " ".join(f"--vary {variant}" for variant in VARIANTS)
+    variants = " ".join(["--set share=none", *(f"--vary {variant}" for variant in VARIANTS)])
     tool = f"{deviate} run -n 2 --name tried --project . --even-so --json {variants} {program.options} --"
     began = time.monotonic()
     status = typed(program.line.replace("{deviate}", tool), folder, place, deviate)

@@ -124,7 +124,7 @@ def one_round(project: Path, options: argparse.Namespace, rng: random.Random) ->
     """Make all runs in every way, in an order of its own."""
     python, number = shlex.quote(sys.executable), str(options.runs)
     name = f"{rng.getrandbits(32):08x}"
-    words = [sys.executable, "-m", "deviate", "run", "-n", number, "-j", str(options.jobs), "--even-so"]
+    words = [sys.executable, "-m", "deviate", "run", "-n", number, "-j", str(options.jobs), "--set", "share=none"]
     words += ["--vary", "control"]
     steps = str(options.steps)
     train = ["--", sys.executable, "train.py", steps]
@@ -192,8 +192,9 @@ def forks(number: int, jobs: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         (project / "train.py").write_text(FORKED)
-        words = ["run", "-n", str(number), "-j", str(jobs), "--warm", "--even-so", "--vary", "control"]
-        words += ["--timeout", str(HANGS), "--discard-work", "--name", "forks", "--", sys.executable, "train.py"]
+        words = ["run", "-n", str(number), "-j", str(jobs), "--warm", "--set", "share=none", "--vary", "control"]
+        words += ["--timeout", str(HANGS), "--set", "discard_work=true", "--name", "forks"]
+        words += ["--", sys.executable, "train.py"]
         begun, load = time.monotonic(), os.getloadavg()[0]
         subprocess.run([sys.executable, "-m", "deviate", *words], cwd=project, capture_output=True, check=False)
         wall = time.monotonic() - begun

@@ -82,22 +82,22 @@ def test_a_file_that_the_source_reads_decides_and_the_change_is_named_before_a_r
     refused = deviate("run", "-n", "2", "--name", "train", *COMMAND)
     assert refused.status == 2
     assert "another source, changed since: epochs.txt (edited)" in refused.err
-    assert "--anyway" in refused.err
+    assert "--edited" in refused.err
     done = deviate("run", "-n", "1", *COMMAND)
     assert done.err.startswith(
-        "experiment 'train-2' is a new one: 'train' has another source, changed since: epochs.txt (edited); --anyway"
+        "experiment 'train-2' is a new one: 'train' has another source, changed since: epochs.txt (edited); --edited"
     )
 
 
 def test_anyway_adds_marked_runs_from_the_copy_also_after_lines_moved(project):
     deviate("run", "-n", "1", *COMMAND)
     (project / "train.py").write_text("import os\n" + WITH_FILES)
-    done = deviate("run", "-n", "3", "--anyway", "--json", *COMMAND)
+    done = deviate("run", "-n", "3", "--edited", "--json", *COMMAND)
     (variant,) = done.json["variants"]
     assert done.json["experiment"] == "train"
     assert "changed since: train.py (edited)" in done.err
     assert [len(run["warnings"]) for run in variant["runs"]] == [0, 1, 1]
-    assert any("added with --anyway" in each["message"] for each in done.json["warnings"])
+    assert any("added with --edited" in each["message"] for each in done.json["warnings"])
     assert {metric["n"] for metric in variant["metrics"]} == {3}
     (project / "train.py").write_text(WITH_FILES)
     assert deviate("run", "-n", "4", "--json", *COMMAND).json["experiment"] == "train"
@@ -105,8 +105,8 @@ def test_anyway_adds_marked_runs_from_the_copy_also_after_lines_moved(project):
 
 def test_anyway_does_not_join_another_command(project):
     deviate("run", "-n", "1", *COMMAND)
-    assert deviate("run", "-n", "1", "--anyway", "--name", "train", *COMMAND, "7").status == 2
-    assert deviate("run", "-n", "1", "--anyway", "--json", *COMMAND, "7").json["experiment"] == "train-2"
+    assert deviate("run", "-n", "1", "--edited", "--name", "train", *COMMAND, "7").status == 2
+    assert deviate("run", "-n", "1", "--edited", "--json", *COMMAND, "7").json["experiment"] == "train-2"
 
 
 def test_what_git_tracks_decides_from_the_moment_it_is_added(project):

@@ -60,7 +60,7 @@ def test_lines_stand_in_the_order_of_their_first_draws_and_the_first_that_varies
 
 
 def test_a_factor_set_by_an_option_is_explained_as_what_it_was_set_to(project):
-    assert places(explain("augment", "--factor", "train.py:11=augment")) == [(11, "random.random", [40, 40])]
+    assert places(explain("augment", "--set", "factor=train.py:11=augment")) == [(11, "random.random", [40, 40])]
 
 
 def test_what_is_no_factor_starts_nothing(project):

@@ -215,11 +215,11 @@ def test_failures_at_different_places_are_an_outcome(project):
 
 def test_a_run_that_falls_silent_has_failed_with_the_reason(project):
     (project / "train.py").write_text(TRAIN + "import time\ntime.sleep(60)\n")
-    done = deviate("run", "-n", "1", "--stall", "2", "--json", *COMMAND)
+    done = deviate("run", "-n", "1", "--set", "stall=2", "--json", *COMMAND)
     (run,) = done.json["variants"][0]["runs"]
     assert run["status"] == "failed"
     assert "neither recorded nor printed anything for longer than allowed" in run["reason"]
-    assert run["warnings"][-1] == "allow more than --stall 2"
+    assert run["warnings"][-1] == "allow more than 2: --set stall=NUMBER"
 
 
 def test_a_project_that_reaches_into_the_folders_above_it_runs(tmp_path, monkeypatch):

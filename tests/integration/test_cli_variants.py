@@ -158,7 +158,7 @@ def test_runs_know_their_commit_and_what_libraries_were_told(project):
 
 
 def test_strict_is_told_to_the_runtime(project):
-    deviate("run", "-n", "1", "--strict", "--vary", "control", *COMMAND)
+    deviate("run", "-n", "1", "--set", "strict=true", "--vary", "control", *COMMAND)
     run = project / ".deviate/experiments/train/runs/control-0"
     assert json.loads((run / "runtime.json").read_text())["strict"] is True
     assert json.loads((run / "run.json").read_text())["strict"] is True
@@ -252,7 +252,7 @@ def test_a_factor_set_by_hand_decides_which_stream_a_draw_is_of(project):
     )
     done = deviate("run", "-n", "2", "--vary", "init", "--vary", "augment", "--json", *COMMAND)
     assert done.json["experiment"] == "train-2"
-    assert "other factors of draws, as deviate.toml or --factor sets them" in done.err
+    assert "other factors of draws, as deviate.toml or --set factor sets them" in done.err
     found = variants(done)
     assert set(prints(found["init"], "init")) == {None}
     assert len(set(prints(found["augment"], "augment"))) == 2
@@ -267,22 +267,22 @@ def test_a_factor_set_by_an_option_belongs_to_the_experiment_and_to_the_command_
     weights = next(number for number, line in enumerate(lines, 1) if "randn" in line)
     factor = f"train.py:{weights}=augment"
     first = deviate("run", "-n", "1", "--vary", "control", "--json", *COMMAND)
-    second = deviate("run", "-n", "1", "--vary", "control", "--factor", factor, "--json", *COMMAND)
-    again = deviate("run", "-n", "1", "--vary", "control", "--factor", factor, "--json", *COMMAND)
+    second = deviate("run", "-n", "1", "--vary", "control", "--set", f"factor={factor}", "--json", *COMMAND)
+    again = deviate("run", "-n", "1", "--vary", "control", "--set", f"factor={factor}", "--json", *COMMAND)
     assert [done.json["experiment"] for done in (first, second, again)] == ["train", "train-2", "train-2"]
     assert prints(variants(second)["control"], "init") == [None]
     again = " ".join(deviate("report", "train-2", "-v").out.split())
-    assert f"--vary control --name train-2 --factor {factor} --seed" in again
-    assert "--factor" not in deviate("report", "train", "-v").out
-    shown = deviate("extract", "train.py", "--factor", factor, "--json").json
-    assert ("augment", "set by --factor") in [(draw["factor"], draw["why"]) for draw in shown["draws"]]
+    assert f"--vary control --name train-2 --set factor={factor} --seed" in again
+    assert "--set" not in deviate("report", "train", "-v").out
+    shown = deviate("extract", "train.py", "--set", f"factor={factor}", "--json").json
+    assert ("augment", "set by --set factor") in [(draw["factor"], draw["why"]) for draw in shown["draws"]]
 
 
 @pytest.mark.parametrize("words", [["run"], ["audit"]])
 def test_a_bad_factor_starts_nothing(project, words):
-    done = deviate(*words, "--factor", "train.py:1=init", *COMMAND)
+    done = deviate(*words, "--set", "factor=train.py:1=init", *COMMAND)
     assert done.status == 2
-    assert "--factor train.py:1=init: no draw on line 1 of train.py" in done.err
+    assert "--set factor=train.py:1=init: no draw on line 1 of train.py" in done.err
     assert not (project / ".deviate" / "experiments").exists()
 
 

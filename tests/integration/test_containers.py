@@ -1,4 +1,4 @@
-"""``--container``: runs are started by an engine; a stand-in for it does what the command line says, and no more."""
+"""``--set container=IMAGE``: an engine starts runs; a stand-in does what its command line says, and no more."""
 
 import json
 import sys
@@ -85,7 +85,7 @@ def install(project, engine):
     path.chmod(0o755)
 
 
-WORDS = ("run", "-n", 1, "--name", "train", "--vary", "other", "--container", "training")
+WORDS = ("run", "-n", 1, "--name", "train", "--vary", "other", "--set", "container=training")
 
 
 @pytest.mark.parametrize("engine", ["docker", "podman", "apptainer"])

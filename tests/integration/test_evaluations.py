@@ -173,12 +173,15 @@ def test_a_file_that_the_training_read_is_not_evaluated_with_once_it_was_edited(
     refused = deviate("run", "--name", "train", "--then", THEN)
     assert refused.status == 2
     assert "score.py was edited since the runs of 'train' were trained with it" in refused.err
-    assert deviate("run", "--name", "train", "--then", THEN, "--anyway").status == 0
+    assert deviate("run", "--name", "train", "--then", THEN, "--edited").status == 0
 
 
 def test_what_was_deleted_cannot_be_evaluated(project):
-    deviate(*RUN, "--discard-work", *COMMAND)
-    for words in (["run", "--name", "train", "--then", THEN], [*RUN, "--discard-work", "--then", THEN, *COMMAND]):
+    deviate(*RUN, "--set", "discard_work=true", *COMMAND)
+    for words in (
+        ["run", "--name", "train", "--then", THEN],
+        [*RUN, "--set", "discard_work=true", "--then", THEN, *COMMAND],
+    ):
         done = deviate(*words)
         assert (done.status, "the runs of 'train' have no working folder any more" in done.err) == (2, True)
     # Nothing of it stays, and runs that are still to be trained can be evaluated.
@@ -188,7 +191,7 @@ def test_what_was_deleted_cannot_be_evaluated(project):
 
 
 def test_with_discard_work_a_run_is_evaluated_before_its_folder_goes(project):
-    done = deviate(*RUN, "--discard-work", "--then", THEN, *COMMAND)
+    done = deviate(*RUN, "--set", "discard_work=true", "--then", THEN, *COMMAND)
     assert metrics_of(done)["evaluate: noisy error"]["n"] == 2
     assert not (run_folder(project, 0) / "work").exists()
 

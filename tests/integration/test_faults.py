@@ -62,7 +62,7 @@ def test_links_to_themselves_are_copied_as_they_are(project):
 
 
 def test_an_excluded_entry_is_refused_before_anything_is_written(project):
-    done = deviate("run", "-n", "1", "--exclude", "*.py", *COMMAND)
+    done = deviate("run", "-n", "1", "--set", "exclude=*.py", *COMMAND)
     assert done.status == 2
     assert "train.py is the entry, and it would be left out of the runs: excluded by you" in done.err
     assert not (project / ".deviate").exists()

@@ -1,4 +1,4 @@
-"""``--gpus`` and ``--per-gpu``: what each run is given, and the trial before runs share a GPU. No GPU is needed."""
+"""``--gpus`` and ``per_gpu``: what each run is given, and the trial before runs share a GPU. No GPU is needed."""
 
 import sys
 
@@ -28,7 +28,7 @@ def test_runs_share_gpus_after_a_trial(name, tmp_path, monkeypatch):
     (tmp_path / "train.py").write_text(TRAIN.format(noise=NOISE[name]))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,MIG-1")
-    words = ("run", "-n", 2, "--per-gpu", 2, "--vary", "init", "--", sys.executable, "train.py")
+    words = ("run", "-n", 2, "--set", "per_gpu=2", "--vary", "init", "--", sys.executable, "train.py")
     done = deviate(*words)
     runs = Workspace(tmp_path).experiment("train").runs()
     # The first run of an experiment ends before others start, so that both are given the first slot.

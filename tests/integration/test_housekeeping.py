@@ -38,7 +38,7 @@ def made(tmp_path_factory):
     os.chdir(project)
     try:
         for name, epochs in (("one", 3), ("two", 4)):
-            words = ("--link", "data/**", "--name", name, "--", sys.executable, "train.py", epochs)
+            words = ("--set", "link=data/**", "--name", name, "--", sys.executable, "train.py", epochs)
             assert deviate("run", "-n", "5", "--vary", "algo", *words).status == 0
     finally:
         os.chdir(before)
@@ -134,7 +134,7 @@ def test_a_renamed_experiment_goes_on_and_its_looks_count(project):
         ComparedSide(name, "algo", workspace.experiment(name).read_experiment().created) for name in workspace.names()
     )
     assert len(read_looks(workspace, *sides).looks) == 1
-    words = ("--link", "data/**", "--name", "first", "--", sys.executable, "train.py", "3")
+    words = ("--set", "link=data/**", "--name", "first", "--", sys.executable, "train.py", "3")
     assert deviate("run", "-n", "6", "--vary", "algo", *words).status == 0
     assert len(report("first")[1]) == 6
 
@@ -156,7 +156,7 @@ def test_an_exported_experiment_is_the_same_elsewhere(project, tmp_path, monkeyp
     done = deviate("import", tmp_path / "one.tar.gz", "--json")
     assert done.json["experiments"][0]["name"] == "one"
     assert report("one") == before
-    words = ("--link", "data/**", "--name", "one", "--", sys.executable, "train.py", "3")
+    words = ("--set", "link=data/**", "--name", "one", "--", sys.executable, "train.py", "3")
     assert deviate("run", "-n", "6", "--vary", "algo", *words).status == 0
     assert len(report("one")[1]) == 6
     assert deviate("import", tmp_path / "one.tar.gz").status == 2

@@ -84,12 +84,12 @@ def test_a_killed_run_is_made_again_by_the_same_command_and_a_failed_one_is_not(
     assert run(failing, name="y").status == 1
     again = run(failing, name="y")
     assert "nothing to train" in again.err
-    assert "--accept-status 2" in again.out
+    assert "--set accept_status=2" in again.out
     # Nothing is trained anew for it.
-    taken = run(failing, "-n", 1, "--accept-status", "0,2", name="y")
+    taken = run(failing, "-n", 1, "--set", "accept_status=0,2", name="y")
     assert taken.status == 0
     assert "nothing to train" in taken.err
-    assert "ended with status 2, which --accept-status takes" in " ".join(taken.out.split())
+    assert "ended with status 2, which accept_status takes" in " ".join(taken.out.split())
 
 
 def shell(line):

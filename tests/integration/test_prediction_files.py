@@ -22,8 +22,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name, seed in (("one", "0"), ("two", "5")):
-            words = ("run", "-n", "4", "--name", name, "--seed", seed, "--predictions", "preds.csv", "--discard-work")
-            assert deviate(*words, "--", sys.executable, "predict.py").status == 0
+            words = (
+                "run",
+                "-n",
+                "4",
+                "--name",
+                name,
+                "--seed",
+                seed,
+                "--predictions",
+                "preds.csv",
+                "--set",
+                "discard_work=true",
+            )
+            assert deviate(*words, "--set", "discard_work=true", "--", sys.executable, "predict.py").status == 0
     return folder
 
 

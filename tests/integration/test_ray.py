@@ -36,7 +36,7 @@ def test_one_experiment_is_the_same_wherever_it_is_made(project, monkeypatch, tm
     run = ["run", "-n", "2", "--vary", "control", "--name"]
     with ExitStack() as stack:
         (tmp_path / "disk").mkdir()
-        on_disk = ["--scratch", str(tmp_path / "disk")]
+        on_disk = ["--set", f"scratch={tmp_path / 'disk'}"]
         ways = {"local": ["-j", "2"], "warm": ["-j", "2", "--warm"], "ray": ["--executor", "ray"]}
         ways["ray-scratch"] = [*ways["ray"], *on_disk]
         if not one_node.lacking():
@@ -56,7 +56,7 @@ def test_a_node_that_is_lost_loses_no_run_and_no_run_is_made_twice_at_once(proje
     deviate(*RUN, "-n", "1", *COMMAND)
     monkeypatch.setenv("PAUSE", "2")
     node = cluster.add_node(2)
-    command = tool(*RUN, "-n", "5", "-j", "4", "--anyway")
+    command = tool(*RUN, "-n", "5", "-j", "4", "--edited")
     wait_for(lambda: len(started(project)) == 5, 60)
     cluster.kill_node(node)
     said = command.communicate(timeout=180)[1]
@@ -111,7 +111,7 @@ def test_a_script_that_is_run_by_hand_is_followed_by_its_files(project):
 
 
 def test_what_ray_does_not_have_is_said_and_waited_for(project, cluster):
-    command = tool(*RUN, "-n", "1", "--gres", "gpu:1")
+    command = tool(*RUN, "-n", "1", "--set", "gres=gpu:1")
     wait_for(lambda: "no node has 1 CPU and 1 GPU" in command.stderr.readline(), 60)
     command.send_signal(signal.SIGINT)
     said = command.communicate(timeout=30)[1]
@@ -130,6 +130,6 @@ def test_cells_of_a_grid_are_handed_over_together(project):
 
 
 def test_an_address_without_ray_is_told(project):
-    done = deviate(*RUN, "--address", "127.0.0.2:1", "-n", "1", *COMMAND)
+    done = deviate(*RUN, "--set", "address=127.0.0.2:1", "-n", "1", *COMMAND)
     assert (done.status, "[no-cluster]" in done.err) == (2, True)
     assert started(project) == []

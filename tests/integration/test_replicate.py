@@ -81,7 +81,7 @@ def test_an_input_that_was_left_out_fails_with_the_option_that_brings_it(project
     place = made(project, source)
     outcome = outcomes(place)["control-0"]
     assert isinstance(outcome, Failed)
-    assert outcome.hint.endswith("--include weights.pth")
+    assert outcome.hint.endswith("--set include=weights.pth")
     assert "FileNotFoundError" in outcome.stderr[-1]
 
 
@@ -118,7 +118,7 @@ def test_a_path_nobody_could_see_fails_with_the_option_that_brings_it(tmp_path):
         "import pathlib\nrecord(int((pathlib.Path(__file__).resolve().parents[int('2')] / 'data' / 'x').read_text()))\n"
     )
     outcome = outcomes(made(project, source, runs=1))["control-0"]
-    assert outcome.hint.endswith("--include ../../data/x")
+    assert outcome.hint.endswith("--set include=../../data/x")
     (project / ".deviate").rename(tmp_path / "old")
     place = made(project, source, rules=SnapshotRules(include=("../../data/x",)))
     assert values(place) == [7.0, 7.0]

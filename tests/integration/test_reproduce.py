@@ -23,14 +23,14 @@ for epoch in range(3):
 EXPERIMENTS = {
     "plain": (["-n", "2"], ["python", "train.py"]),
     "variants and a seed": (["-n", "2", "--vary", "algo", "--vary", "control", "--seed", "7"], ["python", "train.py"]),
-    "an entry behind a shell script": (["-n", "2", "--entry", "train.py"], ["sh", "go.sh"]),
+    "an entry behind a shell script": (["-n", "2", "--set", "entry=train.py"], ["sh", "go.sh"]),
     "two side by side, files left out": (
-        ["-n", "2", "-j", "2", "--exclude", "*.log"],
+        ["-n", "2", "-j", "2", "--set", "exclude=*.log"],
         ["python", "train.py", "two words"],
     ),
-    "a draw's factor by hand": (["-n", "2", "--factor", "train.py:6=shuffle"], ["python", "train.py"]),
+    "a draw's factor by hand": (["-n", "2", "--set", "factor=train.py:6=shuffle"], ["python", "train.py"]),
     "until it is known": (["-n", "5", "--until", "val acc ±50", "--max", "9"], ["python", "train.py"]),
-    "strict, with a timeout": (["-n", "2", "--strict", "--timeout", "90"], ["python", "train.py"]),
+    "strict, with a timeout": (["-n", "2", "--set", "strict=true", "--timeout", "90"], ["python", "train.py"]),
 }
 
 

@@ -1,4 +1,4 @@
-"""``--same-hardware``: a run on another machine than the first one's is not started, and is said to be."""
+"""``--set same_hardware=true``: a run on another machine than the first one's is not started, and is said to be."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def words(runs, *options):
     return ("run", "-n", runs, "--vary", "other", *options, "--", sys.executable, "train.py")
 
 
-@pytest.mark.parametrize("first", [("--same-hardware",), ()], ids=["from the first run on", "later"])
+@pytest.mark.parametrize("first", [("--set", "same_hardware=true"), ()], ids=["from the first run on", "later"])
 def test_a_run_on_another_machine_is_not_started(first, tmp_path, monkeypatch):
     (tmp_path / "train.py").write_text(TRAIN)
     monkeypatch.chdir(tmp_path)
@@ -37,7 +37,7 @@ def test_a_run_on_another_machine_is_not_started(first, tmp_path, monkeypatch):
         path.write_text(
             json.dumps({**stored, "hardware": {**stored["hardware"], "cpu": "Z80", "gpus": ["NVIDIA H100"]}})
         )
-    done = deviate(*words(2, "--same-hardware"))
+    done = deviate(*words(2, "--set", "same_hardware=true"))
     assert done.status == 1
     refused = place.runs()[1]
     assert (refused.is_done, (refused.path / "work").exists()) == (False, True)

@@ -67,7 +67,7 @@ def test_an_evaluation_that_is_made_again_is_shared_again(project):
 def test_what_is_shared_is_what_training_it_would_give(project):
     words = ("run", "-n", "2", "--vary", "augment", "--vary", "control", "--vary", "other", "--json")
     done = deviate(*words, *COMMAND)
-    trained = deviate(*words, "--even-so", "--name", "each", *COMMAND)
+    trained = deviate(*words, "--set", "share=none", "--name", "each", *COMMAND)
     assert "share its training" not in trained.out
     for variant in ("augment", "control", "other"):
         values = [{name: each["values"] for name, each in metrics(one, variant).items() if each["kind"] != "speed"}
@@ -83,7 +83,7 @@ def test_runs_that_prove_nothing_are_not_made_unless_that_is_asked_for(project):
     assert note.startswith("The program uses no randomness that augment varies, so 2 more runs would repeat the first")
     assert not [warning for warning in done.json["warnings"] if warning["slug"] == "runs-missing"]
     assert "-n 3 --vary augment" in done.json["reproduce"]["command"]
-    done = deviate("run", "-n", "3", "--vary", "augment", "--even-so", "--json", *COMMAND)
+    done = deviate("run", "-n", "3", "--vary", "augment", "--set", "share=none", "--json", *COMMAND)
     assert list(runs(project)) == ["augment-0", "augment-1", "augment-2"]
     assert not [warning for warning in done.json["warnings"] if warning["slug"] == "runs-needless"]
 
@@ -91,9 +91,9 @@ def test_runs_that_prove_nothing_are_not_made_unless_that_is_asked_for(project):
 def test_that_the_implementation_cannot_vary_is_said_after_the_first_run_and_its_runs_can_be_skipped(project):
     words = ("run", "-n", "2", "--vary", "impl", "--vary", "control", "--json")
     done = deviate(*words, *COMMAND)
-    assert done.err.count("--skip-alike") == 1
+    assert done.err.count("--set share=implementation") == 1
     assert "impl and control are likely to come out equal" in done.err
     assert set(runs(project).values()) == {""}
-    deviate(*words, "--skip-alike", "--seed", "1", "--name", "skipped", *COMMAND)
+    deviate(*words, "--set", "share=implementation", "--seed", "1", "--name", "skipped", *COMMAND)
     skipped = (project / ".deviate/experiments/skipped/runs").glob("*/run.json")
     assert {json.loads(path.read_text())["same_as"] for path in skipped} >= {"", "control-1"}

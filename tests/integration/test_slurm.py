@@ -58,7 +58,7 @@ def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
 def test_runs_on_a_disk_of_their_machine_are_those_of_this_machine(project, monkeypatch, tmp_path):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     (tmp_path / "disk").mkdir()
-    words = ["--executor", "slurm", "--scratch", str(tmp_path / "disk")]
+    words = ["--executor", "slurm", "--set", f"scratch={tmp_path / 'disk'}"]
     deviate("run", "--name", "one", "-n", "2", "--vary", "control", *COMMAND)
     assert deviate("run", "--name", "two", "-n", "2", *words, "--vary", "control", *COMMAND).status == 0
     assert facts("one") == facts("two")
@@ -68,7 +68,7 @@ def test_runs_on_a_disk_of_their_machine_are_those_of_this_machine(project, monk
     assert [path.name for path in (tmp_path / "disk").glob("*/*") if path.is_dir()] == [".snapshots"]
     # The experiment remembers where its runs are made.
     done = deviate("run", "--name", "two", "-n", "3", "--vary", "control", *COMMAND)
-    assert f"made by slurm (--scratch {tmp_path / 'disk'})" in done.err
+    assert f"made by slurm (scratch={tmp_path / 'disk'})" in done.err
     assert runs(project, "two")[2].read_info().scratch
 
 
@@ -90,12 +90,12 @@ def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
 @pytest.mark.nightly
 def test_what_was_not_handed_over_goes_where_the_first_run_went(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "2")
-    first = tool(*RUN, "-n", "2", "--cpus", "2")
+    first = tool(*RUN, "-n", "2", "--set", "cpus=2")
     wait_for(lambda: started(project))
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=30)
     done = deviate("run", "--name", "e", "-n", "2", "--vary", "algo", *COMMAND)
-    assert "runs are made by slurm (--cpus 2), as in the last command; --executor local" in done.err
+    assert "runs are made by slurm (cpus=2), as in the last command; --executor local" in done.err
     infos = [run.read_info() for run in runs(project)]
     assert [(info.executor, info.threads) for info in infos] == [("slurm", 2)] * 2
     again = deviate("run", "--name", "e", "-n", "2", "--vary", "algo", *COMMAND)
@@ -124,7 +124,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
 def test_jobs_and_workers_that_are_ended_are_replaced(project, cluster, monkeypatch):
     deviate(*RUN, "-n", "1", *COMMAND)
     monkeypatch.setenv("PAUSE", "1")
-    command = tool(*RUN, "-n", "3", "--anyway")
+    command = tool(*RUN, "-n", "3", "--edited")
     wait_for(lambda: len(started(project)) == 3 and all(run.read_info().pid for run in runs(project)))
     job = wait_for(lambda: runs(project)[1].read_info().job)
     assert re.fullmatch(r"\d+_\d+", job)
@@ -139,7 +139,7 @@ def test_jobs_and_workers_that_are_ended_are_replaced(project, cluster, monkeypa
 
 
 def test_a_script_that_is_submitted_by_hand_is_followed_by_its_files(project, cluster):
-    script = deviate(*RUN, "-n", "2", "--gres", "", "--time", "0:10", "--print", *COMMAND).out
+    script = deviate(*RUN, "-n", "2", "--set", "gres=", "--set", "time=0:10", "--print", *COMMAND).out
     assert "#SBATCH --array=0-1\n" in script
     assert "#SBATCH --time=0:10\n" in script
     assert started(project) == []
@@ -152,7 +152,7 @@ def test_a_script_that_is_submitted_by_hand_is_followed_by_its_files(project, cl
 
 @pytest.mark.parametrize(
     ("words", "hint"),
-    [(["--partition", "no"], "sinfo -s"), (["--gres", "gpu:1"], "--gres")],
+    [(["--set", "partition=no"], "sinfo -s"), (["--set", "gres=gpu:1"], "gres")],
 )
 def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hint):
     # Tasks of the test before may still be ending.

@@ -70,7 +70,7 @@ def recorded(run):
 
 
 def test_forked_runs_record_what_started_ones_do(project):
-    words = ("--even-so", "-n", 2, "--vary", "init", "--", sys.executable, "train.py", 3)
+    words = ("--set", "share=none", "-n", 2, "--vary", "init", "--", sys.executable, "train.py", 3)
     cold, warm = (deviate("run", "--name", name, *option, *words) for name, option in
                   (("cold", ()), ("warm", ("--warm",))))  # fmt: skip
     assert (cold.status, warm.status) == (0, 0)

@@ -234,7 +234,7 @@ def test_where_the_disk_takes_no_run_it_is_made_in_its_folder_and_says_so(saving
     run = handed(saving, scratch=scratch)
     assert work(run).stdout == "control-0: completed\n"
     (warning,) = run.read_outcome().warnings
-    assert warning.startswith(f"--scratch {scratch} was not used on ")
+    assert warning.startswith(f"scratch = {scratch} was not used on ")
     assert run.stdout_file.read_text().startswith(str(run.path))
 
 

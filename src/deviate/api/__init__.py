@@ -64,10 +64,11 @@ def run(
     from deviate.api.progress import ignore, notebook_observer
     from deviate.facts.referee import Referee
     from deviate.runs.pipeline import run as run_study
-    from deviate.runs.request import Request
+    from deviate.runs.request import Request, file_settings
 
     observe = notebook_observer() if progress else ignore
-    return StoredExperiment(run_study(Request(command=words, runs=n, **options), observe, Referee()))
+    fields = {**file_settings(options.get("project"), options.get("here")), **options}
+    return StoredExperiment(run_study(Request(command=words, runs=n, **fields), observe, Referee()))
 
 
 @known_keywords(RunKeywords)
@@ -98,9 +99,10 @@ def audit(
     from deviate.probes.audit import audit as probe
     from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
-    from deviate.runs.request import Request
+    from deviate.runs.request import Request, file_settings
 
-    request = Request(command=words, **options)
+    fields = {**file_settings(options.get("project"), options.get("here")), **options}
+    request = Request(command=words, **fields)
     return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
 
 

@@ -13,6 +13,7 @@ from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
     from deviate.facts.comparison_options import Inconclusive, PairingMode
+    from deviate.runs.request import Share
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
@@ -38,13 +39,13 @@ class RunKeywords(TypedDict, total=False):
     same_hardware: bool
     container: str | None
     even_so: bool
-    skip_alike: bool
+    share: Share
     seed: int
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     link: tuple[str, ...]
     retry_failed: bool
-    anyway: bool
+    edited: bool
     discard_work: bool
     strict: bool
     factor: tuple[str, ...]

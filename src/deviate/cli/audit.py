@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from deviate.cli.main import BeforeCommand
 from deviate.cli.output import (
-    accept_option,
-    factor_option,
     format_named,
     json_option,
     output_options,
+    request_fields,
+    set_option,
     show,
     verbose_option,
 )
@@ -28,10 +27,8 @@ from deviate.core.errors import BadOption
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
-@click.option("--entry", help="The Python script that trains, if the command does not show it.")
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
-@factor_option
-@accept_option
+@set_option
 @click.option("--limit", type=float, metavar="SECONDS", help="Seconds after which each probe is ended.  [default: 60]")
 @click.option("--quick", is_flag=True, help="Make only the two probes of COMMAND as it is.")
 @click.option(
@@ -44,12 +41,13 @@ def command(
     command: tuple[str, ...],
     limit: float | None,
     quick: bool,
+    project: Path | None,
+    settings: tuple[str, ...],
     explain: str | None,
     format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
-    **options: Any,
 ) -> int:
     """List the sources of nondeterminism of COMMAND, and what pins each.
 
@@ -69,7 +67,7 @@ def command(
         raise BadOption("no command to audit", hint="type it after --, such as deviate audit -- python train.py")
     with given_input() as stdin:
         facts = audit(
-            Request(command=list(command), stdin=stdin, **options),
+            Request(command=list(command), stdin=stdin, project=project, **request_fields(settings, project)),
             DEFAULT_LIMIT if limit is None else limit,
             announce=lambda name: click.echo(f"probe: {name}", err=True),
             quick=quick,

@@ -27,7 +27,7 @@ _WHICH = ("command", "name", "project")
 STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy": "another deviate works on it"}
 
 
-def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
+def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
     from deviate.cli.progress import Progress, left_lines
     from deviate.facts.referee import Referee
@@ -45,7 +45,8 @@ def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
             yield progress.observe
         scripts.extend(progress.scripts)
 
-    made = make_cells(which, _typed(options), begin, Referee(), lambda left: say(*left_lines(left), err=True))
+    fields = {**typed(options, _WHICH), **settings}
+    made = make_cells(which, fields, begin, Referee(), lambda left: say(*left_lines(left), err=True))
     if options["print_script"] and not any(cell.problem for cell in made.cells):
         click.echo("\n".join(scripts), nl=False)
         return 0
@@ -56,14 +57,14 @@ def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
     return 0 if made.complete else 1
 
 
-def _typed(options: Mapping[str, Any]) -> dict[str, Any]:
+def typed(options: Mapping[str, Any], but: Sequence[str] = ()) -> dict[str, Any]:
     """Return the options that were typed: only these replace what the file says."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return {
         name: value
         for name, value in options.items()
-        if name not in _WHICH and context.get_parameter_source(name) == source
+        if name not in but and context.get_parameter_source(name) == source
     }
 
 

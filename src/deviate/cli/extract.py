@@ -15,11 +15,11 @@ import questionary
 from msgspec.structs import replace
 
 from deviate.cli.output import (
-    accept_option,
-    factor_option,
     format_named,
     json_option,
     output_options,
+    request_fields,
+    set_option,
     show,
     verbose_option,
 )
@@ -79,8 +79,7 @@ class _BeforeCommand(click.Command):
 @click.option("--all", is_flag=True, help="List also the values that are not recorded, with the reason.")
 @verbose_option
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
-@factor_option
-@accept_option
+@set_option
 @click.option(
     "--limit", type=float, metavar="SECONDS", help="With --verify: seconds after which COMMAND is ended.  [default: 60]"
 )
@@ -94,9 +93,9 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
     """
     if options["verify"]:
         return _verify(entry, command, project, **options)
-    if options["accept_status"] or any(options[name] is not None for name in ("limit", "format_name", "output")):
+    if any(options[name] is not None for name in ("limit", "format_name", "output")):
         raise BadOption(
-            "--limit, --accept-status, --format and -o are only of use with --verify",
+            "--limit, --format and -o are only of use with --verify",
             hint="add --verify, or leave them out",
         )
     if entry is None and not command:
@@ -140,9 +139,9 @@ def _verify(
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
         say(f"running {typed_line(mask_words(words))} as it is, for up to {limit:g} s", err=True)
-    same = {name: options[name] for name in ("factor", "accept_status")}
+    fields = {**request_fields(options["settings"], project), **({"entry": entry} if entry else {})}
     with given_input() as stdin:
-        request = Request(command=list(words), entry=entry, project=project, stdin=stdin, **same)
+        request = Request(command=list(words), project=project, stdin=stdin, **fields)
         facts = verify(request, limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
@@ -175,7 +174,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
 def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **options: Any) -> None:
     from deviate.source.overlay import show_edits
 
-    project, findings = _read(entry, words, project, options["factor"])
+    project, findings = _read(entry, words, project, request_fields(options["settings"], project).get("factor", ()))
     if options["review"]:
         findings = review_metrics(findings)
     if options["write"] or options["review"]:

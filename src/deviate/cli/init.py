@@ -38,11 +38,11 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
     """
     from deviate.core.secrets import mask_words
     from deviate.runs.prepared import prepare_request
-    from deviate.runs.request import Request
+    from deviate.runs.request import Request, file_settings
     from deviate.source.config import FILE_NAME, starter_config
 
     words = list(command) or _likely_command()
-    prepared = prepare_request(Request(command=words))
+    prepared = prepare_request(Request(command=words, **file_settings()))
     path = prepared.target.project / FILE_NAME
     if path.exists() and not dry_run:
         raise BadOption(f"{path} is there already", hint="type --dry-run to see what a run would do, or edit the file")

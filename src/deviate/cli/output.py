@@ -37,33 +37,23 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
-def factor_option(command: Command) -> Command:
-    """Give a command ``--factor``."""
+def set_option(command: Command) -> Command:
+    """Give a command ``--set``; it gets what was typed as `settings`."""
     return click.option(
-        "--factor",
+        "--set",
+        "settings",
         multiple=True,
-        metavar="FILE:LINE=NAME",
-        help="Set the factor of the random draw on that line, where Deviate is wrong. Repeatable.",
+        metavar="KEY=VALUE",
+        help="Say for this command what deviate.toml may say: entry=train.py, exclude=GLOB, factor=FILE:LINE=NAME, "
+        "stall=SECONDS, memory=GIB, container=IMAGE, gres=gpu:1; a wrong key lists all. Repeatable.",
     )(command)
 
 
-def _statuses(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
-    try:
-        return tuple(int(word) for word in text.split(",")) if text else ()
-    except ValueError:
-        raise BadOption(
-            f"--accept-status must be numbers joined by commas, found {text!r}", hint="type --accept-status 0,1"
-        ) from None
+def request_fields(settings: tuple[str, ...], project: Path | None) -> dict[str, Any]:
+    """Return what the ``[run]`` table of deviate.toml and ``--set`` say, by the fields of a request."""
+    from deviate.runs.request import file_settings, read_settings
 
-
-def accept_option(command: Command) -> Command:
-    """Give a command ``--accept-status``."""
-    return click.option(
-        "--accept-status",
-        callback=_statuses,
-        metavar="LIST",
-        help="Exit statuses with which a training has ended well, such as 0,1.  [default: 0]",
-    )(command)
+    return {**file_settings(project), **read_settings(settings)}
 
 
 def format_named(format_name: str | None, *, as_json: bool) -> str | None:

@@ -135,7 +135,7 @@ def _placed(event: RunsPlaced) -> str:
     if where.executor == DEFAULT_EXECUTOR:
         return f"runs are made on this machine, {event.by}"
     given = msgspec.structs.asdict(where)
-    options = [f"--{name} {value}" for name, value in given.items() if value is not None and name != "executor"]
+    options = [f"{name}={value}" for name, value in given.items() if value is not None and name != "executor"]
     words = f" ({' '.join(options)})" if options else ""
     return f"runs are made by {where.executor}{words}, {event.by}; --executor local makes them on this machine"
 
@@ -180,8 +180,8 @@ def _factors(event: FactorsSeen) -> str:
 def _alike(event: FactorsSeen) -> Iterator[str]:
     for noisy, held in event.alike:
         yield (
-            f"  {noisy} and {held} are likely to come out equal: threads are pinned and no GPU was used; --skip-alike "
-            "trains one of them"
+            f"  {noisy} and {held} are likely to come out equal: threads are pinned and no GPU was used; "
+            "--set share=implementation trains one of them"
         )
 
 

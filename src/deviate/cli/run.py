@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from deviate.cli.main import BeforeCommand
 from deviate.cli.options import variants
-from deviate.cli.output import accept_option, factor_option, verbose_option
+from deviate.cli.output import set_option, verbose_option
 from deviate.cli.printing import examples, listing, say
 from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.core.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
@@ -56,7 +57,7 @@ VARIED = {
         "deviate run -n 8 --vary init --vary shuffle -- python train.py",
         "deviate run --until 'val acc ±0.3' --max 30 -- python train.py",
         "deviate run                what deviate.toml lists and is missing",
-        "deviate run -n 8 --executor slurm --gres gpu:1 -- python train.py",
+        "deviate run -n 8 --executor slurm --set gres=gpu:1 -- python train.py",
     ),
     context_settings={"allow_interspersed_args": False},
 )
@@ -93,7 +94,6 @@ VARIED = {
     help="Name of the experiment.  [default: that of the script; of the project's folder for train.py, main.py and "
     "the like]",
 )
-@click.option("--entry", help="The Python script that trains, if the command does not show it.")
 @click.option(
     "--project",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -114,69 +114,22 @@ VARIED = {
     "(0,1; one alone: 0,). Without -j, a run on each.",
 )
 @click.option(
-    "--per-gpu",
-    type=int,
-    metavar="K",
-    help="Runs that share a GPU. Before the first one it is tried whether they report what a run alone does; else they "
-    "are marked.  [default: 1]",
-)
-@click.option(
     "--executor",
     type=click.Choice(WORDS),
     metavar="NAME",
     help="Where runs are made: side by side on this machine (local), as jobs of Slurm (slurm) or tasks of Ray (ray); "
-    "with --print by a Job of Kubernetes (kubernetes) or a task of SkyPilot (sky).  [default: where the experiment's "
-    "runs were made last, else as deviate.toml says, else local]",
+    "with --print by commands for another scheduler (workers).  [default: where the experiment's runs were made last, "
+    "else as deviate.toml says, else local]",
 )
-@click.option("--partition", metavar="NAME", help="With --executor slurm: the partition of the jobs.")
-@click.option("--time", metavar="TIME", help="With --executor slurm: how long a run may take, such as 2:00:00.")
-@click.option(
-    "--address",
-    metavar="ADDRESS",
-    help="With --executor ray: the cluster, such as 10.0.0.1:6379.  [default: RAY_ADDRESS, else this machine's]",
-)
-@click.option("--gres", metavar="LIST", help="On a cluster: resources of a run, such as gpu:1.")
-@click.option("--cpus", type=int, metavar="N", help="On a cluster: cores and threads of a run.  [default: 1]")
-@click.option(
-    "--scratch",
-    metavar="DIR",
-    help="On a cluster: make each run on a disk of its machine, below this folder, such as '$TMPDIR', and bring back "
-    "what it leaves.",
-)
-@click.option(
-    "--print", "print_script", is_flag=True, help="On a cluster: print the script that submits, and submit nothing."
-)
+@click.option("--print", "print_script", is_flag=True, help="On a cluster: print what submits, and submit nothing.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
-@click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for this time.")
-@click.option("--memory", type=float, metavar="GIB", help="End a run whose processes use more memory in all.")
-@accept_option
 @click.option(
     "--warm",
     is_flag=True,
     help="Import the training's frameworks once and fork each run from that, where --vary holds the implementation and "
     "the factor other fixed (control, init, shuffle).",
 )
-@click.option(
-    "--same-hardware",
-    is_flag=True,
-    help="Start no run on a machine whose processor or GPUs are not those of the experiment's first run.",
-)
-@click.option(
-    "--container",
-    metavar="IMAGE",
-    help="Start runs in a container of this image, by docker, podman or apptainer: the first that is there, or that "
-    "of podman://IMAGE.",
-)
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
-@click.option("--link", multiple=True, metavar="GLOB", help="Link files or folders into the runs instead of copying.")
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Where kernels are held fixed, end a run at an operation that has no deterministic form.",
-)
-@factor_option
 @click.option(
     "--predictions",
     default=DEFAULT_PREDICTIONS,
@@ -208,24 +161,17 @@ VARIED = {
 @click.option(
     "--even-so",
     is_flag=True,
-    help="Train each run, also where another draws the same, and go on where the first runs of a variant fail alike.",
+    help="Go on where the first runs of a variant fail alike.",
 )
 @click.option(
-    "--skip-alike",
-    is_flag=True,
-    help="Train once what differs in the implementation alone, where threads are pinned and no GPU is used.",
-)
-@click.option(
-    "--anyway",
+    "--edited",
     is_flag=True,
     help="Add runs to the experiment although the source was edited. They use the experiment's copy and are marked.",
 )
-@click.option(
-    "--discard-work", is_flag=True, help="Delete the working folder of each completed run, with its checkpoints."
-)
+@set_option
 @verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool, verbose: bool, **options: Any) -> int:
+def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: Any) -> int:
     """Train several times and report how much the runs differ.
 
     COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it stopped. A
@@ -235,7 +181,7 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     one of them, or one cell of its grid. Options that you type replace those of the file.
     """
     from deviate import api
-    from deviate.cli.cells import run_cells
+    from deviate.cli.cells import run_cells, typed
     from deviate.cli.output import show
     from deviate.cli.progress import EarlyImports, Progress
     from deviate.cli.report import experiment_writers
@@ -243,14 +189,16 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     from deviate.facts.referee import Referee
     from deviate.runs.cells import asks_for_cells
     from deviate.runs.pipeline import run
-    from deviate.runs.request import Request
+    from deviate.runs.request import Request, file_settings, read_settings
 
     options["command"] = list(options["command"])
-    request = Request(**options)
-    if asks_for_cells(request):
+    given = read_settings(settings)
+    if asks_for_cells(Request(**options)):
         with given_input() as stdin:
             _refuse_input(stdin)
-        return run_cells(options, as_json=as_json)
+        return run_cells(options, given, as_json=as_json)
+    fields = {**file_settings(options["project"]), **typed(options), **given, "command": options["command"]}
+    request = Request(**fields)
 
     def observe(event: StudyEvent) -> None:
         # Looks at results while runs go on import by themselves.
@@ -258,9 +206,9 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
             early.observe(event)
         progress.observe(event)
 
-    given = given_input() if request.trains else nullcontext()
-    with given as stdin, EarlyImports() as early, Progress() as progress:
-        folder = run(Request(stdin=stdin, **options), observe, Referee())
+    inputs = given_input() if request.trains else nullcontext()
+    with inputs as stdin, EarlyImports() as early, Progress() as progress:
+        folder = run(msgspec.structs.replace(request, stdin=stdin), observe, Referee())
     if options["print_script"]:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0

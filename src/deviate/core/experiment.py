@@ -129,8 +129,8 @@ def further_loops(main_loop: MainLoop | None, scripts: Sequence[Script]) -> list
     return [loop for place, loop in loops.items() if place != known]
 
 
-#: Reason of a draw whose factor ``--factor`` sets.
-SET_BY_OPTION = "set by --factor"
+#: Reason of a draw whose factor ``--set factor`` sets.
+SET_BY_OPTION = "set by --set factor"
 
 
 class Draw(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +147,7 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     #: The callee, which is wrapped: ``rng.permutation`` of ``rng.permutation(n)``; None where it is left as it is.
     span: Span | None
-    #: Set in ``deviate.toml`` or by ``--factor``: then the draw is of its factor wherever it runs, also of ``other``.
+    #: Set in ``deviate.toml`` or by ``--set factor``: then it is of its factor wherever it runs, also of ``other``.
     by_hand: bool = False
 
 

@@ -270,7 +270,7 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
         skipped += [RuntimeNote(slug="imported", message=note) for note in experiment.imported.notes]
     absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]
     absent += [f"{item.path} (looks like results outside the project)" for item in snapshot.outside if not item.linked]
-    message = f"Left out of the runs: {some_of(absent, ABSENT_NAMED)}. --include PATH brings it."
+    message = f"Left out of the runs: {some_of(absent, ABSENT_NAMED)}. --set include=PATH brings it."
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
 
 

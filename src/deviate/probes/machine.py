@@ -146,7 +146,10 @@ def _disk(here: Path) -> Check:
     if free >= SPARE_DISK:
         return Check(name="disk", state="ok", found=found)
     return Check(
-        name="disk", state="note", found=found, advice="type --discard-work to delete each run's folder when it is done"
+        name="disk",
+        state="note",
+        found=found,
+        advice="type --set discard_work=true: each run's folder goes when it is done",
     )
 
 

@@ -23,10 +23,10 @@ from deviate.runs.executors.registry import ENGINES
 from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.housekeeping import require_idle
 from deviate.runs.pipeline import place, study
-from deviate.runs.request import Request, check_request
+from deviate.runs.request import Request, check_request, file_settings
 from deviate.runs.resume import requested_runs
 from deviate.source.cells import AT, MOST_CELLS, Cell, read_cells
-from deviate.source.config import FILE_NAME, Setting, read_config
+from deviate.source.config import FILE_NAME, RunEntry, Setting, read_config
 from deviate.store.folders import MOST_NAMED, ExperimentFolder, Workspace
 from deviate.store.locks import locked
 
@@ -301,7 +301,6 @@ def _require_one_script(requests: Sequence[Request]) -> None:
 def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, Any]) -> Request:
     entry = cell.entry
     listed = {name: tuple(getattr(entry, name)) for name in ("include", "exclude", "link", "factor", "evaluate")}
-    limits = ("timeout", "stall", "memory")
     same = (
         "environment",
         "entry",
@@ -309,12 +308,8 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
         "seed",
         "jobs",
         "gpus",
-        "per_gpu",
-        *limits,
         "accept_status",
         "warm",
-        "same_hardware",
-        "container",
         "predictions",
         "weights",
     )
@@ -324,6 +319,8 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
         "most": entry.max,
         **{name: getattr(entry, name) for name in same},
         **listed,
+        **file_settings(root),
+        **{name: value for name in RunEntry.__struct_fields__ if (value := getattr(entry, name)) is not None},
         **typed,
     }
     return Request(command=cell.command, name=cell.name, project=project, here=root, **fields)
@@ -333,7 +330,7 @@ def _hint(problem: DeviateError, cell: Cell) -> str:
     if not isinstance(problem, NameTaken):
         return problem.hint
     return (
-        f"add --anyway to make more runs from the copy that {cell.name!r} has of the project; or give the experiment "
+        f"add --edited to make more runs from the copy that {cell.name!r} has of the project; or give the experiment "
         f"another name in {FILE_NAME}, or remove what was made: deviate rm {cell.name}"
     )
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from deviate.core.errors import BadOption, RunElsewhere
 from deviate.runs.engines.engine import Engine, Known, Printer
-from deviate.runs.engines.printed import Kubernetes, Sky
+from deviate.runs.engines.printed import Workers
 from deviate.runs.engines.ray import Ray
 from deviate.runs.engines.slurm import Slurm
 from deviate.runs.events import LeftToCluster
@@ -21,10 +20,10 @@ from deviate.runs.orders import Order, read_job, read_order
 from deviate.runs.request import Request
 from deviate.runs.todo import schedule
 from deviate.runs.work import evaluating_job, stays
-from deviate.source.config import ExportEntry, RayEntry, SlurmEntry, read_config
+from deviate.source.config import RayEntry, SlurmEntry, read_config
 from deviate.store.folders import ExperimentFolder
 
-Entry = TypeVar("Entry", SlurmEntry, RayEntry, ExportEntry)
+Entry = TypeVar("Entry", SlurmEntry, RayEntry)
 
 
 class Engines:
@@ -75,7 +74,7 @@ def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
     name = request.executor or (handed.executor if handed else None)
     if request.print_script:
         return None
-    if name in EXPORTED:
+    if name == EXPORTED:
         if not (request.until or lacks_runs(folder, retry_failed=request.retry_failed)):
             return None
         raise RunElsewhere(
@@ -90,36 +89,9 @@ def make_printer(request: Request, folder: ExperimentFolder) -> Printer | None:
     """Return what says how workers are started; None where that is not asked for."""
     if not request.print_script:
         return None
-    if request.executor not in EXPORTED:
-        return _engine(request, folder, request.executor, handed_to(folder))
-    config = read_config(folder.project)
-    wishes = _asked(config.kubernetes if request.executor == Kubernetes.name else config.sky, request)
-    if wishes.volume and not wishes.mount:
-        wishes = msgspec.structs.replace(wishes, mount=str(folder.project))
-    if wishes.mount and not folder.project.is_relative_to(wishes.mount):
-        raise BadOption(
-            f"mount under [{request.executor}] must be {folder.project} or a folder above it, found {wishes.mount!r}",
-            hint="mount the volume where this machine has it: workers find the project under the same path",
-        )
-    _check_scratch(wishes, Path(wishes.mount or folder.project), request)
-    # `runs.request.check_cluster` refuses the request without one.
-    image = (request.container or "").rpartition("://")[2]
-    width = request.jobs or wishes.width
-    if request.executor == Kubernetes.name:
-        return Kubernetes(wishes, image, width, folder.project)
-    return Sky(wishes, image, width)
-
-
-def _check_scratch(wishes: ExportEntry, mount: Path, request: Request) -> None:
-    """Refuse a disk that would lie over the project, or in it."""
-    scratch = Path(wishes.scratch)
-    apart = not (scratch.is_relative_to(mount) or mount.is_relative_to(scratch))
-    if wishes.scratch and not (scratch.is_absolute() and "$" not in wishes.scratch and apart):
-        raise BadOption(
-            f"--scratch with --executor {request.executor} must be an absolute path without variables that is neither "
-            f"in {mount} nor above it, found {wishes.scratch!r}",
-            hint="type --scratch /scratch: the folder need not be there",
-        )
+    if request.executor == EXPORTED:
+        return Workers(request.cpus or 1, request.scratch or "")
+    return _engine(request, folder, request.executor, handed_to(folder))
 
 
 def _engine(request: Request, folder: ExperimentFolder, name: str | None, handed: Order | None) -> Engine | None:

@@ -67,7 +67,7 @@ def check_wish(wish: ContainerWish) -> None:
     """
     engine, image = _split(wish)
     if not image or image.startswith("-"):
-        raise BadOption(f"--container must name an image, found {wish.image!r}", hint="type --container python:3.12")
+        raise BadOption(f"container must name an image, found {wish.image!r}", hint="type --set container=python:3.12")
     if engine not in ("", *ENGINES):
         raise BadOption(f"no container engine is named {engine!r}", hint=f"engines: {', '.join(ENGINES)}")
     relative = next((path for path in wish.mount if not Path(path).is_absolute()), None)
@@ -112,10 +112,10 @@ def _split(wish: ContainerWish) -> tuple[str, str]:
 def _missing_engine(wanted: str, image: str, found: list[Engine]) -> NoContainer:
     if not wanted:
         return NoContainer(
-            f"no container engine is on PATH ({', '.join(ENGINES)})", hint="install one, or leave --container out"
+            f"no container engine is on PATH ({', '.join(ENGINES)})", hint="install one, or leave container out"
         )
-    others = f"; {found[0]} is: --container {found[0]}://{image}" if found else ""
-    return NoContainer(f"{wanted} is not on PATH", hint=f"install it{others}, or leave --container out")
+    others = f"; {found[0]} is: --set container={found[0]}://{image}" if found else ""
+    return NoContainer(f"{wanted} is not on PATH", hint=f"install it{others}, or leave container out")
 
 
 def _apptainer_image(image: str, folder: Path) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def shared_gpus(request: Request, environment: Mapping[str, str]) -> Gpus | None
     if request.jobs is not None and request.jobs > most:
         raise BadOption(
             f"-j {request.jobs} is more than {len(gpus.names)} GPUs have room for",
-            hint=f"type -j {most}, or --per-gpu {-(-request.jobs // len(gpus.names))}",
+            hint=f"type -j {most}, or --set per_gpu={-(-request.jobs // len(gpus.names))}",
         )
     return gpus
 
@@ -147,7 +147,11 @@ def make_runs(
                 _require_records(folder, event.run)
                 if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
                     seen = True
-                    yield factors if request.skip_alike else msgspec.structs.replace(factors, alike=_alike(folder))
+                    yield (
+                        factors
+                        if request.share == "implementation"
+                        else msgspec.structs.replace(factors, alike=_alike(folder))
+                    )
 
 
 def _rounds(
@@ -262,9 +266,9 @@ def _warm_executor(folder: ExperimentFolder, experiment: Experiment, slots: Slot
 
 def _sharing(request: Request, folder: ExperimentFolder) -> Sharing | None:
     # Rounds of --until are of as many runs as they were planned with.
-    if request.even_so or request.until:
+    if request.share == "none" or request.until:
         return None
-    return Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
+    return Sharing(folder, folder.read_experiment().planned, skip_alike=request.share == "implementation")
 
 
 def _itself(run: Run) -> Run:
@@ -279,7 +283,7 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
     if not changed:
         return ()
     return (
-        f"added with --anyway after the project had changed: {', '.join(changed)}; made from the experiment's copy, "
+        f"added with --edited after the project had changed: {', '.join(changed)}; made from the experiment's copy, "
         "but linked files and those outside the project were read as they were then",
     )
 

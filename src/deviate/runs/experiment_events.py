@@ -39,7 +39,7 @@ class GoesOn(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     #: Files that nothing which the training reads names.
     aside: list[str]
-    #: With ``--anyway``: what changed in the source.
+    #: With ``--edited``: what changed in the source.
     changed: list[str]
     #: Runs read the standard input that it was made with.
     stdin: bool = False

@@ -255,9 +255,9 @@ def _asked_tool() -> Sequence[Gpu]:
     return [Gpu(index, uuid, name, driver) for index, uuid, driver, name in rows] if listed.returncode == 0 else []
 
 
-# ``--same-hardware``: runs on a machine that is not like that of the first run are refused before they start.
+# The setting ``same_hardware``: runs on a machine that is not like that of the first run are refused before they start.
 
-HINT = "start it on such a machine; without --same-hardware runs are made on any, and reports list what differs"
+HINT = "start it on such a machine; without same_hardware runs are made on any, and reports list what differs"
 
 #: How parts of a machine are called.
 _WORDS = {"architecture": "architecture", "cpu": "processor", "gpus": "GPUs"}

@@ -138,7 +138,7 @@ def is_from_outside(status: int | None) -> bool:
 
 def _accepted(status: int | None) -> list[str]:
     """Say that a run counts that ended with a status other than 0."""
-    return [f"ended with status {status}, which --accept-status takes"] if status else []
+    return [f"ended with status {status}, which accept_status takes"] if status else []
 
 
 def _verdict_hint(status: int | None, run: RunFolder, lines: Sequence[str]) -> str:
@@ -148,7 +148,7 @@ def _verdict_hint(status: int | None, run: RunFolder, lines: Sequence[str]) -> s
     has_reported = run.stdout_file.is_file() and run.stdout_file.stat().st_size > 0
     if not (has_reported or has_values(run)):
         return ""
-    return f"if the training was done and this is its verdict, type the same command with --accept-status {status}"
+    return f"if the training was done and this is its verdict, type the same command with --set accept_status={status}"
 
 
 def _went_on(ended: Ended) -> str:
@@ -254,7 +254,7 @@ def _bring(original: Path, project: Path, snapshot: Snapshot) -> str:
     ]
     reasons += [outside.reason for outside in snapshot.outside if not outside.linked and outside.path == relative]
     why = f"was left out of the run's copy of the project ({reasons[0]})" if reasons else "is not in the run's copy"
-    return f"{relative} {why}; if the training needs it: --include {relative}"
+    return f"{relative} {why}; if the training needs it: --set include={relative}"
 
 
 def _beside(project: Path, module: str) -> Path | None:
@@ -295,7 +295,8 @@ def _uninstrumented_hint(words: Sequence[str]) -> str:
             "`PYTHONPATH=src:$PYTHONPATH`"
         )
     return (
-        "make sure that the command starts Python itself, with the environment it is given; for containers: --container"
+        "make sure that the command starts Python itself, with the environment it is given; for containers: "
+        "--set container=IMAGE"
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether runs that share a GPU report what a run alone does: tried before they are made (``--per-gpu``)."""
+"""Whether runs that share a GPU report what a run alone does: tried before they are made (the setting ``per_gpu``)."""
 
 from __future__ import annotations
 

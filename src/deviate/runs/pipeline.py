@@ -232,7 +232,7 @@ def evaluate(request: Request) -> Generator[StudyEvent, None, ExperimentFolder]:
     project = workspace.project
     training = [file for entry in experiment.entries for file in analyse_project(project, project / entry).files]
     steps = read_steps(asked, project, experiment.folder, training)
-    if not request.anyway:
+    if not request.edited:
         require_as_trained(folder, steps)
     around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
     with locked(folder, ["deviate", "run", "--name", folder.name]):

@@ -509,7 +509,7 @@ def clear_removed(runs_folder: Path) -> None:
 # Make a command beside the training ready to start: in the folder of its run, with records of its own.
 
 #: Why a step cannot be run in the folder of a run that was made before.
-NO_COPY = "the folder of its run was deleted (--discard-work, deviate prune), or not imported"
+NO_COPY = "the folder of its run was deleted (discard_work, deviate prune), or not imported"
 
 #: What ``device = "cpu"`` makes of CUDA_VISIBLE_DEVICES: no GPU is seen.
 NO_GPU = ""

@@ -37,7 +37,7 @@ from deviate.store.snapshot_rules import SnapshotRules
 
 # Commands beside the training: as they are asked for, read from their source, and taken into an experiment.
 
-#: ``--entry`` is of the training alone: the command of an evaluation must show its script.
+#: The setting ``entry`` is of the training alone: the command of an evaluation must show its script.
 NAME_SCRIPT = "write the code into a script, and start that: python evaluate.py"
 
 #: Names that no evaluation may have.
@@ -261,7 +261,7 @@ def require_folders(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None
         if lacking and not any(os.path.isdir(run.work) for run in lacking):
             raise BadOption(
                 f"the runs of {folder.name!r} have no working folder any more, in which {step.name!r} would be run",
-                hint="it was deleted (--discard-work, deviate prune), or not exported (--with-work); evaluate new "
+                hint="it was deleted (discard_work, deviate prune), or not exported (--with-work); evaluate new "
                 "runs by --then as they are trained",
             )
 
@@ -281,7 +281,7 @@ def require_as_trained(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> N
             raise BadOption(
                 f"{file} was edited since the runs of {folder.name!r} were trained with it, and "
                 f"{typed_line(each.step.command)} reads it too",
-                hint="take the edit back, or evaluate all the same with --anyway",
+                hint="take the edit back, or evaluate all the same with --edited",
             )
 
 
@@ -457,7 +457,7 @@ def _require_in_runs(entry: str, findings: Findings, snapshot: Snapshot) -> None
             raise EntryNotFound(
                 f"{missing[0]} is {'the entry' if missing[0] == entry else 'imported and instrumented'}, and it would "
                 f"be left out of the runs: {item.reason}",
-                hint=f"leave --exclude away, or type --include {missing[0]}",
+                hint=f"leave exclude away, or type --set include={missing[0]}",
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,7 +15,9 @@ from deviate.runs.containers import ContainerWish, check_wish
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
 from deviate.runs.kept import CAPTURED_PREDICTIONS, PREDICTION_SUFFIXES, WEIGHT_SUFFIXES, is_file
 from deviate.runs.kept import CAPTURED_WEIGHTS as WEIGHT_KINDS
-from deviate.source.config import EvaluateEntry, read_config
+from deviate.source.config import EvaluateEntry, RunEntry, Settings, read_config
+
+Share = Literal["draws", "none", "implementation"]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +56,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     same_hardware: bool = False
     #: ``IMAGE`` or ``ENGINE://IMAGE``: what runs are started in; None: as they are.
     container: str | None = None
-    #: Go on where failures repeat, and train what would come out equal.
+    #: Go on where the first runs of a variant fail alike.
     even_so: bool = False
-    #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
-    skip_alike: bool = False
+    #: Which runs are trained once for several, see `RunEntry`.
+    share: Share = "draws"
     seed: int = 0
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
     retry_failed: bool = False
     #: Add runs to the experiment although the project was changed since; they are marked.
-    anyway: bool = False
+    edited: bool = False
     discard_work: bool = False
     strict: bool = False
     #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
@@ -105,46 +108,93 @@ def option_words(request: Request) -> list[str]:
 
     Examples
     --------
-    >>> option_words(Request(command=["sh", "go.sh"], entry="train.py", exclude=("*.ckpt",), jobs=2, strict=True))
-    ['--entry', 'train.py', '-j', '2', '--exclude', '*.ckpt', '--strict']
+    >>> option_words(Request(command=["sh", "go.sh"], entry="train.py", exclude=("*.ckpt",), jobs=2))
+    ['-j', '2', '--set', 'entry=train.py', '--set', 'exclude=*.ckpt']
     """
+    default = Request(command=[])
     single = {
-        "--entry": request.entry,
         "--project": request.project,
         "-j": request.jobs,
         "--gpus": request.gpus,
-        "--per-gpu": request.per_gpu,
-        "--container": request.container,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
-        "--partition": request.partition,
-        "--time": request.time,
-        "--gres": request.gres,
-        "--cpus": request.cpus,
-        "--scratch": request.scratch,
-        "--address": request.address,
-        **{
-            f"--{name}": None if value is None else f"{value:g}"
-            for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))
-        },
-        "--accept-status": ",".join(map(str, request.accept_status)) or None,
+        "--timeout": None if request.timeout is None else f"{request.timeout:g}",
         "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
         "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }
-    several = {
-        "--include": request.include,
-        "--exclude": request.exclude,
-        "--link": request.link,
-        "--factor": request.factor,
-    }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
-    words += [word for name, values in several.items() for value in values for word in (name, value)]
-    flags = {
-        "--strict": request.strict,
-        "--skip-alike": request.skip_alike,
-        "--warm": request.warm,
-        "--same-hardware": request.same_hardware,
-    }
-    return [*words, *(name for name, given in flags.items() if given)]
+    given = {name: getattr(request, name) for name in _DECISIVE if getattr(request, name) != getattr(default, name)}
+    words += [
+        word for name, value in given.items() for text in _set_texts(value) for word in ("--set", f"{name}={text}")
+    ]
+    return [*words, *(["--warm"] if request.warm else [])]
+
+
+#: Settings that decide what a run is, and not what is kept of it.
+_DECISIVE = [field for field in Settings.__struct_fields__ if field not in ("timeout", "discard_work")]
+
+
+def _set_texts(value: object) -> list[str]:
+    """Return how ``--set`` says a value: lists say it several times."""
+    if isinstance(value, (tuple, list)):
+        return [text for each in value for text in _set_texts(each)]
+    return [f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)]
+
+
+# What is said otherwise than on the command line, or by ``--set``.
+
+
+def file_settings(project: Path | None = None, here: Path | None = None) -> dict[str, Any]:
+    """Return what the ``[run]`` table of ``deviate.toml`` says, by the fields of `Request`.
+
+    Raises
+    ------
+    BadConfig
+        If the file is not as it must be.
+    """
+    return _said(read_config(project or here or Path.cwd()).run)
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Return what ``--set KEY=VALUE`` says, by the fields of `Request`; keys of lists may come again.
+
+    Raises
+    ------
+    BadOption
+        If a text is not KEY=VALUE, or the key or its value is none that can be.
+
+    Examples
+    --------
+    >>> read_settings(["stall=60", "exclude=*.ckpt", "exclude=logs/**", "accept_status=0,1"])
+    {'stall': 60.0, 'accept_status': (0, 1), 'exclude': ('*.ckpt', 'logs/**')}
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not sign or key not in Settings.__struct_fields__:
+            raise BadOption(
+                f"--set must be KEY=VALUE, found {text!r}", hint=f"keys: {', '.join(Settings.__struct_fields__)}"
+            )
+        if isinstance(getattr(_NOTHING, key), list):
+            given.setdefault(key, []).extend(value.split(",") if key == "accept_status" else [value])
+        elif key in given:
+            raise BadOption(f"--set {key} is typed twice and has one value", hint="leave one")
+        else:
+            given[key] = value
+    try:
+        return _said(msgspec.convert(given, Settings, strict=False))
+    except msgspec.ValidationError as problem:
+        message, _, place = str(problem).partition(" - at ")
+        key = place.strip("`$.").partition("[")[0]
+        raise BadOption(f"--set {key}: {message}", hint=f"type --set {key}=VALUE of that type") from problem
+
+
+_NOTHING = Settings()
+
+
+def _said(entry: RunEntry) -> dict[str, Any]:
+    said = {name: value for name, value in msgspec.structs.asdict(entry).items() if value not in (None, [])}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
 
 
 # What can be refused of a request before anything is read.
@@ -184,19 +234,19 @@ def check_request(request: Request) -> None:
     check_cluster(request)
     check_local(request)
     if request.container is not None and request.warm:
-        raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or --container out")
+        raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or container out")
     limits = (
-        ("timeout", request.timeout, "seconds"),
+        ("--timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
         ("memory", request.memory, "GiB"),
     )
     for name, value, unit in limits:
         if value is not None and not value > 0:
-            raise BadOption(f"--{name} must be above 0 {unit}, found {value:g}", hint="leave it out for none")
+            raise BadOption(f"{name} must be above 0 {unit}, found {value:g}", hint="leave it out for none")
     if wrong := [status for status in request.accept_status if not 0 <= status <= MOST_STATUS]:
         raise BadOption(
-            f"--accept-status must list numbers from 0 to {MOST_STATUS}, found {wrong[0]}",
-            hint="type --accept-status 0,1",
+            f"accept_status must list numbers from 0 to {MOST_STATUS}, found {wrong[0]}",
+            hint="type --set accept_status=0,1",
         )
     parse_variants(request.variants)
     _check_predictions(request.predictions)
@@ -205,12 +255,14 @@ def check_request(request: Request) -> None:
 
 def check_local(request: Request) -> None:
     """Refuse options of this machine for runs elsewhere, and a GPU without a run."""
-    here = {"--warm": request.warm, "--gpus": request.gpus is not None, "--per-gpu": request.per_gpu is not None}
+    here = {"--warm": request.warm, "--gpus": request.gpus is not None, "per_gpu": request.per_gpu is not None}
     named = next((name for name, given in here.items() if given), None)
     if named is not None and request.executor in ENGINES:
         raise BadOption(f"{named} is for runs on this machine", hint="leave it out, or type --executor local")
     if request.per_gpu is not None and not 1 <= request.per_gpu <= MOST_JOBS:
-        raise BadOption(f"--per-gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --per-gpu 2")
+        raise BadOption(
+            f"per_gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --set per_gpu=2"
+        )
 
 
 def container_wish(request: Request, project: Path) -> ContainerWish | None:
@@ -221,8 +273,8 @@ def container_wish(request: Request, project: Path) -> ContainerWish | None:
     BadOption
         If it is none that can be.
     """
-    # What is printed starts its workers in the image.
-    if request.container is None or request.executor in EXPORTED:
+    # Who starts printed commands starts them in the image.
+    if request.container is None or request.executor == EXPORTED:
         return None
     entry = read_config(project).container
     wish = ContainerWish(
@@ -235,12 +287,12 @@ def container_wish(request: Request, project: Path) -> ContainerWish | None:
 def check_cluster(request: Request) -> None:
     """Refuse options of clusters for runs on this machine, and those of one cluster for another."""
     options: dict[str, tuple[object, Sequence[str]]] = {
-        "--partition": (request.partition, ["slurm"]),
-        "--time": (request.time, ["slurm"]),
-        "--address": (request.address, ["ray"]),
-        "--scratch": (request.scratch, ENGINES),
-        "--gres": (request.gres, ENGINES),
-        "--cpus": (request.cpus, ENGINES),
+        "partition": (request.partition, ["slurm"]),
+        "time": (request.time, ["slurm"]),
+        "address": (request.address, ["ray"]),
+        "scratch": (request.scratch, ENGINES),
+        "gres": (request.gres, ENGINES),
+        "cpus": (request.cpus, ENGINES),
         "--print": (request.print_script or None, ENGINES),
     }
     for named, engines in ((name, engines) for name, (value, engines) in options.items() if value is not None):
@@ -250,27 +302,16 @@ def check_cluster(request: Request) -> None:
             raise BadOption(f"{named} is for runs on {where}", hint=f"add {words}, or leave it out")
     if request.scratch and not request.scratch.startswith(("/", "$")):
         raise BadOption(
-            f"--scratch must be an absolute path on each machine of the cluster, found {request.scratch!r}",
-            hint="type --scratch /scratch, or a variable that jobs have: --scratch '$TMPDIR'",
+            f"scratch must be an absolute path on each machine of the cluster, found {request.scratch!r}",
+            hint="type --set scratch=/scratch, or a variable that jobs have: --set 'scratch=$TMPDIR'",
         )
-    if request.executor in EXPORTED:
-        _check_export(request)
+    if request.executor == EXPORTED and not request.print_script:
+        raise BadOption(
+            f"--executor {EXPORTED} prints a command for each run, and starts none",
+            hint="add --print, and have your scheduler run the lines",
+        )
     if request.cpus is not None and request.cpus < 1:
-        raise BadOption(f"--cpus must be at least 1, found {request.cpus}", hint="type --cpus 4")
-
-
-def _check_export(request: Request) -> None:
-    submitted = "kubectl create -f FILE" if request.executor == "kubernetes" else "sky launch FILE"
-    if not request.print_script:
-        raise BadOption(
-            f"--executor {request.executor} prints jobs, and starts none",
-            hint=f"add --print > FILE, then type `{submitted}`",
-        )
-    if request.container is None:
-        raise BadOption(
-            f"--executor {request.executor} starts workers in an image, and none is named",
-            hint="type --container IMAGE; the image has deviate-dl and what the training imports",
-        )
+        raise BadOption(f"cpus must be at least 1, found {request.cpus}", hint="type --set cpus=4")
 
 
 def _check_predictions(predictions: str) -> None:

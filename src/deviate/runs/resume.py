@@ -96,7 +96,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     other: str = ""
     #: Files that differ from the experiment's copy and decide nothing.
     aside: list[Change] = []
-    #: What changed although it decides; only with ``--anyway``.
+    #: What changed although it decides; only with ``--edited``.
     changed: list[str] = []
     #: Its runs read the standard input that it was made with, as none was given now.
     stdin: bool = False
@@ -130,7 +130,7 @@ def open_experiment(
     snapshot = prepared.snapshot
     name = request.name
     folder = _named(name, workspace, proposal, snapshot, request) if name else _same(workspace, proposal, snapshot)
-    if folder is None and request.anyway and name is None:
+    if folder is None and request.edited and name is None:
         latest = _latest(workspace, lambda each: _job(each) == _job(_given(proposal, each)))
         folder = workspace.experiment(latest.name) if latest else None
     if folder is None:
@@ -236,7 +236,7 @@ def _other(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> st
         return ""
     differences = _differences(latest, proposal, workspace.experiment(latest.name), snapshot)
     hint = (
-        f"; --anyway adds runs to {latest.name!r} from its copy of the project"
+        f"; --edited adds runs to {latest.name!r} from its copy of the project"
         if _job(latest) == _job(_given(proposal, latest))
         else ""
     )
@@ -251,9 +251,9 @@ def _named(
         return None
     existing = folder.read_experiment()
     can_go_on = _job(existing) == _job(_given(proposal, existing))
-    if _is_same(folder, proposal, snapshot) or (request.anyway and can_go_on):
+    if _is_same(folder, proposal, snapshot) or (request.edited and can_go_on):
         return folder
-    anyway = f"add --anyway to make more runs from the copy that {name!r} has of the project; or " if can_go_on else ""
+    anyway = f"add --edited to make more runs from the copy that {name!r} has of the project; or " if can_go_on else ""
     raise NameTaken(
         f"experiment {folder.name!r} has {'; '.join(_differences(existing, proposal, folder, snapshot))}",
         hint=f"{anyway}type another --name, or none: then a new one is made",
@@ -280,7 +280,7 @@ def _differences(
     if _identity(existing)[-1] != _identity(proposal)[-1]:
         yield "other metrics or another main loop"
     if _identity(existing)[-2] != _identity(proposal)[-2]:
-        yield f"other factors of draws, as {FILE_NAME} or --factor sets them"
+        yield f"other factors of draws, as {FILE_NAME} or --set factor sets them"
     if _identity(existing)[-3] != _identity(proposal)[-3]:
         yield f"another [setup] in {FILE_NAME}"
 

@@ -1,4 +1,4 @@
-"""Make a run on a disk of its machine (``--scratch``), and bring what it leaves into its folder, file by file.
+"""Make a run on a disk of its machine (``scratch``), and bring what it leaves into its folder, file by file.
 
 The folder of the run holds its worker's lease, says that it goes on, and gets its records now and then. All else comes
 when a command of it has ended: each file aside and renamed, and the outcome, which says that it is done, after all

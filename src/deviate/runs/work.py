@@ -352,7 +352,9 @@ class Worker:
             return msgspec.structs.replace(outcome, reason=self._means.cancelled)
         limit = {"timeout": options.timeout, "stall": options.stall, "memory": options.memory}
         if not isinstance(outcome, Completed) and ended.cause in limit:
-            return msgspec.structs.replace(outcome, hint=f"allow more than --{ended.cause} {limit[ended.cause]:g}")
+            return msgspec.structs.replace(
+                outcome, hint=f"allow more than {limit[ended.cause]:g}: --set {ended.cause}=NUMBER"
+            )
         return outcome
 
     def _part_source(self, part: Part) -> Source:

@@ -173,7 +173,7 @@ def _without_scratch(order: Order, problem: OSError) -> Order:
     """Return the order of a run that is made in its own folder, because the disk of its machine does not take it."""
     # Of a folder that could not be copied, the first file says why.
     reason = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem.strerror or problem
-    where = f"--scratch {order.scratch} was not used on {socket.gethostname()}: {reason}"
+    where = f"scratch = {order.scratch} was not used on {socket.gethostname()}: {reason}"
     options = msgspec.structs.replace(order.options, warnings=(*order.options.warnings, where))
     return msgspec.structs.replace(order, options=options, scratch="")
 

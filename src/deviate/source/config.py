@@ -64,23 +64,6 @@ class RayEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     width: int | None = None
 
 
-class ExportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The ``[kubernetes]`` and the ``[sky]`` table."""
-
-    #: What holds the project: a PersistentVolumeClaim, or a volume of SkyPilot; empty: machines have its folder.
-    volume: str = ""
-    #: Where that is mounted, here as there: the project's folder, or one above it; empty: the project's folder.
-    mount: str = ""
-    #: Resources of a run, such as ``gpu:1``; of SkyPilot such as ``A100:1``.
-    gres: str = ""
-    #: Cores of a run, and threads of its numerical libraries.
-    cpus: int = 1
-    #: Folder of each machine in which its runs are made, of a pod a disk of its own; empty: in the experiment's.
-    scratch: str = ""
-    #: Runs at a time at most; None: as many as there is room for, and on one machine of SkyPilot.
-    width: int | None = None
-
-
 FILE_NAME = "deviate.toml"
 
 #: What is written of a metric, and of a number in the output.
@@ -150,7 +133,7 @@ class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The ``[container]`` table: how runs are started in containers, where ``--container`` names an image."""
+    """The ``[container]`` table: how runs are started in containers, where `RunEntry.container` names an image."""
 
     #: docker, podman or apptainer; empty: the first one that is there.
     engine: str = ""
@@ -160,11 +143,55 @@ class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     options: list[str] = []
 
 
+class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[run]`` table: how runs are made, for all experiments of the project; None: not said."""
+
+    #: Seconds a run may take, and those for which it may neither record nor print anything.
+    timeout: float | None = None
+    stall: float | None = None
+    #: GiB of memory that the processes of a run may hold together.
+    memory: float | None = None
+    #: Runs that share a GPU.
+    per_gpu: int | None = None
+    #: ``IMAGE`` or ``ENGINE://IMAGE``: what runs are started in.
+    container: str | None = None
+    #: Start no run on a machine whose processor or GPUs are not those of the first one.
+    same_hardware: bool | None = None
+    #: End a run at an operation without a deterministic form, where the implementation is held fixed.
+    strict: bool | None = None
+    #: Which runs are trained once for several: those that draw the same, none, or also those that differ in the
+    #: implementation alone, where threads are pinned and no GPU is used.
+    share: Literal["draws", "none", "implementation"] | None = None
+    #: Delete the working folder of each completed run.
+    discard_work: bool | None = None
+
+
+class Settings(RunEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``--set KEY=VALUE`` takes: what stands in ``[run]``, and what has another place in the file."""
+
+    #: As at the top of the file.
+    entry: str | None = None
+    accept_status: list[int] = []
+    #: As under ``[snapshot]``.
+    include: list[str] = []
+    exclude: list[str] = []
+    link: list[str] = []
+    #: ``FILE:LINE=NAME``, as ``[[draw]]`` says it.
+    factor: list[str] = []
+    #: As under ``[slurm]`` and ``[ray]``.
+    partition: str | None = None
+    time: str | None = None
+    gres: str | None = None
+    cpus: int | None = None
+    scratch: str | None = None
+    address: str | None = None
+
+
 #: What stands for ``{key}`` in the commands of an experiment.
 Setting = int | float | str
 
 
-class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExperimentEntry(RunEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One ``[[experiment]]`` table: an experiment, or one for each combination of what its grid lists."""
 
     name: str
@@ -177,21 +204,15 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     #: The interpreter in place of the command's first word.
     python: str = ""
     evaluate: list[EvaluateEntry] = []
-    #: As the options of ``deviate run`` that are called so.
+    #: As the options and settings of ``deviate run`` that are called so.
     entry: str | None = None
     until: str | None = None
     max: int | None = None
     seed: int = 0
     jobs: int | None = None
     gpus: str | None = None
-    per_gpu: int | None = None
-    timeout: float | None = None
-    stall: float | None = None
-    memory: float | None = None
     accept_status: tuple[int, ...] = ()
     warm: bool = False
-    same_hardware: bool = False
-    container: str | None = None
     include: list[str] = []
     exclude: list[str] = []
     link: list[str] = []
@@ -215,6 +236,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     observed: list[ObservedWish] = []
     #: Which values are better, by metric, in all experiments of the project.
     direction: dict[str, Direction] = {}
+    run: RunEntry = RunEntry()
     snapshot: SnapshotEntry = SnapshotEntry()
     evaluate: list[EvaluateEntry] = []
     experiment: list[ExperimentEntry] = []
@@ -222,8 +244,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cleanup: CommandEntry | None = None
     slurm: SlurmEntry = SlurmEntry()
     ray: RayEntry = RayEntry()
-    kubernetes: ExportEntry = ExportEntry()
-    sky: ExportEntry = ExportEntry()
     container: ContainerEntry = ContainerEntry()
 
 
@@ -238,14 +258,13 @@ _LISTED: dict[str, type[msgspec.Struct]] = {
 _STRUCTS: dict[str, type[Any]] = {
     **_LISTED,
     "main_loop": LoopEntry,
+    "run": RunEntry,
     "snapshot": SnapshotEntry,
     "setup": CommandEntry,
     "cleanup": CommandEntry,
     "experiment.evaluate": EvaluateEntry,
     "slurm": SlurmEntry,
     "ray": RayEntry,
-    "kubernetes": ExportEntry,
-    "sky": ExportEntry,
     "container": ContainerEntry,
 }
 

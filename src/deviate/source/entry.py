@@ -107,7 +107,7 @@ def missing_hint(word: str, path: str | None = None) -> str:
 _STARTING = {*LAUNCHERS, *RUNNERS, *SHELLS, *MAKES}
 
 #: What to do where the command that trains does not show its script.
-NAME_ENTRY = "name the script that trains, for example --entry train.py"
+NAME_ENTRY = "name the script that trains, for example --set entry=train.py"
 
 
 class Start(NamedTuple):
@@ -121,7 +121,7 @@ class Start(NamedTuple):
 def find_starts(command: Sequence[str], folder: Path, entry: str | None = None) -> list[Start]:
     """Find the Python scripts that a command starts in a folder, in their order, each once.
 
-    What ``--entry`` names is right whatever the command is.
+    What the setting ``entry`` names is right whatever the command is.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def parse_file(path: Path, error: Callable[[str, str], BadInput]) -> ast.Module:
         raise error(f"{path} does not parse: {problem}", "name a file of Python source") from problem
 
 
-# Factors of draws that the user sets: ``[[draw]]`` in ``deviate.toml``, and ``--factor FILE:LINE=NAME``.
+# Factors of draws that the user sets: ``[[draw]]`` in ``deviate.toml``, and ``--set factor=FILE:LINE=NAME``.
 
 #: Makes the error of a problem and a hint.
 Refuse = Callable[[str, str], BadInput]
@@ -88,7 +88,7 @@ def listed_factors(entries: Sequence[DrawEntry], project: Path) -> ByHand:
 
 
 def parse_factors(options: Sequence[str], project: Path) -> ByHand:
-    """Return what the values of ``--factor`` say of draws.
+    """Return what the values of ``--set factor`` say of draws.
 
     Raises
     ------
@@ -98,16 +98,16 @@ def parse_factors(options: Sequence[str], project: Path) -> ByHand:
 
     def refuse(index: int, problem: str, hint: str) -> BadInput:
         hint = f"{hint}, in {FILE_NAME} under [[draw]]" if hint.startswith("add") else hint
-        return BadOption(f"--factor {options[index]}: {problem}", hint=hint)
+        return BadOption(f"--set factor={options[index]}: {problem}", hint=hint)
 
     entries = [_parsed(option, functools.partial(refuse, index)) for index, option in enumerate(options)]
-    return ByHand(entries, SET_BY_OPTION, name=lambda index: f"--factor {options[index]}", refuse=refuse)
+    return ByHand(entries, SET_BY_OPTION, name=lambda index: f"--set factor={options[index]}", refuse=refuse)
 
 
 def _parsed(option: str, refuse: Refuse) -> DrawEntry:
     matched = _OPTION.fullmatch(option)
     if matched is None:
-        raise refuse("expected FILE:LINE=NAME", "for example --factor train.py:52=data")
+        raise refuse("expected FILE:LINE=NAME", "for example --set factor=train.py:52=data")
     if matched["factor"] not in SEEDED:
         raise refuse(f"expected a factor that is drawn for, found {matched['factor']!r}", f"one of {', '.join(SEEDED)}")
     file = Path(matched["file"]).as_posix()
@@ -209,7 +209,7 @@ def extract(
 def extract_starts(
     project: Path, starts: Sequence[Started], factors: Sequence[str] = (), cwd: Path | None = None
 ) -> Findings:
-    """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
+    """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--set``) have the last word.
 
     The scripts that are started are analysed one by one, and what they report is joined.
     """

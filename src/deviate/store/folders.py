@@ -8,7 +8,7 @@
     .deviate/verification/                          a verification that goes on, or was killed
     .deviate/packing/NAME/                          a trial of runs that share a GPU, likewise
     .deviate/experiments/NAME/experiment.json       what was asked for
-    .deviate/experiments/NAME/hardware.json         what its runs must be made on (--same-hardware)
+    .deviate/experiments/NAME/hardware.json         what its runs must be made on (same_hardware)
     .deviate/experiments/NAME/snapshot/             the project as it was
     .deviate/experiments/NAME/stdin                 what its runs read from standard input
     .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why

@@ -306,7 +306,7 @@ def test_doctor_notes_a_full_disk(folder, monkeypatch):
     monkeypatch.setattr(machine, "SPARE_DISK", 2**80)
     checks = {check.name: check for check in machine.check_machine(folder, {"PATH": ""})}
     assert checks["disk"].state == "note"
-    assert "--discard-work" in checks["disk"].advice
+    assert "--set discard_work=true" in checks["disk"].advice
 
 
 def test_a_report_without_a_name_is_of_the_only_experiment_or_lists_them(folder):

@@ -31,8 +31,8 @@ def test_checkpoints_and_what_looks_like_results_beside_the_project_are_named(tm
         Outside(path="../data", target="/data"),
     ]
     assert noted(tmp_path, items, outside) == [
-        f"Left out of the runs: best.pt ({CHECKPOINT}), ../out (looks like results outside the project). --include "
-        "PATH brings it."
+        f"Left out of the runs: best.pt ({CHECKPOINT}), ../out (looks like results outside the project). --set "
+        "include=PATH brings it."
     ]
 
 

@@ -158,7 +158,7 @@ def test_a_run_whose_job_ends_before_it_again_and_again_is_given_up(folder, cloc
     stream = opened(folder, clock, engine, runs=1).run_all(StopRequests())
     with pytest.raises(ClusterRefused, match=f"{MOST_ATTEMPTS} times.*TIMEOUT") as raised:
         list(stream)
-    assert "--time" in raised.value.hint
+    assert "--set time=" in raised.value.hint
     assert len(engine.submitted) == MOST_ATTEMPTS
 
 

@@ -28,7 +28,7 @@ def test_gpus_and_runs_on_each_make_the_slots(tmp_path, wish, jobs, gpus, per_gp
 def test_more_runs_than_gpus_have_room_for_are_refused(tmp_path):
     with pytest.raises(BadOption, match="-j 5 is more than 2 GPUs") as raised:
         make_slots(structs.replace(REQUEST, gpus="2", jobs=5), ExperimentFolder(tmp_path), TWO)
-    assert "--per-gpu 3" in raised.value.hint
+    assert "--set per_gpu=3" in raised.value.hint
 
 
 @pytest.mark.parametrize("wish", [{"gpus": "all"}, {"per_gpu": 1}])
@@ -39,9 +39,9 @@ def test_gpus_are_shared_out_on_this_machine_alone(wish):
 
 
 def test_a_gpu_has_at_least_one_run():
-    with pytest.raises(BadOption, match="--per-gpu must be"):
+    with pytest.raises(BadOption, match="per_gpu must be"):
         check_request(structs.replace(REQUEST, per_gpu=0))
 
 
 def test_the_options_are_kept():
-    assert option_words(structs.replace(REQUEST, gpus="0,1", per_gpu=2)) == ["--gpus", "0,1", "--per-gpu", "2"]
+    assert option_words(structs.replace(REQUEST, gpus="0,1", per_gpu=2)) == ["--gpus", "0,1", "--set", "per_gpu=2"]

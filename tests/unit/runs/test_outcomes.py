@@ -85,14 +85,14 @@ def test_what_failed_by_itself_or_by_a_limit_is_not(tmp_path, status, cause):
 
 
 def test_a_status_that_is_accepted_is_completed_and_said(tmp_path):
-    assert verdict(tmp_path, 3, accepts=(0, 3)).warnings == ["w", "ended with status 3, which --accept-status takes"]
+    assert verdict(tmp_path, 3, accepts=(0, 3)).warnings == ["w", "ended with status 3, which accept_status takes"]
     assert isinstance(verdict(tmp_path, 1, accepts=(0, 3)), Failed)
 
 
 def test_a_status_that_may_be_a_verdict_has_the_way_to_accept_it(tmp_path):
     assert verdict(tmp_path, 1).hint == ""
     (tmp_path / "run" / "stdout.log").write_text("auc 0.7\n")
-    assert "--accept-status 1" in verdict(tmp_path, 1, stderr="auc is too low\n").hint
+    assert "--set accept_status=1" in verdict(tmp_path, 1, stderr="auc is too low\n").hint
     trace = 'Traceback (most recent call last):\n  File "t.py", line 1\nValueError: no\n'
     assert verdict(tmp_path, 1, stderr=trace).hint == ""
 
@@ -160,7 +160,7 @@ def test_a_log_that_is_no_text_is_no_problem(tmp_path):
 def test_a_path_that_was_left_out_is_named_with_the_option_that_brings_it(project, copy, line):
     hint = missing_path_hint([line.format(copy=copy)], copy=copy, cwd=copy, snapshot=describe(project))
     assert "checkpoint of a former training" in hint
-    assert hint.endswith("--include weights/net.pth")
+    assert hint.endswith("--set include=weights/net.pth")
 
 
 def test_a_path_outside_the_project_is_named(project, copy):
@@ -168,7 +168,7 @@ def test_a_path_outside_the_project_is_named(project, copy):
     assert missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project)) == ""
     line = f"FileNotFoundError: [Errno 2] No such file or directory: '{copy.parent}/beside'"
     hint = missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project))
-    assert hint.endswith("--include ../beside")
+    assert hint.endswith("--set include=../beside")
 
 
 def test_a_module_beside_the_project_is_named(project, copy, tmp_path):

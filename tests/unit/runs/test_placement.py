@@ -80,8 +80,8 @@ def test_an_option_of_this_machine_is_refused_elsewhere(workspace):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"scratch": "/s"}, "--scratch is for runs on a cluster"),
-        ({"scratch": "here", "executor": "slurm"}, "--scratch must be an absolute path"),
+        ({"scratch": "/s"}, "scratch is for runs on a cluster"),
+        ({"scratch": "here", "executor": "slurm"}, "scratch must be an absolute path"),
     ],
 )
 def test_a_disk_is_named_for_machines_of_a_cluster(options, said):

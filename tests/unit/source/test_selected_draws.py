@@ -120,8 +120,8 @@ def option(tmp_path, *factors: str, toml: str = "") -> list[Draw]:
 
 def test_an_option_sets_a_factor_as_the_file_does(tmp_path):
     assert by_hand(option(tmp_path, "t.py:4=layers", "./t.py:6=data")) == [
-        (4, "numpy.random.randn", "layers", "set by --factor"),
-        (6, "numpy.random.rand", "data", "set by --factor"),
+        (4, "numpy.random.randn", "layers", "set by --set factor"),
+        (6, "numpy.random.rand", "data", "set by --set factor"),
     ]
 
 
@@ -133,13 +133,13 @@ def test_an_option_has_the_last_word(tmp_path):
 @pytest.mark.parametrize(
     ("factors", "message", "hint"),
     [
-        (["t.py:4"], "--factor t.py:4: expected FILE:LINE=NAME", "--factor train.py:52=data"),
+        (["t.py:4"], "--set factor=t.py:4: expected FILE:LINE=NAME", "--set factor=train.py:52=data"),
         (["t.py:4=noise"], "found 'noise'", "one of init, shuffle, augment, layers, other, data"),
         (["t.py:4=impl"], "found 'impl'", "one of init"),
-        (["t.py:2=data"], "--factor t.py:2=data: no draw on line 2 of t.py", "deviate extract"),
+        (["t.py:2=data"], "--set factor=t.py:2=data: no draw on line 2 of t.py", "deviate extract"),
         (["t.py:5=data"], "line 5 of t.py has several draws", "in deviate.toml under [[draw]]"),
         (["gone.py:5=data"], "cannot read", "relative to the project"),
-        (["t.py:4=data", "t.py:4=init"], "--factor t.py:4=data sets the factor of the same call", "delete one"),
+        (["t.py:4=data", "t.py:4=init"], "--set factor=t.py:4=data sets the factor of the same call", "delete one"),
     ],
 )
 def test_a_bad_option_is_refused_with_a_hint(tmp_path, factors, message, hint):

@@ -192,7 +192,7 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
             f"{count(len(shared), 'run')} used the same random numbers as another run and {share} its training "
             f"({pairs})."
         )
-        yield Caveat(slug="runs-shared", message=f"{message} --even-so trains each.", severity="note")
+        yield Caveat(slug="runs-shared", message=f"{message} --set share=none trains each.", severity="note")
     if warm := [run for variant in facts.variants for run in variant.runs if run.warm]:
         message = (
             f"{count(len(warm), 'run')} were forked from a process that had imported {listed(warm[0].warm)} (--warm): "
@@ -202,7 +202,7 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
     for name, runs in facts.definition.needless.items():
         message = (
             f"The program uses no randomness that {name} varies, so {count(runs, 'more run')} would repeat the first "
-            "and were not trained. --even-so trains them."
+            "and were not trained. --set share=none trains them."
         )
         yield Caveat(slug="runs-needless", message=message, severity="note", variant=name)
 
@@ -392,7 +392,7 @@ def _operations(facts: ExperimentFacts) -> Iterable[Caveat]:
         named = [f"{each.operation} ({listed(each.runs, most=2)})" for each in facts.operations]
         message = (
             f"The framework warned of operations without a deterministic form: {listed(named)}. Runs may differ by "
-            "them even where the implementation is held fixed; --strict ends such runs."
+            "them even where the implementation is held fixed; --set strict=true ends such runs."
         )
         yield Caveat(slug="operation-not-deterministic", message=message)
 

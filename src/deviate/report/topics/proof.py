@@ -165,7 +165,7 @@ def _other_data(each: Evidence) -> str:
     return (
         f"Data were to be held fixed, yet runs trained or were evaluated on different examples: {_groups(each)}. "
         "Draws that Deviate does not take for data make them, or something without a seed: `deviate extract` lists the "
-        "draws, and `--factor FILE:LINE=data` makes one draw for `data`."
+        "draws, and `--set factor=FILE:LINE=data` makes one draw for `data`."
     )
 
 

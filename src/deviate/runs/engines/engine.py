@@ -432,7 +432,7 @@ class RemoteStage:
 
 #: What to do about a job that ends with a state again and again.
 HINTS = {
-    "TIMEOUT": "give a run more time with --time, or with a partition that allows it",
+    "TIMEOUT": "give a run more time with --set time=TIME, or with a partition that allows it",
     "OUT_OF_MEMORY": "ask for more memory under [slurm] in deviate.toml: options = ['--mem=32G']",
 }
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import textwrap
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-import yaml
-
-from deviate.core.errors import BadOption
 from deviate.core.interrupts import StopRequests
+from deviate.core.shell_words import typed_line
 from deviate.runs.engines.engine import MOST_AT_ONCE, Printer, hand_over
-from deviate.runs.engines.ray_driver import JOB
-from deviate.runs.engines.slurm import PREFIX
 from deviate.runs.events import Event, Submitted
 from deviate.runs.executors.local import LocalExecutor
 from deviate.runs.lease import live_holder
@@ -23,7 +14,6 @@ from deviate.runs.orders import Order, Submission, read_job
 from deviate.runs.prepare import Source
 from deviate.runs.todo import Todo, end_leftovers
 from deviate.runs.work import Job
-from deviate.source.config import ExportEntry
 
 
 class PrintStage:
@@ -60,175 +50,17 @@ class PrintStage:
         """Leave nothing behind: nothing was started."""
 
 
-# Print a Job of Kubernetes that has a worker for each run; nothing here starts it, or follows it but by files.
+class Workers:
+    """Says which command makes each run, for a scheduler that Deviate does not know."""
 
-#: What ``--gres gpu:1`` asks for.
-GPU = "nvidia.com/gpu"
-
-#: The first process of the container is the worker, since that hears of the pod's end. Its words are the folder of the
-#: runs, and their names.
-WORKER = 'shift "$JOB_COMPLETION_INDEX" && exec deviate-worker "$0/$1"'
-
-
-class Kubernetes:
-    """Says which Job makes the runs in pods of an image, at most `width` at a time; None: all at once."""
-
-    name = "kubernetes"
+    name = "workers"
     address = ""
 
-    def __init__(self, wishes: ExportEntry, image: str, width: int | None, project: Path) -> None:
-        self._wishes = wishes
-        self._image = image
-        self._width = width
-        self._project = project
-        self._devices = read_devices(wishes.gres)
-
-    @property
-    def threads(self) -> int:
-        """Threads that a run is given."""
-        return self._wishes.cpus
-
-    @property
-    def scratch(self) -> str:
-        """Folder of each pod in which its run is made; empty: in the experiment's."""
-        return self._wishes.scratch
+    def __init__(self, threads: int, scratch: str) -> None:
+        self.threads = threads
+        #: Folder of each machine in which its runs are made; empty: in the experiment's.
+        self.scratch = scratch
 
     def script(self, submission: Submission) -> str:
-        """Return the manifest."""
-        count = len(submission.runs)
-        manifest = {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": PREFIX + submission.name},
-            "spec": {
-                "completionMode": "Indexed",
-                "completions": count,
-                "parallelism": min(self._width or count, count),
-                # Whether a run is made again is decided from its files.
-                "backoffLimitPerIndex": 0,
-                "template": {"spec": self._pod(submission)},
-            },
-        }
-        return "---\n" + yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=1000)
-
-    def _pod(self, submission: Submission) -> dict[str, Any]:
-        path = self._wishes.mount or str(self._project)
-        claim = self._wishes.volume
-        volume = {"persistentVolumeClaim": {"claimName": claim}} if claim else {"hostPath": {"path": path}}
-        mounts = {"project": path, **({"scratch": self.scratch} if self.scratch else {})}
-        # The disk of the pod's machine, which goes with the pod.
-        scratch = [{"name": "scratch", "emptyDir": {}}] if self.scratch else []
-        return {
-            "restartPolicy": "Never",
-            # Of the files that a worker reads, some are for the eyes of their owner alone.
-            "securityContext": {"runAsUser": os.getuid(), "runAsGroup": os.getgid()},
-            "containers": [self._container(submission, mounts)],
-            "volumes": [{"name": "project", **volume}, *scratch],
-        }
-
-    def _container(self, submission: Submission, mounts: Mapping[str, str]) -> dict[str, Any]:
-        folder = str(submission.runs[0].path.parent)
-        return {
-            "name": "run",
-            "image": self._image,
-            # Kubernetes would put variables in the place of what looks like one.
-            "command": [
-                "/bin/sh",
-                "-c",
-                WORKER,
-                folder.replace("$(", "$$("),
-                *(run.path.name for run in submission.runs),
-            ],
-            "env": [
-                {"name": "HOME", "value": "/tmp"},
-                {"name": JOB, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-            ],
-            # As much is reserved as is allowed.
-            "resources": {"limits": {"cpu": str(self._wishes.cpus), **self._devices}},
-            "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
-        }
-
-
-def read_devices(gres: str) -> dict[str, str]:
-    """Return the resources that a list such as ``gpu:1,amd.com/gpu:2`` names, with their amounts.
-
-    Raises
-    ------
-    BadOption
-        If one is none that Kubernetes may have.
-
-    Examples
-    --------
-    >>> read_devices("gpu:2,example.com/fpga:1")
-    {'nvidia.com/gpu': '2', 'example.com/fpga': '1'}
-    """
-    devices = {}
-    for each in filter(None, gres.split(",")):
-        name, _, count = each.rpartition(":")
-        if not (name == "gpu" or "/" in name) or not (count.isascii() and count.isdecimal() and int(count)):
-            raise BadOption(
-                f"--gres must name resources of Kubernetes with whole numbers, found {each!r}",
-                hint="type --gres gpu:1, or --gres amd.com/gpu:1",
-            )
-        devices[GPU if name == "gpu" else name] = count
-    return devices
-
-
-# Print a task of SkyPilot that has a worker for each run; nothing here starts it, or follows it but by files.
-
-#: Of two machines each makes every second run. SkyPilot ends all machines when the command of one fails; how a run
-#: ended is in its files.
-SCRIPT = """\
-{scratch}runs=(
-{runs}
-)
-for ((index = SKYPILOT_NODE_RANK; index < ${{#runs[@]}}; index += SKYPILOT_NUM_NODES)); do
-    DEVIATE_JOB="$SKYPILOT_TASK_ID-$index" deviate-worker {folder}/"${{runs[index]}}" || true
-done
-"""
-
-
-class Sky:
-    """Says which task makes the runs in containers of an image, on `width` machines; None: on one."""
-
-    name = "sky"
-    address = ""
-
-    def __init__(self, wishes: ExportEntry, image: str, width: int | None) -> None:
-        if wishes.gres.lower().startswith("gpu:"):
-            raise BadOption(
-                f"--gres must name an accelerator of SkyPilot, found {wishes.gres!r}",
-                hint="type --gres A100:1; `sky show-gpus` lists them",
-            )
-        self._wishes = wishes
-        self._image = image
-        self._width = width
-
-    @property
-    def threads(self) -> int:
-        """Threads that a run is given."""
-        return self._wishes.cpus
-
-    @property
-    def scratch(self) -> str:
-        """Folder of each machine in which its runs are made; empty: in the experiment's."""
-        return self._wishes.scratch
-
-    def script(self, submission: Submission) -> str:
-        """Return the task."""
-        wishes, runs = self._wishes, [run.path.name for run in submission.runs]
-        resources = {"image_id": f"docker:{self._image}", "cpus": f"{wishes.cpus}+"}
-        task: dict[str, Any] = {
-            "name": PREFIX + submission.name,
-            "num_nodes": min(self._width or 1, len(runs)),
-            "resources": {**resources, "accelerators": wishes.gres} if wishes.gres else resources,
-        }
-        if wishes.volume:
-            task["volumes"] = {wishes.mount: wishes.volume}
-        folder = shlex.quote(str(submission.runs[0].path.parent))
-        # Where it cannot be made, the worker says so.
-        scratch = f"mkdir -p {shlex.quote(self.scratch)} || true\n" if self.scratch else ""
-        named = "\n".join(f"    {shlex.quote(run)}" for run in runs)
-        script = SCRIPT.format(runs=named, folder=folder, scratch=scratch)
-        head = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=1000)
-        return f"---\n{head}run: |\n{textwrap.indent(script, '  ')}"
+        """Return a command a line; any machine that sees the project's folder may run any of them."""
+        return "".join(f"{typed_line(['deviate-worker', str(run.path)])}\n" for run in submission.runs)

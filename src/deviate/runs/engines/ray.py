@@ -75,7 +75,7 @@ class Ray:
         if "error" in said:
             raise NoCluster(
                 f"no Ray at {self.address}: {said['error']}",
-                hint="start Ray on this machine: ray start --head; or name another cluster: --address HOST:6379",
+                hint="start Ray on this machine: ray start --head; or name another cluster: --set address=HOST:6379",
             )
 
     def script(self, submission: Submission) -> str:
@@ -179,6 +179,8 @@ def read_resources(gres: str) -> tuple[float, dict[str, float]]:
         except ValueError:
             counts[name] = 0
         if not name or not 0 < counts[name] < float("inf"):
-            raise BadOption(f"--gres must name resources of Ray with numbers, found {each!r}", hint="type --gres gpu:1")
+            raise BadOption(
+                f"gres must name resources of Ray and numbers, found {each!r}", hint="type --set gres=gpu:1"
+            )
     gpus = counts.pop("gpu", 0.0) + counts.pop("GPU", 0.0)
     return gpus, counts

@@ -33,10 +33,10 @@ ACTIVE = frozenset(
 
 #: What sbatch says of options that the cluster does not have, and what to type.
 HINTS = (
-    ("partition", "`sinfo -s` lists the partitions; choose one with --partition"),
-    ("time limit", "`sinfo -o '%P %l'` lists what each partition allows; choose with --time"),
-    ("generic resource", "`sinfo -o '%P %G'` lists the resources; choose with --gres"),
-    ("node configuration", "ask for less with --cpus or --gres; `sinfo -o '%P %c %G'` lists what nodes have"),
+    ("partition", "`sinfo -s` lists the partitions; choose one with --set partition=NAME"),
+    ("time limit", "`sinfo -o '%P %l'` lists what each partition allows; choose with --set time=TIME"),
+    ("generic resource", "`sinfo -o '%P %G'` lists the resources; choose with --set gres=LIST"),
+    ("node configuration", "ask for less with --set cpus=N or gres=LIST; `sinfo -o '%P %c %G'` lists what nodes have"),
     ("account", "name one under [slurm] in deviate.toml: options = ['--account=NAME']"),
 )
 

@@ -19,10 +19,10 @@ EXECUTORS = {
 DEFAULT_EXECUTOR = "local"
 
 #: Those that start workers elsewhere, see `deviate.runs.engines`.
-ENGINES = ("slurm", "ray", "kubernetes", "sky")
+ENGINES = ("slurm", "ray", "workers")
 
-#: Of these, those whose jobs are printed, and never started or followed from here.
-EXPORTED = ("kubernetes", "sky")
+#: Of these, the one whose commands are printed, and never started or followed from here.
+EXPORTED = "workers"
 
 WORDS = (*EXECUTORS, *ENGINES)
 

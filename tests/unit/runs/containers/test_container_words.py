@@ -122,7 +122,7 @@ def test_what_is_not_there_is_an_error_with_a_hint(path, wish, engines, message)
     with pytest.raises(NoContainer, match=message) as raised:
         found(wish, path(*engines, script="exit 1"))
     assert raised.value.hint
-    assert wish != "docker://x" or "--container podman://x" in raised.value.hint
+    assert wish != "docker://x" or "--set container=podman://x" in raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def submission(tmp_path):
 @pytest.mark.parametrize("gres", ["gpu", "gpu:0", "gpu:x", ":1", "gpu:inf", "gpu:nan"])
 def test_resources_without_a_number_are_refused(gres):
     assert read_resources("gpu:1,tpu:0.5") == (1.0, {"tpu": 0.5})
-    with pytest.raises(BadOption, match="--gres"):
+    with pytest.raises(BadOption, match="gres"):
         read_resources(gres)
 
 

@@ -62,7 +62,7 @@ def test_an_address_is_for_ray():
 
 
 def test_a_run_has_at_least_one_core():
-    with pytest.raises(BadOption, match="--cpus"):
+    with pytest.raises(BadOption, match="cpus"):
         check_request(Request(command=["python", "t.py"], executor="slurm", cpus=0))
 
 

@@ -1,0 +1,65 @@
+"""What ``--set`` and the ``[run]`` table of deviate.toml say becomes the request."""
+
+import pytest
+
+from deviate.core.errors import BadConfig, BadOption
+from deviate.runs.request import Request, file_settings, option_words, read_settings
+
+
+def test_texts_become_what_the_request_takes():
+    given = read_settings(
+        ["stall=60", "memory=0.5", "per-gpu=2", "strict=true", "accept_status=1,3", "include=a=b.pt", "include=c"]
+    )
+    assert given == {
+        "stall": 60.0,
+        "memory": 0.5,
+        "per_gpu": 2,
+        "strict": True,
+        "accept_status": (1, 3),
+        "include": ("a=b.pt", "c"),
+    }
+    Request(command=["python", "t.py"], **given)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        ("stall", "--set must be KEY=VALUE, found 'stall'", "keys: timeout, stall"),
+        ("stal=6", "--set must be KEY=VALUE, found 'stal=6'", "keys: timeout, stall"),
+        ("stall=soon", "--set stall: Expected `float | null`, got `str`", "--set stall=VALUE"),
+        ("share=some", "--set share: Invalid enum value 'some'", "--set share=VALUE"),
+        ("accept_status=1,x", "--set accept_status: Expected `int`", "--set accept_status=VALUE"),
+    ],
+)
+def test_what_is_no_setting_is_refused_with_those_there_are(text, said, hint):
+    with pytest.raises(BadOption) as raised:
+        read_settings([text])
+    assert said in raised.value.message
+    assert hint in raised.value.hint
+
+
+def test_a_setting_with_one_value_is_typed_once():
+    with pytest.raises(BadOption, match="typed twice"):
+        read_settings(["stall=1", "stall=2"])
+
+
+def test_the_file_says_how_runs_of_all_experiments_are_made(tmp_path):
+    assert file_settings(tmp_path) == {}
+    (tmp_path / "deviate.toml").write_text('[run]\nstall = 60\nshare = "none"\nstrict = false\n')
+    assert file_settings(tmp_path) == {"stall": 60.0, "share": "none", "strict": False}
+    (tmp_path / "deviate.toml").write_text("[run]\ngres = 1\n")
+    with pytest.raises(BadConfig, match="gres"):
+        file_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"exclude": ("*.log", "a b/**"), "accept_status": (1, 3)},
+        {"strict": True, "memory": 0.5, "share": "implementation", "entry": "train.py"},
+    ],
+)
+def test_words_of_a_request_are_read_as_the_same_request(given):
+    words = option_words(Request(command=["x"], **given))
+    assert words[::2] == ["--set"] * (len(words) // 2)
+    assert read_settings(words[1::2]) == given
