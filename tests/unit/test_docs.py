@@ -3,7 +3,6 @@
 After an intended change of the command line: ``DEVIATE_DOCS=write pytest tests/unit/test_docs.py``.
 """
 
-import ast
 import json
 import os
 import re
@@ -130,20 +129,17 @@ def test_links_lead_somewhere(page):
     assert not [target for target in targets if not (page.parent / target).exists()]
 
 
-def test_tables_of_simulations_have_their_places():
+def test_every_simulation_that_the_docs_name_has_its_table_and_script():
     simulations = ROOT / "benchmarks" / "statistics"
-    assigned = next(
-        statement.value
-        for statement in ast.parse((simulations / "tables.py").read_text()).body
-        if isinstance(statement, ast.Assign) and statement.targets[0].id == "PAGES"
-    )
-    for page, names in ast.literal_eval(assigned).items():
-        text = (ROOT / "docs" / page).read_text()
-        for name in names:
-            assert (simulations / f"{name}.py").is_file()
-            (table,) = re.findall(rf"<!-- simulated: {name} -->(.*?)<!-- /simulated -->", text, re.DOTALL)
-            assert f"benchmarks/statistics/{name}.py" in table
-            assert "| normal |" in table or "|---|" in table
+    tables = {path.stem: path.read_text(encoding="utf-8") for path in (simulations / "tables").glob("*.md")}
+    assert all(f"benchmarks/statistics/{name}.py" in text and "|---" in text for name, text in tables.items())
+    assert all((simulations / f"{name}.py").is_file() for name in tables)
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    elsewhere = dict.fromkeys(("clusters", "predictions", "class_floor"), "predictions-measures.md")
+    elsewhere["collapses"] = "gate.md"
+    for name in tables:
+        text = (ROOT / "docs" / elsewhere[name]).read_text(encoding="utf-8") if name in elsewhere else page
+        assert f"`{name}`" in text or f"tables/{name}.md`" in text, name
 
 
 def test_every_make_target_of_the_readme_exists():

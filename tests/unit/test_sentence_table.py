@@ -1,4 +1,4 @@
-"""Every statement about results stands in `docs/sentences.md` with its condition and a test that there is."""
+"""Every statement about results stands in `sentences.md`, beside this file, with its condition and a test that there is."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "sentences.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent / "sentences.md").read_text(encoding="utf-8")
 LABELS = (Path(__file__).parent / "sentence_labels.txt").read_text(encoding="utf-8").splitlines()
 
 #: Where statements about results are made; errors are in `docs/messages.md`.
