@@ -1,4 +1,4 @@
-"""Every statement about results stands in `sentences.md`, beside this file, with its condition and a test that there is."""
+"""Every statement about results stands in `sentences.md`, beside this file, with its condition and an existing test."""
 
 import ast
 import re

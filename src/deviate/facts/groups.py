@@ -16,8 +16,7 @@ from deviate.observe.headline import main_first
 from deviate.observe.matching import Predictions, Withheld
 from deviate.observe.predictions import UnreadableError
 from deviate.observe.records import RunFiles
-from deviate.runs.kept import PREDICTION_SUFFIXES
-from deviate.store.folders import PREDICTIONS
+from deviate.store.folders import PREDICTION_SUFFIXES, PREDICTIONS
 
 
 class GroupOptions(msgspec.Struct, frozen=True, kw_only=True):

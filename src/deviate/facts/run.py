@@ -15,7 +15,7 @@ from deviate.observe.processes import reporting
 from deviate.observe.records import RunFiles
 from deviate.observe.trainings import Trainings, trainings_of
 from deviate.observe.unseen import UnseenPrograms, unseen_programs
-from deviate.runs.outcomes import log_tail
+from deviate.store.files import log_tail
 from deviate.store.run_files import Unfinished
 
 

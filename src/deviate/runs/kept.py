@@ -177,9 +177,6 @@ def _link(existing: Path, path: Path) -> None:
 #: What is kept of predictions that Deviate captures itself, ``:every``: of every pass; anything else names a file.
 CAPTURED_PREDICTIONS = ("none", "labels", "scores", "labels:every", "scores:every")
 
-#: Of files that can be read.
-PREDICTION_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
-
 
 def is_file(predictions: str) -> bool:
     """Tell whether predictions are those that the program writes to a file."""

@@ -17,7 +17,7 @@ from deviate.runs.environment import looks_isolated
 from deviate.runs.executors.usage import HELPER_QUIET, TRAINING_QUIET
 from deviate.runs.snapshot.manifest import Snapshot
 from deviate.runs.tracebacks import named_in_project
-from deviate.store.files import write_json
+from deviate.store.files import log_tail, write_json
 from deviate.store.folders import RunFolder
 from deviate.store.integrity import damage
 from deviate.store.records import TAIL, TICK, has_values, read_events
@@ -33,13 +33,6 @@ from deviate.store.run_files import (
     signal_name,
 )
 from deviate.store.slots import lost_count, read_tail
-
-#: Lines of standard error kept with the outcome, and the longest one.
-STDERR_LINES = 20
-LINE_LENGTH = 500
-
-#: Read from the end of the file: more than those lines.
-_TAIL_BYTES = 64 * 1024
 
 #: What messages about files put around a path, or a path that begins with a slash or a dot.
 _PATHS = (re.compile(r"['\"]([^'\"\n]{1,500})['\"]"), re.compile(r"(?<![\w./])((?:\.{0,2}/)[\w./@+-]{1,500})"))
@@ -213,17 +206,6 @@ def lost_in(run: RunFolder) -> str | None:
     """Say how many records a run could not write whose processes could not write an event either; None where none."""
     lost = sum(map(lost_count, run.record_files()))
     return f"{lost} were lost" if lost else None
-
-
-def log_tail(path: Path) -> list[str]:
-    """Return the last lines of a log, without the states a progress bar overwrote."""
-    if not path.is_file():
-        return []
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-        text = file.read().decode(errors="replace")
-    lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]
-    return [line[:LINE_LENGTH] for line in lines if line.strip()][-STDERR_LINES:]
 
 
 def missing_path_hint(lines: Sequence[str], *, copy: Path, cwd: Path, snapshot: Snapshot) -> str:

@@ -13,9 +13,10 @@ from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_W
 from deviate.core.factors import DEFAULT_VARIANT, parse_variants
 from deviate.runs.containers import ContainerWish, check_wish
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
-from deviate.runs.kept import CAPTURED_PREDICTIONS, PREDICTION_SUFFIXES, WEIGHT_SUFFIXES, is_file
+from deviate.runs.kept import CAPTURED_PREDICTIONS, WEIGHT_SUFFIXES, is_file
 from deviate.runs.kept import CAPTURED_WEIGHTS as WEIGHT_KINDS
 from deviate.source.config import EvaluateEntry, RunEntry, Settings, read_config
+from deviate.store.folders import PREDICTION_SUFFIXES
 
 Share = Literal["draws", "none", "implementation"]
 

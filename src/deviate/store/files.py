@@ -24,6 +24,13 @@ _CHECKSUM = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\n\Z')
 #: Bytes read at once for a checksum.
 _CHUNK = 1 << 20
 
+#: Lines of a log that are kept, of standard error with the outcome, and the longest one.
+STDERR_LINES = 20
+LINE_LENGTH = 500
+
+#: Read from the end of the file: more than those lines.
+_TAIL_BYTES = 64 * 1024
+
 
 class _Versioned(msgspec.Struct):
     schema: int = 0
@@ -218,3 +225,14 @@ def require_names(file: Path, names: Iterable[str], parts: int = DEEPEST) -> Non
                 f"{file} names {name!r}, which is no name of a file or folder of this experiment",
                 hint="restore the file, or remove the experiment's folder",
             )
+
+
+def log_tail(path: Path) -> list[str]:
+    """Return the last lines of a log, without the states a progress bar overwrote."""
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        text = file.read().decode(errors="replace")
+    lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]
+    return [line[:LINE_LENGTH] for line in lines if line.strip()][-STDERR_LINES:]

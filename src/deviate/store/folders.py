@@ -51,6 +51,9 @@ RECORDS = "records-"
 #: How names of files of predictions begin.
 PREDICTIONS = "predictions-"
 
+#: Suffixes of files of predictions, and of groups of examples, that can be read.
+PREDICTION_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
+
 #: How names of files of weights begin.
 WEIGHTS = "weights-"
 

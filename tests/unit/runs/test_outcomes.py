@@ -7,15 +7,12 @@ import pytest
 from deviate.core.experiment import Run
 from deviate.runs.outcomes import (
     KILLED_HINT,
-    LINE_LENGTH,
-    STDERR_LINES,
     accept_failed,
-    log_tail,
     missing_path_hint,
     run_outcome,
 )
 from deviate.runs.snapshot.manifest import describe
-from deviate.store.files import write_json
+from deviate.store.files import LINE_LENGTH, STDERR_LINES, log_tail, write_json
 from deviate.store.folders import RunFolder
 from deviate.store.run_files import Completed, Ended, Failed, NotInstrumented, signal_name
 

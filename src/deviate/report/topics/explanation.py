@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from deviate.observe.repetitions import RepeatedDraws, RepeatedOrder, RepeatedSeed, Repetitions
-from deviate.probes.verdicts import Audit, Compared, DrawingLine, Explanation
 from deviate.report.page import Answer, Block, Cell, Row, Section, Table
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.metrics import columns, number
 from deviate.report.words import count, joined, ordinal, seed_text
+
+if TYPE_CHECKING:
+    # What an audit runs needs the reader of sources, which a report does without.
+    from deviate.probes.verdicts import Audit, Compared, DrawingLine, Explanation
 
 # Sentences on which lines drew for a factor.
 

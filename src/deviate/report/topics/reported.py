@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from deviate.facts.experiment import Completeness, ExperimentFacts
 from deviate.observe.reported import ReportedNumber
-from deviate.probes.trial import PrintedNumber
 from deviate.report.page import Block, Cell, Column, Row, Section, Sentences, Table
 from deviate.report.topics.curves import Charts
 from deviate.report.words import count, listed
+
+if TYPE_CHECKING:
+    from deviate.probes.trial import PrintedNumber
 
 # How much of what a program reports is measured, in sentences.
 
