@@ -69,7 +69,8 @@ def test_a_difference_near_the_limit_of_detection_says_how_wrong_it_may_be():
 
 
 def test_unequal_sds_are_doubted_by_the_figures_of_the_table():
-    document = (Path(__file__).parents[4] / "docs" / "statistics.md").read_text()
+    tables = Path(__file__).parents[4] / "benchmarks" / "statistics" / "tables"
+    document = (tables / "comparisons.md").read_text()
     table = document.partition("### False alarms, first SD 3 times as large (%)")[2].partition("###")[0]
     rows = [line.split("|") for line in table.splitlines() if "skewed" in line and "**Welch t**" in line]
     figures = [float(cell) for row in rows for cell in row[3:-1]]
