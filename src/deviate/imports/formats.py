@@ -15,7 +15,7 @@ from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.core.paths import files_below
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, storable, without_unset
-from deviate.imports.logs import LinePattern, found_rows, log_rows
+from deviate.imports.logs import ITERATION, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.objects import json_rows
 from deviate.imports.request import FORMATS, Format, ImportRequest, TableOptions
 from deviate.imports.roles import FILE, is_counter, refuse
@@ -393,12 +393,14 @@ def _pattern(template: str) -> str:
 def _numbered_rows(rows: list[Row]) -> list[Row]:
     if any(is_counter(name) for row in rows for name in row):
         return rows
+    if name := evenly_counting(rows):
+        return [{ITERATION if key == name else key: word for key, word in row.items()} for row in rows]
     seen: dict[str, int] = {}
     numbered = []
     for row in rows:
         run = " ".join(row.get(name, "") for name in (RUN, "seed"))
         seen[run] = seen.get(run, -1) + 1
-        numbered.append({**row, "iteration": str(seen[run])})
+        numbered.append({**row, ITERATION: str(seen[run])})
     return numbered
 
 

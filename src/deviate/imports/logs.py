@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
-from deviate.imports.roles import NAMES, is_counter, is_run_name, is_setting
+from deviate.imports.roles import FEWEST_COUNTED, NAMES, is_counter, is_run_name, is_setting, whole
 from deviate.imports.rows import Row, check_text, number, read_bytes
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, split_of
@@ -178,8 +179,8 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
     check_text(path, data)
     lines = (line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n"))
     found = [pairs for pairs in _found(line.rpartition("\r")[2] for line in lines) if pairs]
-    known, metrics = _metrics(found)
     counters = _counters(found)
+    known, metrics = _metrics(found, counters)
     made = list(_rows(found, metrics, counters))
     rows = [row for row, _ in made if not row.keys().isdisjoint(counters.values())]
     stray = _stray(rows, known, set(counters.values()))
@@ -188,12 +189,12 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
     return rows if len(rows) > 1 else [], _template(made, known, counters)
 
 
-def _metrics(found: Sequence[Pairs]) -> tuple[set[str], set[str]]:
+def _metrics(found: Sequence[Pairs], counters: Collection[str]) -> tuple[set[str], set[str]]:
     """Return the names that are known as metrics, and with them those that change: what never does is a setting."""
     words: dict[str, set[str]] = {}
     for pairs in found:
         for name, (_, word) in pairs.items():
-            if not is_counter(name):
+            if not is_counter(name) and name not in counters:
                 words.setdefault(name, set()).add(word)
     known = {name for name in words if meaning_of(name) is not None}
     return known, known | {name for name, several in words.items() if len(several) > 1}
@@ -202,11 +203,48 @@ def _metrics(found: Sequence[Pairs]) -> tuple[set[str], set[str]]:
 def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]) -> Iterator[tuple[Row, Pairs]]:
     """Yield a row for each line or box with values of metrics, with the counters as they last stood, and its pairs."""
     held: Row = {}
-    for pairs in found:
+    for pairs in _named_before(found, metrics, counters):
         held |= {counters[name]: word for name, (_, word) in pairs.items() if name in counters}
         values = {name: word for name, (_, word) in pairs.items() if name in metrics}
         if values:
             yield {**held, **values}, pairs
+
+
+def _named_before(
+    found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]
+) -> Sequence[Pairs]:  # fmt: skip
+    """Give a counter that is named behind its lines to the lines before: ``step 1``, ``step 2``, ``epoch 1 ends``.
+
+    Behind each such line another counter, which stands before the first of them, begins again.
+    """
+    for late in counters:
+        at = [index for index, pairs in enumerate(found) if late in pairs]
+        ahead = found[: at[0]] if len(at) > 1 else []
+        finer = next(
+            (name for name in counters if name != late and sum(name in pairs for pairs in ahead) > 1
+             and any(each in metrics for pairs in ahead if name in pairs for each in pairs)),
+            None,
+        )  # fmt: skip
+        if finer is None or not _begins_behind(finer, at, found):
+            continue
+        named: list[Pairs] = []
+        later: tuple[str, str] | None = None
+        for pairs in reversed(found):
+            later = pairs.get(late, later)
+            named.append({late: ("", later[1]), **pairs} if finer in pairs and later is not None else pairs)
+        last = at[-1]
+        goes_on = {late: ("", str((whole(found[last][late][1]) or 0) + 1))}
+        rest = [{**goes_on, **pairs} if finer in pairs else pairs for pairs in found[last + 1 :]]
+        return [*named[::-1][: last + 1], *rest]
+    return found
+
+
+def _begins_behind(finer: str, at: Sequence[int], found: Sequence[Pairs]) -> bool:
+    """Tell whether a counter begins again behind each of these lines but the last, and nowhere else."""
+    numbers = [(index, number(pairs[finer][1]) or 0.0) for index, pairs in enumerate(found) if finer in pairs]
+    falls = {bisect(at, two[0]) for one, two in pairwise(numbers) if two[1] < one[1]}
+    apart = {bisect(at, two[0]) for one, two in pairwise(numbers) if bisect(at, one[0]) < bisect(at, two[0])}
+    return bool(falls) and falls == apart and len(falls) == sum(two[1] < one[1] for one, two in pairwise(numbers))
 
 
 def _stray(rows: Sequence[Row], known: Collection[str], counters: Collection[str]) -> set[str]:
@@ -320,7 +358,36 @@ def _counters(found: Sequence[Pairs]) -> dict[str, str]:
         for name, numbers in counting.items()
         if beside[name] or fewest is None or _falls(numbers.values()) <= fewest
     }
-    return {name: _called(name, kept) for name in kept}
+    return {name: _called(name, kept) for name in kept} or _unnamed(found)
+
+
+#: What counts in a log although its name does not say so is called.
+ITERATION = "iteration"
+
+
+def _unnamed(found: Sequence[Pairs]) -> dict[str, str]:
+    """Return the name that counts though it does not say so, with what it is called; empty where there is none."""
+    rows = [{name: word for name, (_, word) in pairs.items()} for pairs in found]
+    name = evenly_counting(rows)
+    return {name: ITERATION} if name else {}
+
+
+def evenly_counting(rows: Sequence[Row]) -> str:
+    """Return the first name whose whole numbers rise evenly beside other values, as often as they begin again."""
+    along: dict[str, list[str]] = {}
+    for row in rows:
+        for name, word in row.items() if len(row) > 1 else ():
+            along.setdefault(name, []).append(word)
+    return next((name for name, words in along.items() if _is_even(name, words)), "")
+
+
+def _is_even(name: str, words: Sequence[str]) -> bool:
+    if len(words) < FEWEST_COUNTED or not all(map(str.isdecimal, words)) or meaning_of(name) is not None:
+        return False
+    numbers = [int(word) for word in words]
+    steps = [later - earlier for earlier, later in pairwise(numbers) if later != numbers[0]]
+    is_free = not (is_setting(name) or is_run_name(name) or split_of(name))
+    return is_free and bool(steps) and min(steps) == max(steps) > 0 and len(steps) > len(words) // 2
 
 
 def _rises(numbers: Sequence[float]) -> bool:

@@ -119,8 +119,8 @@ def _several_recipes(label: str, name: str, word: str) -> NotRuns:
 
 
 def check_repeated(
-    part: Part, readings: Sequence[Reading], metrics: Sequence[str], roles: Roles, options: TableOptions, *,
-    resumed: bool,
+    label: str, rows: Sequence[Row], readings: Sequence[Reading], metrics: Sequence[str], roles: Roles,
+    options: TableOptions, *, resumed: bool,
 ) -> None:  # fmt: skip
     """Refuse a run with several values of one metric at one iteration: nothing shows which one counts.
 
@@ -137,30 +137,34 @@ def check_repeated(
         return
     if not roles.iteration:
         raise NotRuns(
-            f"{part.label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several "
-            "recipes",
-            hint=f"type {'; '.join(_readings(part.rows, roles))}",
+            f"{label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several recipes",
+            hint=f"type {'; '.join(_readings(rows, roles))}",
         )
-    for name, word in _mixed(part.rows, roles):
-        raise _several_recipes(part.label, name, word)
-    if _is_counted_finer(part.rows, roles):
+    for name, word in _mixed(rows, roles):
+        raise _several_recipes(label, name, word)
+    if _is_counted_finer(rows, metrics, roles):
         return
     raise NotRuns(
-        f"{part.label} has {most} values of {metric!r} at {roles.iteration} {iteration}: its rows may be of several "
+        f"{label} has {most} values of {metric!r} at {roles.iteration} {iteration}: its rows may be of several "
         "trainings, or of parts of an iteration",
-        hint=_both_readings(part.rows, metrics, roles),
+        hint=_both_readings(rows, metrics, roles),
     )
 
 
-def _is_counted_finer(rows: Sequence[Row], roles: Roles) -> bool:
-    """Whether another column counts within the iterations: the steps of an epoch."""
-    return any(_tells_apart(name, rows, roles) for name in roles.counters if name != roles.iteration)
+def _is_counted_finer(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> bool:
+    """Whether another column counts within the iterations: the steps of an epoch, in the rows of each metric."""
+    finer = [name for name in roles.counters if name != roles.iteration and any(name in row for row in rows)]
+    return any(
+        all(_tells_apart(name, [row for row in rows if metric in row], roles, in_all=False) for metric in metrics)
+        for name in finer
+    )
 
 
-def _tells_apart(name: str, rows: Sequence[Row], roles: Roles) -> bool:
+def _tells_apart(name: str, rows: Sequence[Row], roles: Roles, *, in_all: bool = True) -> bool:
     """Whether no two rows of one iteration have the same in a column; those of other metrics may."""
-    cells = [(row.get(roles.iteration), row.get(roles.metric), row.get(name)) for row in rows if name in row]
-    return len(set(cells)) == len(cells) == len(rows)
+    known = [row for row in rows if name in row] if in_all else rows
+    cells = {(row.get(roles.iteration), row.get(roles.metric), row.get(name)) for row in known}
+    return len(cells) == len(rows)
 
 
 def _both_readings(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> str:

@@ -25,7 +25,7 @@ from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name,
 
 #: Words that count what a training has done, and words that may stand beside them in the name of a counter.
 _COUNTED = frozenset({
-    "epoch", "epochs", "iteration", "iterations", "iter", "iters", "itr", "itrs", "it", "step", "steps",
+    "epoch", "epochs", "ep", "iteration", "iterations", "iter", "iters", "itr", "itrs", "it", "step", "steps",
     "timestep", "timesteps", "globalstep", "trainstep", "totaltimesteps", "update", "updates", "round",
     "rounds", "batch", "batches", "minibatch", "minibatches", "episode", "episodes", "tick", "ticks", "kimg",
     "nimg", "frame", "frames", "interacts", "interactions", "generation", "generations",
@@ -383,7 +383,7 @@ def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: Tab
     """
     if roles.iteration:
         return Counted(roles.iteration)
-    sound = [name for name in roles.counters if _counts(name, parts, roles)]
+    sound = [name for name in roles.counters if may_count(name, parts, roles)]
     if sound:
         return Counted(min(sound, key=lambda name: _faults(name, parts, roles)))
     if max(map(len, parts), default=0) < 2 or options.rows == "runs":
@@ -442,7 +442,7 @@ def _steps(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> list[_Ste
     return steps
 
 
-def _counts(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
+def may_count(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
     """Tell whether a column may count: it holds whole numbers and, where it may be an amount that is set, rises."""
     is_whole = _is_whole(name, parts)
     if not is_whole or not is_amount(name):

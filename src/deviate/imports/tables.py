@@ -30,6 +30,7 @@ from deviate.imports.roles import (
     find_roles,
     is_counter,
     is_setting,
+    may_count,
     refuse,
     trend,
     whole,
@@ -39,6 +40,7 @@ from deviate.imports.trainings import (
     Part,
     Split,
     Table,
+    begun_anew,
     check_began_apart,
     joined_in_turn,
     parts_of,
@@ -290,11 +292,13 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         for row, iteration in zip(part.rows, iterations, strict=True)
     ]
     split = _split(part, readings, roles, options)
+    if len(split.trainings) == 1:
+        _check_other_counters(part, metrics, roles, options, start)
     rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
     if len(rows) > 1:
         check_one_recipe(part.label, rows, metrics, roles)
-    for each in split.trainings:
-        check_repeated(part, each, metrics, roles, options, resumed=bool(split.resumed))
+    for each, of_training in zip(split.trainings, rows, strict=True):
+        check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.
     took = clocks[0] if clocks and len(part.rows) == 1 and not roles.value else None
     states = [row[roles.state] for row in part.rows if roles.state in row]
@@ -314,6 +318,34 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         )
         for each, label, of_training in zip(split.trainings, labels, rows, strict=True)
     ], list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
+
+
+def _check_other_counters(
+    part: Part, metrics: list[str], roles: Roles, options: TableOptions, start: float
+) -> None:  # fmt: skip
+    """Refuse rows of what counts as one training in which another counter begins again, and the values with it.
+
+    Raises
+    ------
+    NotRuns
+        With both readings.
+    """
+    if not roles.iteration or options.iteration or options.rows or options.mean_over:
+        return
+    for name in roles.counters:
+        if name == roles.iteration or not may_count(name, [part.rows], roles):
+            continue
+        counted = [whole(row.get(name)) for row in part.rows]
+        at = [value if value is not None else -1 for value in counted]
+        readings = [list(_readings(*each, metrics, roles, start)) for each in zip(part.rows, at, strict=True)]
+        known = [each if value is not None else [] for each, value in zip(readings, counted, strict=True)]
+        if times := begun_anew(known, [value is not None for value in counted]):
+            raise NotRuns(
+                f"{part.label}: {name!r} begins again {times} times and the values begin anew with it, while "
+                f"{roles.iteration!r} goes on: {times + 1} trainings, or one",
+                hint=f"type --iteration-column {typed_word(name)} if a training begins there, --iteration-column "
+                f"{typed_word(roles.iteration)} if the rows are one training",
+            )
 
 
 def _training(label: str, index: int, word: str | None, telling: str) -> str:

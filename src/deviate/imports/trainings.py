@@ -208,17 +208,50 @@ def _is_new(
     row, back = rest[0], rest[0][0].iteration
     at_start = back <= training.start(row)
     against = _goes_on if at_start else _starts_again
-    if not _says(against, training, rest):
+    goes_against = _says(against, training, rest)
+    is_near = not at_start and _is_near_start(back, training, row) and not _says(_goes_on, training, rest)
+    if not goes_against and (not is_near or values_decide):
         return at_start
     if begins_anew or values_decide:
         return begins_anew or not at_start
-    values = "go on" if at_start else "begin anew"
+    values = ("go on" if at_start else "begin anew") if goes_against else "tell neither"
     raise NotRuns(
         f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
         "the same one",
         hint=f"type --iteration-column {typed_word(counter)} if a training begins there, --rows iterations if the rows "
         "are one training",
     )
+
+
+#: Share of the way back to which a counter goes to be near where it began.
+NEAR = 0.25
+
+
+def _is_near_start(back: int, training: _Training, row: Sequence[Reading]) -> bool:
+    """Tell whether a counter goes back to near where it began: so does one of a training that logs at other times."""
+    start = training.start(row)
+    return len(training.readings) >= FEWEST_BEFORE and back - start < NEAR * (training.at - start)
+
+
+def begun_anew(readings: Sequence[Sequence[Reading]], counted: Sequence[bool]) -> int:
+    """Count how often another counter goes back to where it began while the values begin anew.
+
+    `readings` are those of each row, in their order, with the iterations of that counter. A counter within another
+    one, which begins again and again while the values go on, begins no training: 0.
+    """
+    training = _Training()
+    times = others = 0
+    for index, row in enumerate(readings):
+        if row and counted[index] and training.falls(row):
+            is_new = row[0].iteration <= training.start(row)
+            if is_new and _says(_starts_again, training, readings[index : index + 1 + AHEAD]):
+                training = _Training()
+                times += 1
+            else:
+                training.go_back()
+                others += 1
+        training.add(row)
+    return times if times >= others else 0
 
 
 class _Ends(NamedTuple):

@@ -1,0 +1,98 @@
+"""Several trainings in one file: found where a counter begins again, or asked about."""
+
+import json
+
+import pytest
+from test_import_tables import read, table, values  # noqa: F401
+
+from deviate.core.errors import NotRuns
+
+
+def loss(at, seed=0):
+    return round(2.5 / (1 + 0.3 * at) + 0.01 * seed, 4)
+
+
+def last(results, metric):
+    return [each[-1] for each in values(results, metric).values()]
+
+
+RUNS_ON = {
+    "epochs.log": "".join(
+        f"epoch {e} global_step {12 * s + 3 * e + b} loss {loss(e + b / 3, s)}\n"
+        for s in range(3) for e in range(4) for b in range(3)
+    ),
+    "ep.csv": "ep,total_steps,loss\n"
+    + "".join(f"{e},{20 * (6 * s + e)},{loss(e, s)}\n" for s in range(3) for e in range(6)),
+    "boxes.log": "".join(
+        f"| epoch | {e} |\n| steps | {50 * (5 * s + e)} |\n| loss | {loss(e, s)} |\n\n"
+        for s in range(3) for e in range(5)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS_ON)
+def test_a_counter_that_begins_again_while_another_one_runs_on_leaves_two_readings(table, name):  # noqa: F811
+    path = table(RUNS_ON[name], name)
+    with pytest.raises(NotRuns, match="begins again 2 times and the values begin anew with it") as refused:
+        read(path)
+    again, on = (each.split()[0] for each in refused.value.hint.split("--iteration-column ")[1:])
+    assert len(read(path, iteration=again).runs) == 3
+    assert len(read(path, iteration=on).runs) == 1
+
+
+def test_a_counter_within_another_one_begins_no_training(table):  # noqa: F811
+    rows = [
+        {"global_step": 8 * e + b, "batch": b, "loss": loss(e + b / 8), "spent": 0.5 * b}
+        for e in range(9)
+        for b in range(8)
+    ]
+    assert len(read(table("\n".join(map(json.dumps, rows)), "a.jsonl")).runs) == 1
+
+
+@pytest.mark.parametrize("name", ["ep", "gen", "k"])
+def test_what_rises_evenly_counts_whatever_it_is_called(table, name):  # noqa: F811
+    path = table("".join(f"{name}={k} loss={loss(k, s)}\n" for s in (1, 2) for k in range(0, 60, 10)), "a.log")
+    for results in (read(path), read(path, patterns=[f"{name}={{{name}}} ... loss={{loss}}"])):
+        assert last(results, "loss") == [loss(50, 1), loss(50, 2)]
+        assert {(reading.metric, reading.iteration) for reading in results.runs[1].readings} == {
+            ("loss", k) for k in range(0, 60, 10)
+        }
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_trainings_that_are_counted_twice_over_are_each_whole(table, suffix):  # noqa: F811
+    """By epochs, and by the batches of each."""
+    rows = [
+        row
+        for s in (1, 2)
+        for e in range(4)
+        for row in [
+            *({"epoch": e, "batch": b, "loss": loss(e + b / 3, s)} for b in range(3)),
+            {"epoch": e, "acc": e + s},
+        ]
+    ]
+    head = ("epoch", "batch", "loss", "acc")
+    cells = "".join(",".join(str(row.get(name, "")) for name in head) + "\n" for row in rows)
+    text = "\n".join(map(json.dumps, rows)) if suffix == "jsonl" else f"{','.join(head)}\n{cells}"
+    assert last(read(table(text, f"a.{suffix}")), "acc") == [4, 5]
+
+
+def test_a_counter_that_goes_back_to_near_its_start_is_asked_about_where_the_values_tell_nothing(table):  # noqa: F811
+    text = "epoch,loss,f1\n" + "".join(f"{e},{loss(e - first)},{e}\n" for first in (0, 2) for e in range(first, 10))
+    path = table(text)
+    with pytest.raises(NotRuns, match="and the values tell neither"):
+        read(path)
+    assert len(read(path, iteration="epoch").runs) == 2
+    assert len(read(path, rows="iterations").runs) == 1
+
+
+def test_a_counter_that_is_named_behind_its_lines_holds_for_these(table):  # noqa: F811
+    text = "".join(
+        "".join(f"step {k}/3 loss {loss(e + k / 3, s)}\n" for k in (1, 2, 3))
+        + f"Epoch {e} done: val_loss {loss(e, s)}\n"
+        for s in (1, 2) for e in range(1, 5)
+    )  # fmt: skip
+    results = read(table(f"{text}step 1/3 loss 0.5\n", "a.log"))
+    assert last(results, "val_loss") == [loss(4, 1), loss(4, 2)]
+    assert last(results, "loss") == [loss(5, 1), 0.5]
+    assert [reading.iteration for reading in results.runs[1].readings if reading.metric == "loss"][-2:] == [4, 5]
