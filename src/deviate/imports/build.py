@@ -17,6 +17,7 @@ import numpy as np
 from deviate.core.errors import BadOption, NameTaken, NotImportable, some_of
 from deviate.core.experiment import IMPORTED, Capture, Experiment, Imported, Metric, Run
 from deviate.core.shell_words import typed_word
+from deviate.imports.counting import counting_with
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, encodable, seed_of
 from deviate.imports.formats import format_of, read_results
 from deviate.imports.repeated import differing_settings, setting_notes
@@ -62,7 +63,9 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     """
     recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
-    results_alone = [name for name in recorded if not why_none(name, recorded)]
+    named = [name for name in recorded if not why_none(name, recorded)]
+    counting = counting_with(results.runs, named)
+    results_alone = [name for name in named if name not in counting]
     kept = [name for name in recorded if name in request.metrics] if request.metrics else results_alone
     if recorded and not kept:
         raise NotImportable(
@@ -76,7 +79,8 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
         )
     check_runs(len(results.runs))
     left_out = [name for name in recorded if name not in kept and not request.metrics]
-    results = msgspec.structs.replace(results, notes=[*results.notes, *no_metrics_note(left_out, recorded)])
+    said = no_metrics_note(left_out, recorded, {} if request.metrics else counting)
+    results = msgspec.structs.replace(results, notes=[*results.notes, *said])
     groups: dict[str, list[ForeignRun]] = {}
     for run in results.runs:
         groups.setdefault(run.group, []).append(_narrowed(run, kept))

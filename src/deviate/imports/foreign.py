@@ -47,6 +47,8 @@ class ForeignRun(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
     #: What was set in it, by name, as far as the source tells.
     settings: dict[str, str] = {}
+    #: Those of them that were set as their values show, whatever their names.
+    held: list[str] = []
     #: Why nothing could be read of it; empty where something was.
     broken: str = ""
     #: What is to be said of it where it is imported.

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.core.errors import BadOption, NotImportable, NotRuns
+from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.paths import files_below
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, storable, without_unset
 from deviate.imports.logs import ITERATION, LinePattern, evenly_counting, found_rows, log_rows
-from deviate.imports.objects import json_rows
+from deviate.imports.named import settings_in_names
+from deviate.imports.objects import SET, json_rows
 from deviate.imports.request import FORMATS, Format, ImportRequest, TableOptions
 from deviate.imports.roles import FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
-from deviate.imports.texts import YAML
+from deviate.imports.texts import YAML, yaml_value
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
 from deviate.imports.trainings import Table
 from deviate.lexicon.words import is_in_settings, meaning_of
@@ -33,7 +34,12 @@ from deviate.observe.trackers.mlflow import META
 HEAD = 1 << 16
 
 #: Files beside results that hold what was set.
-CONFIGS = ("config.json", "args.json", "params.json", "hparams.json")
+CONFIGS = tuple(f"{name}{suffix}" for suffix in (".json", *YAML) for name in ("config", "args", "params", "hparams"))
+#: Where Hydra keeps what was set.
+HYDRA = ".hydra/config.yaml"
+
+#: Numbers without a name that a note speaks of.
+MOST_LEFT_OUT = 4
 
 #: What a number in the name of a file may count but runs, by the word beside it.
 _COUNTED = {
@@ -98,15 +104,16 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool]:
 
 def beside(path: Path) -> Row:
     """Return what was set, as a file beside results says; its names begin with ``config/``."""
-    for name in CONFIGS:
-        file = path.with_name(name)
+    for name in (*CONFIGS, HYDRA):
+        file = path.parent / name
         if name != path.name and os.path.isfile(file):
             try:
-                whole = flat(json.loads(file.read_bytes()[: HEAD * 16]))
-            except (ValueError, OSError, RecursionError):
+                text = file.read_bytes()[: HEAD * 16].decode()
+                whole = flat(yaml_value(text, file) if file.suffix in YAML else json.loads(text))
+            except (ValueError, OSError, RecursionError, NotImportable):
                 continue
-            words = {key: value for key, value in whole.items() if isinstance(value, str | int | float)}
-            return present((f"config/{key}", str(value)) for key, value in words.items())
+            words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float)}
+            return present((f"{SET}{key}", str(value)) for key, value in words.items())
     return {}
 
 
@@ -201,7 +208,7 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
         "wandb": read_wandb,
     }
     read = stores.get(kind)
-    found = _by_settings(read(request.paths), request.table) if read else _read_files(kind, request)
+    found = _by_settings(_with_names(read(request.paths)), request.table) if read else _read_files(kind, request)
     results = without_unset(found)
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
@@ -222,6 +229,16 @@ def _without_values(results: ForeignResults, kind: Format, request: ImportReques
 def _begins_with(path: Path, head: bytes) -> bool:
     with path.open("rb") as file:
         return file.read(len(head)) == head
+
+
+def _with_names(results: ForeignResults) -> ForeignResults:
+    """Add to the settings of runs what their names say was set."""
+    named = settings_in_names([run.label for run in results.runs])
+    runs = [
+        msgspec.structs.replace(run, settings={**in_name, **run.settings})
+        for run, in_name in zip(results.runs, named, strict=True)
+    ]
+    return msgspec.structs.replace(results, runs=runs)
 
 
 def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResults:
@@ -269,7 +286,7 @@ def _not_known(path: Path) -> NotImportable:
     if os.path.isdir(path) and (files := files_below(path, "*")):
         tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
         return NotImportable(f"{path} is a folder of files", hint=_name_files(path, tables or files))
-    template = "" if os.path.isdir(path) else found_rows(path)[1]
+    template = "" if os.path.isdir(path) else found_rows(path).template
     return NotImportable(
         f"{path} does not show what it is",
         hint=_pattern(template) if template else f"type --format with one of {', '.join(FORMATS)}; {_PATTERN}",
@@ -277,12 +294,36 @@ def _not_known(path: Path) -> NotImportable:
 
 
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
-    """Say what to type for files of a folder: those of one name, or of the ending that most of them have."""
+    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending."""
     ((suffix, _),) = Counter(file.suffix for file in files).most_common(1)
-    first = next(file for file in files if file.suffix == suffix)
+    alike = [file for file in files if file.suffix == suffix]
+    first = alike[0]
+    place = folder.as_posix().rstrip("/")
+    of_training = [file for file in alike[:MOST_TRIED] if _is_of_training(file)] if len(alike) <= MOST_TRIED else alike
+    if 0 < len(of_training) < len(alike):
+        if len(of_training) <= MOST_TYPED:
+            return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in of_training)}"
+        names = {file.name for file in of_training}
+        known = [file for file in alike if file.name in names]
+        if len(names) == 1 and len(known) == len(of_training):
+            first, files = of_training[0], of_training
     name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
     pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
-    return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{pattern}"
+    return f"name its files: deviate import {place}/{pattern}"
+
+
+#: Files of a folder that are looked into, and those that a hint names one by one.
+MOST_TRIED, MOST_TYPED = 40, 4
+
+
+def _is_of_training(path: Path) -> bool:
+    """Tell whether a file has several rows that are counted, or a value of a known metric."""
+    if path.name in CONFIGS:
+        return False
+    if text_kind(path) is None:
+        return _SUFFIXES.get(path.suffix.lower()) is None and bool(found_rows(path).rows)
+    counts, knows, rows, _ = _worth(path)
+    return knows or (counts and rows > 1)
 
 
 def _kind(path: Path) -> Format | None:
@@ -292,7 +333,7 @@ def _kind(path: Path) -> Format | None:
             return "tensorboard" if MARK in path.name else known
         if path.suffix.lower() in YAML:
             return known
-        return text_kind(path) or known or ("log" if found_rows(path)[0] else None)
+        return text_kind(path) or known or ("log" if found_rows(path).rows else None)
     marks: tuple[tuple[str, Format], ...] = (
         ("*.wandb", "wandb"),
         (SUMMARY, "wandb"),
@@ -304,7 +345,8 @@ def _kind(path: Path) -> Format | None:
 
 def _paths(request: ImportRequest) -> list[Path]:
     """Return the files to read, each once; of a folder of folders those that are in each of them."""
-    found = [file for path in request.paths for file in _files_of(path)]
+    named = [file for path in request.paths for file in _files_of(path)]
+    found = [file for file in named if file.name not in CONFIGS] or named
     return list({path.resolve(): path for path in reversed(found)}.values())[::-1]
 
 
@@ -320,11 +362,14 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     patterns = [LinePattern(text) for text in request.patterns]
     tables: list[Table] = []
     broken: list[ForeignRun] = []
-    notes: list[str] = []
     first: NotImportable | None = None
     paths = _paths(request)
+    set_in = [path.name for path in request.paths if path.name in CONFIGS and path not in paths]
+    notes = [f"{some_of(set_in, MOST_LEFT_OUT)} holds settings, and is no run."] if set_in else []
     labels = _labels(paths)
-    for path, label in zip(paths, labels, strict=True):
+    are_apart = len(paths) > 1 and len({path.parent for path in paths}) == len(paths)
+    named = settings_in_names(labels) if len(labels) > 1 else [{}]
+    for path, label, in_name in zip(paths, labels, named, strict=True):
         try:
             rows = _rows(kind, path, patterns, notes)
         except NotImportable as error:
@@ -333,7 +378,7 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
             first = first or error
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
-        facts = beside(path) if label != path.name else {}
+        facts = {**in_name, **(beside(path) if are_apart else {})}
         tables.append(Table(label, [{**facts, **row} for row in _shaped(rows, kind, path, request)]))
     if first is not None and not tables:
         raise first
@@ -374,7 +419,7 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         return csv_rows(path) if kind == "csv" else json_rows(path)
     if patterns:
         return log_rows(path, patterns)
-    rows, template = found_rows(path)
+    rows, template, left_out = found_rows(path)
     if not rows:
         raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(template))
     notes.append(
@@ -382,6 +427,11 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         if template
         else "Boxes with a name and a value in each line were read, a row each."
     )
+    if left_out:
+        notes.append(
+            f"Left out of these lines: the numbers behind {some_of([repr(text) for text in left_out], MOST_LEFT_OUT)}. "
+            "A --pattern with fields for them reads them."
+        )
     return rows
 
 

@@ -7,8 +7,9 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
@@ -169,16 +170,28 @@ _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
 _BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
 
 
-def found_rows(path: Path) -> tuple[list[Row], str]:
-    """Return a row for each line or box that names values, and the form of such lines; empty where all are boxes.
+class Found(NamedTuple):
+    """What was found in a log of unknown form."""
 
-    No row where nothing counts, nor where there is one alone. A sign stands between a name and its value, or a blank
-    where the name is that of a counter, of a metric or of a part of the data.
+    #: One for each line or box that names values; none where nothing counts, nor where there is one alone.
+    rows: list[Row]
+    #: The form of such lines; empty where all are boxes.
+    template: str
+    #: What stands before numbers of such lines that are in no row.
+    left_out: list[str]
+
+
+def found_rows(path: Path) -> Found:
+    """Return a row for each line or box that names values.
+
+    A sign stands between a name and its value, or a blank where the name is that of a counter, of a metric or of a part
+    of the data.
     """
     data = read_bytes(path)
     check_text(path, data)
-    lines = (line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n"))
-    found = [pairs for pairs in _found(line.rpartition("\r")[2] for line in lines) if pairs]
+    lines = [line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
+    lines = [line.rpartition("\r")[2] for line in lines]
+    found = [pairs for pairs in _found(lines) if pairs]
     counters = _counters(found)
     known, metrics = _metrics(found, counters)
     made = list(_rows(found, metrics, counters))
@@ -186,7 +199,39 @@ def found_rows(path: Path) -> tuple[list[Row], str]:
     stray = _stray(rows, known, set(counters.values()))
     rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
     rows = [row for row in rows if not metrics.isdisjoint(row)]
-    return rows if len(rows) > 1 else [], _template(made, known, counters)
+    read = islice((line for line in lines if not metrics.isdisjoint(_pairs(line))), MOST_LOOKED_AT)
+    return Found(rows if len(rows) > 1 else [], _template(made, known, counters), _left_out(read) if rows else [])
+
+
+#: Lines in which numbers without a name are looked for.
+MOST_LOOKED_AT = 2_000
+
+#: What is no value: a moment, a place in a program, a bar of progress, a share of a count, a time or a size.
+_NO_VALUE = re.compile(
+    rf"\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d+(?::\d+)+(?:[.,]\d+)?|\S*\.[a-z]{{1,3}}:\d+|\d+%\|.*|\d+/\d+(?![\d.])"
+    rf"|{NUMBER}\s?(?:[mun]?s|secs?|seconds?|min|minutes?|hours?|h|d|[kmgt]i?b|[a-z]+/[a-z]+)\b(?!\s*[:=])",
+    re.IGNORECASE,
+)
+#: The first of two values: ``acc 0.91/0.88``.
+_OVER = re.compile(r"\d\.\d+%?/$")
+_BARE = re.compile(rf"(?<![\w.,:+-])(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
+
+
+def _left_out(lines: Iterable[str]) -> list[str]:
+    """Return what stands before numbers that no name was found for, where they differ from line to line."""
+    words: dict[str, set[str]] = {}
+    for line in lines:
+        rest = _NO_VALUE.sub(lambda match: " " * len(match[0]), line)
+        read = {each.start for each in _values(line)}
+        for match in _BARE.finditer(rest):
+            before = rest[: match.start()]
+            if before.endswith("/") and not _OVER.search(before):
+                continue
+            is_value = "." in match["value"] or re.search(r"[A-Za-z±(>] ?$", before)
+            if is_value and match.start() not in read and before.strip():
+                last = re.search(r"([A-Za-z][\w@-]*)?[^\w]*$", before)
+                words.setdefault(last[0].strip() if last else "", set()).add(match["value"])
+    return [before for before, several in words.items() if len(several) > 1]
 
 
 def _metrics(found: Sequence[Pairs], counters: Collection[str]) -> tuple[set[str], set[str]]:
@@ -298,13 +343,47 @@ def _found(lines: Iterable[str]) -> Iterator[Pairs]:
     yield box
 
 
+class _Named(NamedTuple):
+    """A value that a line names."""
+
+    name: str
+    #: What stands before it, in the form of the line.
+    text: str
+    word: str
+    #: Where it begins.
+    start: int
+
+
+#: What a value became, ``loss 3.8 -> 0.8``; the further ones of a list; values by numbers, ``IoU: {0.5: 0.7}``.
+_ARROW = re.compile(rf"%?\s*(?:->|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
+_FURTHER = re.compile(rf"(?:\s*,\s*{NUMBER})+\s*,?\s*[\])]", re.IGNORECASE)
+_COMMA = re.compile(rf"\s*,\s*(?P<value>{NUMBER})", re.IGNORECASE)
+_OBJECT = re.compile(r"(?P<name>[A-Za-z][\w@./-]*)['\"]?\s*[:=]?\s*\{(?P<inside>\s*['\"]?[\d.]+['\"]?\s*:[^{}]*)\}")
+_KEYED = re.compile(
+    rf"['\"]?(?P<key>\d+(?:\.\d+)?)['\"]?\s*:\s*(?P<value>{NUMBER})(?=\s*(?:,|$))", re.IGNORECASE
+)  # fmt: skip
+
+
 def _pairs(line: str) -> Pairs:
     """Return the values that a line names, each with what stands before it."""
+    pairs: Pairs = {}
+    for each in _values(line):
+        pairs.setdefault(each.name, (each.text, each.word))
+    return pairs
+
+
+def _values(line: str) -> Iterator[_Named]:
+    """Yield the values that a line names."""
     begun = _BEGUN.match(line)
-    pairs = {"iteration": ("[", begun[1])} if begun else {}
+    if begun:
+        yield _Named("iteration", "[", begun[1], begun.start(1))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
     split, end = "", 0
-    for match in _NAMED.finditer(line):
+    objects = list(_OBJECT.finditer(line)) if "{" in line else []
+    for match in sorted([*_NAMED.finditer(line), *objects], key=lambda each: each.start()):
+        if match.re is _OBJECT:
+            yield from _keyed(match, split)
+            continue
         first, _, last = match["name"].strip().rpartition(" ")
         # Before a counter may stand anything: `INFO Epoch: 3`.
         name = last if is_counter(last) else f"{first} {last}".strip()
@@ -317,8 +396,35 @@ def _pairs(line: str) -> Pairs:
         is_whole = is_counter(name) or is_setting(name) or split_of(name) or not split
         own = name if is_whole else f"{split} {name}"
         text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
-        pairs.setdefault(f"best {own}" if _is_best(beside) else own, (text, match["value"]))
-    return pairs
+        own = f"best {own}" if _is_best(beside) else own
+        is_free = not is_counter(name) and not is_setting(name)
+        yield from _with_further(_Named(own, text, match["value"], match.start("value")), line if is_free else "")
+
+
+def _with_further(first: _Named, line: str) -> Iterator[_Named]:
+    """Yield a value, what it became, and those that follow it in its list."""
+    end = first.start + len(first.word)
+    if arrow := _ARROW.match(line, end):
+        yield first._replace(name=f"{first.name} before")
+        yield _Named(first.name, line[end : arrow.start("value")].lstrip(), arrow["value"], arrow.start("value"))
+        return
+    further = _FURTHER.match(line, end) if first.text.endswith(("[", "(")) else None
+    if further is None:
+        yield first
+        return
+    yield first._replace(name=f"{first.name}/0")
+    for place, match in enumerate(_COMMA.finditer(line, end, further.end()), 1):
+        yield _Named(f"{first.name}/{place}", match[0][: -len(match["value"])], match["value"], match.start("value"))
+
+
+def _keyed(match: re.Match[str], split: str) -> Iterator[_Named]:
+    """Yield the values of an object whose keys are numbers."""
+    name = match["name"] if split_of(match["name"]) or not split else f"{split} {match['name']}"
+    last = match.start()
+    for each in _KEYED.finditer(match.string, match.start("inside"), match.end("inside")):
+        start = each.start("value")
+        yield _Named(f"{name}/{each['key']}", match.string[last:start], each["value"], start)
+        last = each.end()
 
 
 def _is_best(words: str) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from deviate.core.errors import NotImportable
 from deviate.imports.roles import is_counter, is_run_name, is_setting, rank_correlation
-from deviate.imports.rows import MOST_COLUMNS, Row, check_cells, flat, present, text_of
+from deviate.imports.rows import MOST_COLUMNS, SUMMARIES, Row, check_cells, flat, present, text_of
 from deviate.imports.texts import YAML, parsed, yaml_value
-from deviate.lexicon.words import meaning_of
+from deviate.lexicon.words import meaning_of, split_of, words_of
 
 #: Before each object of a log of MLPerf.
 _MLPERF = ":::MLLOG "
@@ -21,8 +22,8 @@ _MLPERF = ":::MLLOG "
 #: The values of a longer list have no names of their own.
 MOST_LISTED = 32
 
-#: A name that ends in a number: ``seed_3``, ``epoch 12``.
-_NUMBERED = re.compile(r"(.*?)[ _-]?(\d+)")
+#: A name that ends in a number: ``seed_3``, ``epoch 12``, ``lr0.1``.
+_NUMBERED = re.compile(r"(.*?)[ _=-]?((?<![\d.])\d+(?:\.\d+)?(?:e[-+]?\d+)?)", re.IGNORECASE)
 
 
 def json_rows(path: Path) -> list[Row]:
@@ -86,11 +87,11 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
     several = [value for value in whole.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     if several:
         return max(several, key=len)
-    column = _numbered_column(whole)
+    column, words = _numbered_column(whole) or _equal_keys(whole)
     if column:
         return [
-            {column: _number_in(key), **row}
-            for key, value in whole.items()
+            {column: word, **row}
+            for word, value in zip(words, whole.values(), strict=True)
             for row in (_rows_of(value, name) if isinstance(value, dict | list) else [{name: value}])
         ]
     return _unfolded(whole)
@@ -101,10 +102,11 @@ MOST_PARTS = 1000
 
 
 def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of an object: one, or where lists in it are curves, those of the lists."""
+    """Return the rows of an object: one, or where lists in it are curves or of runs, those of the lists."""
     leaves = flat(whole)
     lists = {key: value for key, value in leaves.items() if isinstance(value, list) and _is_series(value)}
-    constant = {key: value for key, value in leaves.items() if key not in lists}
+    sums = _summaries(leaves, lists)
+    constant = {key: value for key, value in leaves.items() if key not in lists and key not in sums}
     # Beside a result, lists are its parts: the accuracy of each class.
     counted = any(is_counter(key) for key in lists) or _is_history(lists)
     results = [key for key, value in constant.items() if isinstance(value, float) and not is_setting(key)]
@@ -115,7 +117,64 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
             f"{long!r} is a list of {len(constant[long]):,} items beside curves of numbers, and is none",
             hint="write a line for each row, as JSON lines do",
         )
-    return _series_rows(lists, constant) if lists and (counted or not results) else [whole]
+    if not lists or (results and not counted):
+        return [whole]
+    return _series_rows(_called_alike(lists) if sums else lists, constant)
+
+
+#: Words of names of lists that hold a value for each part of one result.
+_PARTS = frozenset({"class", "classes", "category", "categories", "iou", "ious", "ap", "aps", "layer", "layers"})
+
+
+#: Words of the number of runs.
+_REPEATED = frozenset({"runs", "seeds", "trials", "repeats", "repetitions", "replicates"})
+
+
+def _summaries(leaves: dict[str, Any], lists: dict[str, list[Any]]) -> set[str]:
+    """Return the names of what summarises a list: its mean, its standard deviation, an end or the number of its items.
+
+    It is that of a list by its name and by its value; with rounded values the name decides where all lists are as long.
+    """
+    known = [[float(value) for value in values if isinstance(value, int | float)] for values in lists.values()]
+    several = [values for values in known if len(values) > 1]
+    of_parts = any(not _PARTS.isdisjoint(words_of(name)) for name in lists)
+    if not several or of_parts or len({len(values) for values in lists.values()}) != 1:
+        return set()
+    return {
+        name
+        for name, value in leaves.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        and (
+            (not SUMMARIES.isdisjoint(words_of(name)) and any(_is_statistic(value, values) for values in several))
+            or (not _REPEATED.isdisjoint(words_of(name)) and value == len(several[0]))
+        )
+    }  # fmt: skip
+
+
+def _is_statistic(value: float, values: Sequence[float]) -> bool:
+    """Tell whether a number, as it may be rounded, is a statistic of values."""
+    spread = max(values) - min(values)
+    size = len(values)
+    of = (
+        *(statistics.fmean(values), statistics.median(values), min(values), max(values), spread),
+        *(
+            root
+            for sd in (statistics.stdev(values), statistics.pstdev(values))
+            for root in (sd, sd * sd, sd / size**0.5)
+        ),
+        size,
+    )
+    near = 0.02 * spread + 1e-9 * max(map(abs, values))
+    return any(abs(value - one) <= near or abs(value - 100 * one) <= 100 * near for one in of)
+
+
+def _called_alike(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Call lists by their groups where each is the only one of its group: ``{"acc": {"values": […], "mean": …}}``."""
+    groups = [key.rpartition("/") for key in lists]
+    are_alone = all(group for group, _, _ in groups) and len({group for group, _, _ in groups}) == len(lists) > 0
+    if not are_alone or len({last for _, _, last in groups}) > 1:
+        return lists
+    return {group: values for (group, _, _), values in zip(groups, lists.values(), strict=True)}
 
 
 def _is_split(whole: dict[str, Any]) -> bool:
@@ -125,20 +184,45 @@ def _is_split(whole: dict[str, Any]) -> bool:
     return is_head and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
 
 
-def _numbered_column(whole: dict[str, Any]) -> str:
-    """Return what the keys of an object number: ``seed`` of ``{"seed_0": …, "seed_1": …}``; empty where nothing."""
+def _numbered_column(whole: dict[str, Any]) -> tuple[str, list[str]] | None:
+    """Return what the keys of an object number, and its numbers: ``seed`` of ``{"seed_0": …, "seed_1": …}``.
+
+    Numbers with a point, and those of a setting, were set: ``lr`` of ``{"lr_0.1": …, "lr_0.01": …}``.
+    """
     parts = [_NUMBERED.fullmatch(key) for key in whole]
     stems = {match[1] if match else None for match in parts}
     if len(whole) < 2 or len(stems) != 1 or None in stems:
-        return ""
-    stem = str(stems.pop())
-    return stem if is_run_name(stem) or is_counter(stem) else "number" if not stem else ""
+        return None
+    stem, words = str(stems.pop()), [match[2] for match in parts if match]
+    if not all(map(str.isdecimal, words)) or is_setting(stem):
+        is_known = meaning_of(stem) is not None and not is_setting(stem)
+        return None if is_known else (f"{SET}{stem or KEY}", words)
+    return (
+        (stem if is_run_name(stem) or is_counter(stem) else "number", words)
+        if not stem or (is_run_name(stem) or is_counter(stem))
+        else None
+    )
 
 
-def _number_in(key: str) -> str:
-    match = _NUMBERED.fullmatch(key)
-    assert match is not None
-    return match[2]
+#: Before the name of a setting that stands in a key or in the name of a file, and what a nameless one is called.
+SET, KEY = "config/", "key"
+
+
+def _equal_keys(whole: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return the keys of an object whose values are objects with equal keys of results: recipes, data sets or classes.
+
+    Those of splits, and of metrics with their statistics, are parts of one result.
+    """
+    inside = list(whole.values())
+    if len(inside) < 2 or not all(isinstance(value, dict) and value for value in inside):
+        return "", []
+    names = {tuple(sorted(flat(value))) for value in inside}
+    is_of_parts = any(split_of(key) or meaning_of(key) is not None for key in whole) or any(map(is_setting, whole))
+    if len(names) != 1 or is_of_parts:
+        return "", []
+    own = {name.rpartition("/")[2] for name in names.pop()}
+    is_of_results = any(meaning_of(name) is not None or name in SUMMARIES for name in own) and "values" not in own
+    return (KEY, list(whole)) if is_of_results else ("", [])
 
 
 def _is_series(values: list[Any]) -> bool:

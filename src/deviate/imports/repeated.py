@@ -15,7 +15,7 @@ from deviate.imports.request import TableOptions
 from deviate.imports.roles import Roles, columns_of, is_amount, is_run_name, is_setting
 from deviate.imports.rows import Row, is_moment, is_name, number
 from deviate.imports.trainings import Part
-from deviate.lexicon.words import meaning_of, words_of
+from deviate.lexicon.words import is_in_settings, meaning_of, words_of
 
 #: Columns that a hint names.
 MOST_COLUMNS = 2
@@ -38,7 +38,7 @@ def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> N
     rows = f"the {len(part.rows)} rows of {part.label}"
     raise NotRuns(
         f"{rows} may be runs, or the epochs, folds, test examples or recipes of one",
-        hint=f"type {'; '.join(_readings(part.rows, roles))}",
+        hint=f"{_type(options)} {'; '.join(_readings(part.rows, roles, options))}",
     )
 
 
@@ -48,29 +48,44 @@ def _is_a_row_each(part: Part, roles: Roles, options: TableOptions) -> bool:
     return len(set(keys)) == len(keys)
 
 
-def _readings(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
-    """Yield what to type for each thing that rows may be."""
-    for name in list(_telling(rows, roles))[:MOST_COLUMNS]:
+def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Iterator[str]:
+    """Yield what to type for each thing that rows may be, beside what was typed."""
+    grid = _grid(rows, roles)
+    for name in list(_telling(rows, roles, grid))[:MOST_COLUMNS]:
         column = typed_word(name)
-        if all(number(row[name]) is not None for row in rows if name in row):
+        word = next(row[name] for row in rows if name in row)
+        is_set = is_in_settings(name) or name in grid
+        if not is_set and all(number(row[name]) is not None for row in rows if name in row):
             yield f"--run-column {column} if {name!r} names trainings"
-        else:
-            word = next(row[name] for row in rows if name in row)
-            yield f"--experiment-column {column} if {name!r} names recipes or data sets"
-            yield f"--where {typed_word(f'{name}={word}')} for one of them"
+            continue
+        if not options.experiment:
+            yield f"--experiment-column {column} if {name!r} {'was set' if is_set else 'names recipes or data sets'}"
+        yield f"--where {typed_word(f'{name}={word}')} for one of them"
     yield "--rows runs if each row is a training"
     yield "--rows iterations if they follow one another in one training"
 
 
-def _telling(rows: Sequence[Row], roles: Roles) -> Iterator[str]:
-    """Yield the columns that may identify rows: columns of words, and of whole numbers that differ from row to row."""
+def _type(options: TableOptions) -> str:
+    """Say that something is to be typed beside what was."""
+    return "also type" if options.experiment or options.where or options.run or options.mean_over else "type"
+
+
+def _grid(rows: Sequence[Row], roles: Roles) -> list[str]:
+    free = [name for name in columns_of(rows) if name not in roles.taken and not is_run_name(name)]
+    numeric = [name for name in free if all(number(row[name]) is not None for row in rows if name in row)]
+    return grid_columns([name for name in numeric if is_setting(name) or is_nameless(name)], rows)
+
+
+def _telling(rows: Sequence[Row], roles: Roles, grid: Sequence[str]) -> Iterator[str]:
+    """Yield the columns that may identify rows: of words, of whole numbers that differ in each row, and of settings."""
     for name in columns_of(rows):
         words = [row[name] for row in rows if name in row]
-        free = name not in roles.taken - {roles.group} and not is_setting(name) and meaning_of(name) is None
-        numbers = [number(word) for word in words]
+        is_set = (is_in_settings(name) and not is_run_name(name)) or name in grid
+        free = name not in roles.taken - {roles.group} and (is_set or is_setting(name) or meaning_of(name) is None)
         if not free or len(set(words)) < 2 or max(map(len, words)) > LONGEST_NAME:
             continue
-        if all(map(is_name, words)) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
+        numbers = [] if is_setting(name) else [number(word) for word in words]
+        if is_set or all(map(is_name, words)) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
             yield name
 
 
@@ -80,7 +95,9 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
-def check_one_recipe(label: str, trainings: Sequence[Sequence[Row]], metrics: Sequence[str], roles: Roles) -> None:
+def check_one_recipe(
+    label: str, trainings: Sequence[Sequence[Row]], metrics: Sequence[str], roles: Roles, options: TableOptions
+) -> None:
     """Refuse trainings that a column of words tells apart: it may name their recipes.
 
     Raises
@@ -96,7 +113,7 @@ def check_one_recipe(label: str, trainings: Sequence[Sequence[Row]], metrics: Se
         if all(len(each) == 1 for each in words) and len(set.union(*words)) > 1:
             word = min(words[0])
             if is_name(word):
-                raise _several_recipes(label, name, word)
+                raise _several_recipes(label, name, word, options)
 
 
 def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -> str:
@@ -110,11 +127,12 @@ def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -
     return ""
 
 
-def _several_recipes(label: str, name: str, word: str) -> NotRuns:
+def _several_recipes(label: str, name: str, word: str, options: TableOptions) -> NotRuns:
+    recipes = "" if options.experiment else f"--experiment-column {typed_word(name)} if {name!r} names recipes, "
     return NotRuns(
         f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
-        hint=f"type --experiment-column {typed_word(name)} if {name!r} names recipes, --run-column {typed_word(name)} "
-        f"if it names trainings, or take one: --where {typed_word(f'{name}={word}')}",
+        hint=f"{_type(options)} {recipes}--run-column {typed_word(name)} if {'it' if recipes else repr(name)} "
+        f"names trainings, or take one: --where {typed_word(f'{name}={word}')}",
     )
 
 
@@ -138,10 +156,10 @@ def check_repeated(
     if not roles.iteration:
         raise NotRuns(
             f"{label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several recipes",
-            hint=f"type {'; '.join(_readings(rows, roles))}",
+            hint=f"{_type(options)} {'; '.join(_readings(rows, roles, options))}",
         )
     for name, word in _mixed(rows, roles):
-        raise _several_recipes(label, name, word)
+        raise _several_recipes(label, name, word, options)
     if _is_counted_finer(rows, metrics, roles):
         return
     raise NotRuns(
@@ -192,6 +210,60 @@ def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
         words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
         if len(words) > len({iteration for iteration, _ in words}) and all(is_name(word) for _, word in words):
             yield name, next(row[name] for row in rows if name in row)
+
+
+# Columns that behave as settings, whatever they are called.
+
+#: Fewest rows in a run that show that a column holds still, and fewest rows that show that values are of a grid.
+FEWEST_HELD, FEWEST_IN_GRID = 3, 6
+
+
+def is_nameless(name: str) -> bool:
+    """Tell whether the name of a column leaves open whether it is a metric."""
+    meaning = meaning_of(name)
+    return meaning is None or (meaning.direction is None and meaning.kind == "quality")
+
+
+def held_columns(names: Sequence[str], trainings: Sequence[Sequence[Row]]) -> list[str]:
+    """Return the columns that hold still in each of several trainings, and not over them."""
+    held = []
+    for name in names:
+        words = [[_alike(row[name]) for row in rows if name in row] for rows in trainings]
+        is_still = all(len(each) >= FEWEST_HELD and len(set(each)) == 1 for each in words)
+        if is_still and len({each[0] for each in words}) > 1:
+            held.append(name)
+    return held
+
+
+def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Return the columns of a grid: few values of each, and every row or an equal number of rows for each of all pairs.
+
+    One column alone is none unless each of its values comes three times, one value after the other or all in turn.
+    """
+    values = {name: [_alike(row[name]) for row in rows] for name in names if all(name in row for row in rows)}
+    times = {name: Counter(words) for name, words in values.items()}
+    few = [
+        name for name, count in times.items()
+        if len(rows) >= FEWEST_IN_GRID and 1 < len(count) < len(rows) and len(set(count.values())) == 1
+    ]  # fmt: skip
+    alone = [name for name in few if min(times[name].values()) > 2 and _is_in_turn(values[name], len(times[name]))]
+    crossed = [
+        name for name in few
+        if any(_is_product(values[name], values[other]) for other in few if other != name)
+    ]  # fmt: skip
+    return [name for name in few if name in alone or name in crossed]
+
+
+def _is_in_turn(words: Sequence[str | float], count: int) -> bool:
+    """Tell whether values come in blocks, each value in one, or all of them again and again in one order."""
+    blocks = 1 + sum(one != two for one, two in pairwise(words))
+    return blocks == count or all(word == words[index % count] for index, word in enumerate(words))
+
+
+def _is_product(one: Sequence[str | float], other: Sequence[str | float]) -> bool:
+    """Tell whether each pair of values comes equally often."""
+    times = Counter(zip(one, other, strict=True))
+    return len(set(times.values())) == 1 and len(times) == len(set(one)) * len(set(other))
 
 
 # What was set in each run, as far as its source tells, and what is to be said where that differs.
@@ -263,7 +335,7 @@ def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
     times = Counter(words)
     if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words):
         return []
-    if is_setting(name):
+    if is_setting(name) or any(name in run.held for run in runs):
         return list(times)
     values = [number(word) for word in words]
     if _are_chosen([value for value in values if value is not None]) and None not in values:

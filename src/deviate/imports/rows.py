@@ -27,6 +27,12 @@ MOST_COLUMNS = 5_000
 #: More cells are refused: in memory each takes some hundred bytes.
 MOST_CELLS = 2_500_000
 
+#: Rows, and values, of these names summarise others.
+SUMMARIES = frozenset(
+    {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
+     "var", "variance", "ci", "overall"}
+)  # fmt: skip
+
 #: Lines in which the head of a table is looked for.
 _LOOKED_AT = 200
 

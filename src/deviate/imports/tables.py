@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -16,7 +16,16 @@ import msgspec
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
-from deviate.imports.repeated import check_one_recipe, check_repeated, refuse_rows, settings_of, telling_column
+from deviate.imports.repeated import (
+    check_one_recipe,
+    check_repeated,
+    grid_columns,
+    held_columns,
+    is_nameless,
+    refuse_rows,
+    settings_of,
+    telling_column,
+)
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import (
     CLOCKS,
@@ -35,7 +44,7 @@ from deviate.imports.roles import (
     trend,
     whole,
 )
-from deviate.imports.rows import Row, number, seconds
+from deviate.imports.rows import SUMMARIES, Row, number, seconds
 from deviate.imports.trainings import (
     Part,
     Split,
@@ -110,7 +119,9 @@ def why_none(name: str, columns: Sequence[str]) -> str:
     return "standard errors" if without != name and without in columns else ""
 
 
-def left_out_notes(rows: list[Row], roles: Roles, metrics: Sequence[str]) -> Iterator[str]:
+def left_out_notes(
+    rows: list[Row], roles: Roles, metrics: Sequence[str], were_set: Sequence[str]
+) -> Iterator[str]:  # fmt: skip
     """Say which columns of numbers are no metrics, and why."""
     columns = columns_of(rows)
     others = [name for name in columns if name not in roles.taken.union(metrics)]
@@ -118,15 +129,21 @@ def left_out_notes(rows: list[Row], roles: Roles, metrics: Sequence[str]) -> Ite
     for name in commas:
         yield f"Column {name!r} is left out: it holds values with a decimal comma. Write them with a point: 0.91."
     numeric = [name for name in others if any(number(row.get(name, "")) is not None for row in rows)]
-    yield from no_metrics_note([name for name in numeric if name not in commas], columns)
+    by_values = dict.fromkeys(were_set, "settings by their values")
+    yield from no_metrics_note([name for name in numeric if name not in commas], columns, by_values)
 
 
-def no_metrics_note(names: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
-    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word."""
+def no_metrics_note(
+    names: Sequence[str], columns: Sequence[str], by_values: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word.
+
+    `by_values` holds the reasons of those whose values tell.
+    """
     by_reason: dict[str, list[str]] = {}
     for name in names:
         is_said = plain(name) in NOTED or name.startswith("_") or is_in_settings(name)
-        if not is_said and (reason := why_none(name, columns)):
+        if not is_said and (reason := why_none(name, columns) or (by_values or {}).get(name, "")):
             by_reason.setdefault(reason, []).append(name)
     if by_reason:
         parts = "; ".join(f"{some_of(names, MOST_NAMED)} ({reason})" for reason, names in by_reason.items())
@@ -142,12 +159,6 @@ MOST_RUNS = 2_000
 
 #: Resumed or divided runs that notes describe; the others are counted.
 MOST_SAID = 5
-
-#: Rows of these names summarise the others.
-_SUMMARIES = frozenset(
-    {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
-     "var", "variance", "ci", "overall"}
-)  # fmt: skip
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
@@ -180,13 +191,29 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     parts, in_turn = joined_in_turn(parts, roles, options)
     notes += in_turn
     metrics = metric_columns(all_rows, roles, options.wanted)
+    metrics, were_set = _without_set(metrics, parts, roles, options)
     made = [_runs(part, metrics, roles, options) for part in parts]
-    runs = [run for several, _ in made for run in several]
+    runs = [msgspec.structs.replace(run, held=were_set) for several, _ in made for run in several]
     check_runs(len(runs))
     said = [note for _, each in made for note in each]
     notes += [*said[:MOST_SAID], *([f"So it is in {len(said) - MOST_SAID} more."] if len(said) > MOST_SAID else [])]
-    left_out = left_out_notes(all_rows, roles, metrics)
+    left_out = left_out_notes(all_rows, roles, metrics, were_set)
     return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *notes, *left_out, *_trends(runs, options)])
+
+
+def _without_set(
+    metrics: list[str], parts: Sequence[Part], roles: Roles, options: TableOptions
+) -> tuple[list[str], list[str]]:
+    """Return the metrics, and apart from them the columns that behave as what was set in runs, whatever their names."""
+    if roles.value:
+        return metrics, []
+    free = [name for name in metrics if name not in options.wanted and is_nameless(name)]
+    if roles.iteration or options.rows == "iterations":
+        found = held_columns(free, [part.rows for part in parts])
+    else:
+        found = grid_columns(free, [row for part in parts for row in part.rows])
+    kept = [name for name in metrics if name not in found]
+    return (kept, found) if kept else (metrics, [])
 
 
 def check_runs(count: int) -> None:
@@ -235,7 +262,7 @@ def _equal(word: str | None, wanted: str) -> bool:
 def _without_summaries(tables: list[Table], roles: Roles) -> tuple[list[Table], list[str]]:
     """Leave out the rows that summarise the others: their mean, their SD."""
     names = {word for table in tables for row in table.rows for word in _first_words(row, roles)}
-    summaries = {word for word in names if word.lower().strip(" .:") in _SUMMARIES}
+    summaries = {word for word in names if word.lower().strip(" .:") in SUMMARIES}
     if not summaries or summaries == names:
         return tables, []
     kept = [
@@ -296,7 +323,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         _check_other_counters(part, metrics, roles, options, start)
     rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
     if len(rows) > 1:
-        check_one_recipe(part.label, rows, metrics, roles)
+        check_one_recipe(part.label, rows, metrics, roles, options)
     for each, of_training in zip(split.trainings, rows, strict=True):
         check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.

@@ -1,0 +1,92 @@
+"""Settings that stand in the names of files and runs: ``lr0.01.csv``, ``alpha_0.5_seed3.json``, ``n=64/log.csv``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from deviate.imports.objects import KEY, SET
+from deviate.imports.roles import FOLDS, is_counter, is_run_name, is_setting
+from deviate.imports.rows import number
+from deviate.lexicon.splitting import plain
+from deviate.lexicon.words import meaning_of, words_of
+
+#: A number in a name, and the word before it; ``0p5`` is 0.5. What a letter follows is a part of another word.
+_VALUE = re.compile(
+    r"(?P<name>[A-Za-z]+(?:[_-][A-Za-z]+)*)?(?P<sign>=|[_-]+)?(?P<value>(?<![\d.])"
+    r"(?:(?<==)[-+])?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|0p\d+))(?![A-Za-z\d])(?!\.\d)",
+    re.IGNORECASE,
+)
+#: Dates, times and versions, whose numbers say nothing of a setting.
+_STAMP = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]*\d\d[-_.h:]?\d\d(?:[-_.m:]?\d\d(?:\.\d+)?)?)?"
+    r"|\d\d[-_.:]\d\d[-_.:]\d\d|\d+\.\d+\.\d+|\d{9,}(?:\.\d+)?)(?!\d)"
+)
+#: The ending of a file's name.
+_ENDING = re.compile(r"\.(?=[A-Za-z])[A-Za-z\d]{1,8}$")
+#: Words before the number of a run, a part or a version.
+_NUMBERED = frozenset({
+    "s", "r", "v", "version", "ver", "exp", "experiment", "training", "job", "slurm", "part", "rank", "worker", "gpu",
+    "proc", "process", "node", "shard", "checkpoint", "ckpt", "log", "file", "result", "results", "id", "no", "try",
+})  # fmt: skip
+
+
+def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return what names say was set in each run: numbers that differ between the names.
+
+    A decimal was set, and so was a number behind the name of a setting or behind ``=``. A whole number behind another
+    word was if several names share each, while another number tells these apart.
+    """
+    found = [_numbers(label) for label in labels]
+    names = [name for name in dict.fromkeys(name for each in found for name in each) if _differs(name, found)]
+    chosen = [name for name in names if _is_set(name, found, names)]
+    return [{f"{SET}{name}": each[name][0] for name in chosen if name in each} for each in found]
+
+
+def _numbers(label: str) -> dict[str, tuple[str, str]]:
+    """Return the numbers in a name, each with the sign before it, by the words before them."""
+    numbers: dict[str, tuple[str, str]] = {}
+    for match in _VALUE.finditer(_STAMP.sub("@", _ENDING.sub("", label))):
+        word = match["value"].lower()
+        word = word.replace("p", ".", 1) if word.startswith("0p") else word
+        name = (match["name"] or "").strip("_-")
+        if not match["name"] or _is_numbered(name):
+            name = name if word.isdecimal() else KEY
+        if name:
+            numbers.setdefault(_called(name), (word, match["sign"] or ""))
+    return numbers
+
+
+def _called(name: str) -> str:
+    """Return the end of a name that is a setting's: ``batch_size`` of ``net_batch_size``; else the whole."""
+    starts = [0, *(match.end() for match in re.finditer("[_-]", name))]
+    return next((name[start:] for start in starts if is_setting(name[start:])), name)
+
+
+def _differs(name: str, found: Sequence[Mapping[str, tuple[str, str]]]) -> bool:
+    return len({number(each[name][0]) for each in found if name in each}) > 1
+
+
+def _is_numbered(name: str) -> bool:
+    """Tell whether a number behind a name counts, or tells runs, folds or parts apart."""
+    last = (words_of(name) or [""])[-1]
+    return is_counter(last) or is_run_name(last) or plain(last) in _NUMBERED or plain(last) in FOLDS
+
+
+def _is_set(name: str, found: Sequence[Mapping[str, tuple[str, str]]], names: Sequence[str]) -> bool:
+    known = [each[name] for each in found if name in each]
+    meaning = meaning_of(name)
+    is_result = meaning is not None and meaning.direction is not None and not is_setting(name)
+    if _is_numbered(name) or is_result:
+        return False
+    if name == KEY and len(known) < len(found):
+        return False
+    if is_setting(name) or any(not word.isdecimal() or "=" in sign for word, sign in known):
+        return True
+    # `n100_seed1`, `n100_seed2`, `n200_seed1`, `n200_seed2`.
+    by_value: dict[str, list[tuple[tuple[str, str] | None, ...]]] = {}
+    for each in found:
+        if name in each:
+            others = tuple(each.get(other) for other in names if other != name)
+            by_value.setdefault(each[name][0], []).append(others)
+    return all(len(rest) > 1 and len(set(rest)) == len(rest) for rest in by_value.values())

@@ -1,0 +1,181 @@
+"""What was set in runs: read from the names of files, from files beside them, from keys and from values."""
+
+import json
+
+import pytest
+from test_import_tables import proposed, read, table, values  # noqa: F401
+
+from deviate.core.errors import NotRuns
+from deviate.imports.named import settings_in_names
+
+
+def curve(seed):
+    return "epoch,loss,acc\n" + "".join(
+        f"{e},{2 / (e + 1) + 0.013 * seed:.4f},{0.5 + 0.05 * e:.4f}\n" for e in range(5)
+    )
+
+
+def notes(*paths, **options):
+    return [note for each in proposed(*paths, **options) for note in each.experiment.imported.notes]
+
+
+@pytest.mark.parametrize(
+    ("names", "settings"),
+    [
+        (["lr0.1.csv", "lr0.01.csv"], {"config/lr": "0.1"}),
+        (["alpha_0.5_seed3.json", "alpha_0.7_seed3.json"], {"config/alpha": "0.5"}),
+        (["run_1e-3_s0.csv", "run_1e-4_s0.csv"], {"config/key": "1e-3"}),
+        (["bs32.csv", "bs64.csv"], {"config/bs": "32"}),
+        (["x/eps=1/log.csv", "x/eps=2/log.csv"], {"config/eps": "1"}),
+        (["a=-0.5,b=2.csv", "a=0.5,b=2.csv"], {"config/a": "-0.5"}),
+        (["wd_0p1.csv", "wd_0p01.csv"], {"config/wd": "0.1"}),
+        (["net_batch_size16.log", "net_batch_size8.log"], {"config/batch_size": "16"}),
+        (["n10_seed1", "n10_seed2", "n20_seed1", "n20_seed2"], {"config/n": "10"}),
+        (["seed1.csv", "seed2.csv"], {}),
+        (["log_1.csv", "log_2.csv"], {}),
+        (["a_step1000.json", "a_step2000.json"], {}),
+        (["epoch=3-val_loss=0.21.csv", "epoch=4-val_loss=0.11.csv"], {}),
+        (["r-2020-08-28-19-30-41-52.csv", "r-2020-08-29-19-30-41-53.csv"], {}),
+        (["t_1700000000.5.log", "t_1700000100.7.log"], {}),
+        (["12.30.45.log", "12.31.45.log"], {}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_numbers_in_names_that_were_set(names, settings):
+    assert settings_in_names(names)[0] == settings
+
+
+def test_settings_in_the_names_of_files_are_said_and_make_experiments(table):  # noqa: F811
+    paths = [table(curve(k), f"lr{lr}_s{k % 2}.csv") for k, lr in enumerate(["0.1", "0.1", "0.01", "0.01"])]
+    (said,) = notes(*paths)
+    assert "'config/lr' (0.1, 0.01) differs between runs: if that was set, these are 2 settings in 4 runs" in said
+    assert [len(each.runs) for each in proposed(*paths, experiment="config/lr")] == [2, 2]
+
+
+@pytest.mark.parametrize("place", ["hparams.yaml", "args.yml", ".hydra/config.yaml", "params.json"])
+def test_settings_beside_results_are_read(table, tmp_path, place):  # noqa: F811
+    paths = []
+    for k in range(3):
+        folder = tmp_path / f"version_{k}"
+        (folder / place).parent.mkdir(parents=True)
+        text = f"net: !!python/object:a.B\n  width: {2**k}\nlr: 0.1\n"
+        (folder / place).write_text(json.dumps({"net": {"width": 2**k}}) if place.endswith("json") else text)
+        paths.append(table(curve(k), f"version_{k}/metrics.csv"))
+    assert any("'config/net/width' (1, 2, 4) differs" in note for note in notes(*paths))
+
+
+def test_files_of_settings_among_results_are_no_runs(table, tmp_path):  # noqa: F811
+    paths = [
+        table(json.dumps({"lr": 0.1}), "config.json"),
+        table('{"epoch": 0, "acc": 1}\n{"epoch": 1, "acc": 2}\n', "log.json"),
+    ]
+    results = read(*paths)
+    assert list(values(results, "acc")) == ["log.json"]
+    assert "config.json holds settings, and is no run." in results.notes
+
+
+KEYED = {
+    "numbers": ({f"{lr}": {"acc": 0.9 + lr, "f1": 0.5} for lr in (0.1, 0.01)}, "config/key"),
+    "settings": ({f"lr_{k}": {"acc": 0.9, "f1": 0.5 + k} for k in (1, 2)}, "config/lr"),
+    "words": ({name: {"acc": 0.9, "f1": k / 10} for k, name in enumerate(("deep", "wide"))}, "key"),
+    "curves": ({name: {"epoch": [0, 1], "loss": [2 + k, 1]} for k, name in enumerate(("deep", "wide"))}, "key"),
+}
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_objects_with_equal_keys_are_asked_about(table, name):  # noqa: F811
+    whole, column = KEYED[name]
+    path = table(json.dumps(whole), "r.json")
+    with pytest.raises(NotRuns) as refused:
+        read(path)
+    assert f"--experiment-column {column}" in refused.value.hint
+    assert [len(each.runs) for each in proposed(path, experiment=column)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {split: {"loss": 0.1, "acc": 0.9} for split in ("train", "val")},
+        {"accuracy": {"mean": 0.9, "std": 0.1}, "f1": {"mean": 0.8, "std": 0.1}},
+        {"results": {"a": {"acc": 0.9}, "b": {"acc": 0.8}}, "when": "today"},
+    ],
+    ids=["splits", "statistics", "data sets of a test"],
+)
+def test_objects_that_are_parts_of_one_result_are_one_run(table, whole):  # noqa: F811
+    assert len(read(table(json.dumps(whole), "r.json")).runs) == 1
+
+
+GRID = "".join(
+    f"{i},{p},{k},{0.5 + i * 37 % 11 / 20}\n"
+    for i, (p, k) in enumerate((p, k) for p in (0.13, 0.75) for k in (3, 7, 10))
+)
+
+
+def test_columns_of_a_grid_are_settings_whatever_they_are_called(table):  # noqa: F811
+    (proposal,) = proposed(table(f"run,p,k,score\n{GRID}"))
+    assert [metric.name for metric in proposal.experiment.metrics] == ["score"]
+    said = " ".join(proposal.experiment.imported.notes)
+    assert "these are 6 settings in 6 runs" in said
+    assert "No metrics: p, k (settings by their values). --metric p takes one in." in said
+
+
+def test_rows_of_a_grid_without_runs_are_asked_about_by_its_columns(table):  # noqa: F811
+    path = table("p,k,score\n" + "".join(line.partition(",")[2] + "\n" for line in GRID.splitlines()))
+    with pytest.raises(NotRuns) as refused:
+        read(path)
+    assert "--experiment-column p if 'p' was set" in refused.value.hint
+
+
+def test_a_column_that_holds_still_in_each_run_is_a_setting(table):  # noqa: F811
+    paths = [table("it,err,budget\n" + "".join(f"{e},{2 / (e + 1) + r},{b}\n" for e in range(5)), f"{r}.csv")
+             for r, b in enumerate((17, 23, 71))]  # fmt: skip
+    (proposal,) = proposed(*paths)
+    assert [metric.name for metric in proposal.experiment.metrics] == ["err"]
+    assert "'budget' (17, 23, 71) differs between runs" in proposal.experiment.imported.notes[0]
+
+
+def test_a_result_of_few_values_is_no_setting(table):  # noqa: F811
+    text = "run,solved,gain\n" + "".join(f"{i},{int(i in (0, 3, 4, 8))},{i * 37 % 11}\n" for i in range(8))
+    assert "solved" in {reading.metric for run in read(table(text)).runs for reading in run.readings}
+
+
+# Lists beside their statistics
+
+RUNS = {"seeds": [3, 4, 5], "acc": [0.9, 0.91, 0.92]}
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {**RUNS, "mean": 0.91, "std": 0.01},
+        {"model": "m", "results": RUNS, "summary": {"mean": 0.91, "n_runs": 3}},
+        [{**RUNS, "acc_mean": 91.0}],
+    ],
+    ids=["beside", "in a group", "in percent"],
+)
+def test_lists_beside_their_statistics_are_of_runs(table, whole):  # noqa: F811
+    results = read(table(json.dumps(whole), "r.json"))
+    assert [run.label for run in results.runs] == ["seeds 3", "seeds 4", "seeds 5"]
+    assert {reading.metric.rpartition("/")[2] for run in results.runs for reading in run.readings} == {"acc"}
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {"acc": [0.9, 0.91, 0.92], "f1": [0.8, 0.81, 0.85], "acc_mean": 0.91, "f1_mean": 0.82},
+        {name: {"values": [0.9, 0.91, 0.92], "mean": 0.91} for name in ("acc", "f1")},
+    ],
+    ids=["side by side", "in groups"],
+)
+def test_lists_without_seeds_beside_their_statistics_are_asked_about(table, whole):  # noqa: F811
+    path = table(json.dumps(whole), "r.json")
+    with pytest.raises(NotRuns, match=r"the 3 rows of r\.json may be runs"):
+        read(path)
+    results = read(path, rows="runs")
+    assert list(values(results, "acc").values()) == [[0.9], [0.91], [0.92]]
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"acc", "f1"}
+
+
+def test_lists_of_the_parts_of_one_result_are_one_run(table):  # noqa: F811
+    for whole in ({"acc": 0.9, "per_class": [0.9, 0.8, 1.0]}, {"iou": [0.2, 0.4], "mean_iou": 0.3}):
+        assert len(read(table(json.dumps(whole), "r.json")).runs) == 1
