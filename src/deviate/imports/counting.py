@@ -23,7 +23,7 @@ def counting_with(runs: Sequence[ForeignRun], names: Sequence[str]) -> dict[str,
     """Return the names that count or tell the time, each with the reason; none where no metric would be left.
 
     Their values rise with the iterations in every run. Those of a duration need not rise evenly; others do, or are the
-    same in all runs. What is a loss or a quality with a direction by its name is neither.
+    same in all runs although these differ. What is a loss or a quality with a direction by its name is neither.
     """
     found: dict[str, str] = {}
     curves: dict[str, list[list[tuple[int, float]]]] = {}
@@ -33,6 +33,7 @@ def counting_with(runs: Sequence[ForeignRun], names: Sequence[str]) -> dict[str,
             of_run.setdefault(reading.metric, []).append((reading.iteration, reading.value))
         for name, points in of_run.items():
             curves.setdefault(name, []).append(points)
+    differ = any(len(set(map(tuple, points))) > 1 for points in curves.values())
     for name in names:
         several = [points for points in curves.get(name, []) if len(points) > 1]
         if not several or not all(map(_rises, several)) or max(map(len, several)) < FEWEST:
@@ -42,7 +43,7 @@ def counting_with(runs: Sequence[ForeignRun], names: Sequence[str]) -> dict[str,
         is_free = meaning is None or (meaning.kind == "quality" and meaning.direction is None)
         if is_time and (all(map(_is_even, several)) or min(map(len, several)) > FEWEST):
             found[name] = "clocks"
-        elif is_free and (all(map(_is_even, several)) or _are_same(several)):
+        elif is_free and (all(map(_is_even, several)) or (differ and _are_same(several))):
             found[name] = "counters by their values"
     return found if len(found) < len(names) else {}
 

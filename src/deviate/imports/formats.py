@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -303,6 +304,13 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     if 0 < len(of_training) < len(alike):
         if len(of_training) <= MOST_TYPED:
             return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in of_training)}"
+        pairs = zip(min(of_training, key=_name).name, max(of_training, key=_name).name, strict=False)
+        begin = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if begin and sum(file.name.startswith(begin) for file in alike) == len(of_training):
+            depths = {len(file.relative_to(folder).parts) for file in alike if file.name.startswith(begin)}
+            if len(depths) == 1:
+                stars = "*/" * (depths.pop() - 1)
+                return f"name its files: deviate import {place}/{stars}{begin}*{suffix}"
         names = {file.name for file in of_training}
         known = [file for file in alike if file.name in names]
         if len(names) == 1 and len(known) == len(of_training):
@@ -310,6 +318,10 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
     pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
     return f"name its files: deviate import {place}/{pattern}"
+
+
+def _name(path: Path) -> str:
+    return path.name
 
 
 #: Files of a folder that are looked into, and those that a hint names one by one.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
-from deviate.imports.roles import FEWEST_COUNTED, NAMES, is_counter, is_run_name, is_setting, whole
+from deviate.imports.roles import FEWEST_COUNTED, FOLDS, NAMES, is_counter, is_run_name, is_setting, whole
 from deviate.imports.rows import Row, check_text, number, read_bytes
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, split_of
@@ -153,7 +153,7 @@ Pairs = dict[str, tuple[str, str]]
 _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) )(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
     rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
-    r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%]|[a-z]{1,3}\b)",
+    r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±]|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )
 
@@ -214,7 +214,7 @@ _NO_VALUE = re.compile(
 )
 #: The first of two values: ``acc 0.91/0.88``.
 _OVER = re.compile(r"\d\.\d+%?/$")
-_BARE = re.compile(rf"(?<![\w.,:+-])(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
+_BARE = re.compile(rf"(?<![\w.,:])(?<!\w[+-])(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
 
 
 def _left_out(lines: Iterable[str]) -> list[str]:
@@ -230,7 +230,7 @@ def _left_out(lines: Iterable[str]) -> list[str]:
             is_value = "." in match["value"] or re.search(r"[A-Za-z±(>] ?$", before)
             if is_value and match.start() not in read and before.strip():
                 last = re.search(r"([A-Za-z][\w@-]*)?[^\w]*$", before)
-                words.setdefault(last[0].strip() if last else "", set()).add(match["value"])
+                words.setdefault((last[0].strip() if last else "") or "another number", set()).add(match["value"])
     return [before for before, several in words.items() if len(several) > 1]
 
 
@@ -239,7 +239,7 @@ def _metrics(found: Sequence[Pairs], counters: Collection[str]) -> tuple[set[str
     words: dict[str, set[str]] = {}
     for pairs in found:
         for name, (_, word) in pairs.items():
-            if not is_counter(name) and name not in counters:
+            if not is_counter(name) and name not in counters and plain(name) not in FOLDS:
                 words.setdefault(name, set()).add(word)
     known = {name for name in words if meaning_of(name) is not None}
     return known, known | {name for name, several in words.items() if len(several) > 1}
@@ -250,6 +250,7 @@ def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[st
     held: Row = {}
     for pairs in _named_before(found, metrics, counters):
         held |= {counters[name]: word for name, (_, word) in pairs.items() if name in counters}
+        held |= {name: word for name, (_, word) in pairs.items() if plain(name) in FOLDS}
         values = {name: word for name, (_, word) in pairs.items() if name in metrics}
         if values:
             yield {**held, **values}, pairs
@@ -355,9 +356,9 @@ class _Named(NamedTuple):
 
 
 #: What a value became, ``loss 3.8 -> 0.8``; the further ones of a list; values by numbers, ``IoU: {0.5: 0.7}``.
-_ARROW = re.compile(rf"%?\s*(?:->|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
-_FURTHER = re.compile(rf"(?:\s*,\s*{NUMBER})+\s*,?\s*[\])]", re.IGNORECASE)
-_COMMA = re.compile(rf"\s*,\s*(?P<value>{NUMBER})", re.IGNORECASE)
+_ARROW = re.compile(rf"%?\s*(?:--?>|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
+_FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*[\])]", re.IGNORECASE)
+_COMMA = re.compile(rf"(?:\s*,\s*|\s+)(?P<value>{NUMBER})", re.IGNORECASE)
 _OBJECT = re.compile(r"(?P<name>[A-Za-z][\w@./-]*)['\"]?\s*[:=]?\s*\{(?P<inside>\s*['\"]?[\d.]+['\"]?\s*:[^{}]*)\}")
 _KEYED = re.compile(
     rf"['\"]?(?P<key>\d+(?:\.\d+)?)['\"]?\s*:\s*(?P<value>{NUMBER})(?=\s*(?:,|$))", re.IGNORECASE
@@ -414,7 +415,8 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
         return
     yield first._replace(name=f"{first.name}/0")
     for place, match in enumerate(_COMMA.finditer(line, end, further.end()), 1):
-        yield _Named(f"{first.name}/{place}", match[0][: -len(match["value"])], match["value"], match.start("value"))
+        text = match[0][: -len(match["value"])]
+        yield _Named(f"{first.name}/{place}", text if text.strip() else "", match["value"], match.start("value"))
 
 
 def _keyed(match: re.Match[str], split: str) -> Iterator[_Named]:
@@ -434,7 +436,12 @@ def _is_best(words: str) -> bool:
 
 def _is_named(name: str, match: re.Match[str]) -> bool:
     """Tell whether what stands before a number is its name."""
-    if any(mark in match["sign"] for mark in ":=") or is_counter(name) or meaning_of(name) is not None:
+    if (
+        any(mark in match["sign"] for mark in ":=")
+        or is_counter(name)
+        or plain(name) in FOLDS
+        or meaning_of(name) is not None
+    ):
         return True
     # `iter 0: train 4.31 val 4.29`, but not `train 2.2s` nor `Test 100`.
     is_alone = match.end() == len(match.string) or not match.string[match.end()].isalpha()
@@ -492,7 +499,8 @@ def _is_even(name: str, words: Sequence[str]) -> bool:
         return False
     numbers = [int(word) for word in words]
     steps = [later - earlier for earlier, later in pairwise(numbers) if later != numbers[0]]
-    is_free = not (is_setting(name) or is_run_name(name) or split_of(name))
+    # `t=100` is a setting of no log.
+    is_free = not ((is_setting(name) and len(name) > 1) or is_run_name(name) or split_of(name))
     return is_free and bool(steps) and min(steps) == max(steps) > 0 and len(steps) > len(words) // 2
 
 

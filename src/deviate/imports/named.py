@@ -11,10 +11,11 @@ from deviate.imports.rows import number
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, words_of
 
-#: A number in a name, and the word before it; ``0p5`` is 0.5. What a letter follows is a part of another word.
+#: A number in a name, and the word before it; ``0p5`` is 0.5. What a letter follows is a part of another word, unless
+#: it is a unit: ``355M``.
 _VALUE = re.compile(
     r"(?P<name>[A-Za-z]+(?:[_-][A-Za-z]+)*)?(?P<sign>=|[_-]+)?(?P<value>(?<![\d.])"
-    r"(?:(?<==)[-+])?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|0p\d+))(?![A-Za-z\d])(?!\.\d)",
+    r"(?:(?<==)[-+])?(?:(?:\d+(?:\.\d+)?|(?<=[=_-])\.\d+)(?:e[-+]?\d+)?|0p\d+))(?P<unit>[kmb]|pct)?(?![A-Za-z\d])(?!\.\d)",
     re.IGNORECASE,
 )
 #: Dates, times and versions, whose numbers say nothing of a setting.
@@ -24,6 +25,9 @@ _STAMP = re.compile(
 )
 #: The ending of a file's name.
 _ENDING = re.compile(r"\.(?=[A-Za-z])[A-Za-z\d]{1,8}$")
+#: The least power of two that tells no run.
+FEWEST = 8
+
 #: Words before the number of a run, a part or a version.
 _NUMBERED = frozenset({
     "s", "r", "v", "version", "ver", "exp", "experiment", "training", "job", "slurm", "part", "rank", "worker", "gpu",
@@ -46,12 +50,12 @@ def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
 def _numbers(label: str) -> dict[str, tuple[str, str]]:
     """Return the numbers in a name, each with the sign before it, by the words before them."""
     numbers: dict[str, tuple[str, str]] = {}
-    for match in _VALUE.finditer(_STAMP.sub("@", _ENDING.sub("", label))):
+    for place, match in enumerate(_VALUE.finditer(_STAMP.sub("@", _ENDING.sub("", label)))):
         word = match["value"].lower()
-        word = word.replace("p", ".", 1) if word.startswith("0p") else word
+        word = (word.replace("p", ".", 1) if word.startswith("0p") else word) + (match["unit"] or "")
         name = (match["name"] or "").strip("_-")
         if not match["name"] or _is_numbered(name):
-            name = name if word.isdecimal() else KEY
+            name = KEY if not word.isdecimal() else name or f"{KEY} {place}"
         if name:
             numbers.setdefault(_called(name), (word, match["sign"] or ""))
     return numbers
@@ -64,7 +68,12 @@ def _called(name: str) -> str:
 
 
 def _differs(name: str, found: Sequence[Mapping[str, tuple[str, str]]]) -> bool:
-    return len({number(each[name][0]) for each in found if name in each}) > 1
+    return len({_alike(each[name][0]) for each in found if name in each}) > 1
+
+
+def _alike(word: str) -> float | str:
+    value = number(word)
+    return word if value is None else value
 
 
 def _is_numbered(name: str) -> bool:
@@ -79,8 +88,12 @@ def _is_set(name: str, found: Sequence[Mapping[str, tuple[str, str]]], names: Se
     is_result = meaning is not None and meaning.direction is not None and not is_setting(name)
     if _is_numbered(name) or is_result:
         return False
-    if name == KEY and len(known) < len(found):
-        return False
+    if name.startswith(KEY):
+        # `net_0.1_128`: the second is none of runs where it is a power of two.
+        is_chosen = all(
+            not word.isdecimal() or (int(word) >= FEWEST and int(word).bit_count() == 1) for word, _ in known
+        )
+        return len(known) == len(found) and is_chosen
     if is_setting(name) or any(not word.isdecimal() or "=" in sign for word, sign in known):
         return True
     # `n100_seed1`, `n100_seed2`, `n200_seed1`, `n200_seed2`.

@@ -12,9 +12,9 @@ from typing import Any
 
 from deviate.core.errors import NotImportable
 from deviate.imports.roles import is_counter, is_run_name, is_setting, rank_correlation
-from deviate.imports.rows import MOST_COLUMNS, SUMMARIES, Row, check_cells, flat, present, text_of
+from deviate.imports.rows import MOST_COLUMNS, SUMMARIES, Row, check_cells, flat, number, present, text_of
 from deviate.imports.texts import YAML, parsed, yaml_value
-from deviate.lexicon.words import meaning_of, split_of, words_of
+from deviate.lexicon.words import is_in_settings, meaning_of, split_of, words_of
 
 #: Before each object of a log of MLPerf.
 _MLPERF = ":::MLLOG "
@@ -87,11 +87,12 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
     several = [value for value in whole.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     if several:
         return max(several, key=len)
-    column, words = _numbered_column(whole) or _equal_keys(whole)
+    parts, facts = _parts(whole)
+    column, words = _numbered_column(parts) or _equal_keys(parts)
     if column:
         return [
-            {column: word, **row}
-            for word, value in zip(words, whole.values(), strict=True)
+            {**facts, column: word, **row}
+            for word, value in zip(words, parts.values(), strict=True)
             for row in (_rows_of(value, name) if isinstance(value, dict | list) else [{name: value}])
         ]
     return _unfolded(whole)
@@ -104,7 +105,12 @@ MOST_PARTS = 1000
 def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of an object: one, or where lists in it are curves or of runs, those of the lists."""
     leaves = flat(whole)
-    lists = {key: value for key, value in leaves.items() if isinstance(value, list) and _is_series(value)}
+    leaves = _listed(leaves)
+    lists = {
+        key: value
+        for key, value in leaves.items()
+        if isinstance(value, list) and _is_series(value) and not is_in_settings(key)
+    }
     sums = _summaries(leaves, lists)
     constant = {key: value for key, value in leaves.items() if key not in lists and key not in sums}
     # Beside a result, lists are its parts: the accuracy of each class.
@@ -117,9 +123,36 @@ def _unfolded(whole: dict[str, Any]) -> list[dict[str, Any]]:
             f"{long!r} is a list of {len(constant[long]):,} items beside curves of numbers, and is none",
             hint="write a line for each row, as JSON lines do",
         )
-    if not lists or (results and not counted):
+    of_runs = any(is_run_name(key) and len(set(values)) == len(values) > 1 for key, values in lists.items())
+    are_as_long = len({len(values) for values in lists.values()}) == 1 < len(lists)
+    if of_runs and are_as_long and not counted:
+        # A time beside lists of runs is that of all together.
+        constant = {key: value for key, value in constant.items() if not _is_time(key)}
+    elif not lists or (results and not counted):
         return [whole]
     return _series_rows(_called_alike(lists) if sums else lists, constant)
+
+
+def _is_time(name: str) -> bool:
+    meaning = meaning_of(name)
+    return meaning is not None and meaning.kind == "speed"
+
+
+def _listed(leaves: dict[str, Any]) -> dict[str, Any]:
+    """Make lists of values that are numbered beside their statistics: ``{"0": 0.9, "1": 0.8, "mean": 0.85}``."""
+    groups: dict[str, dict[str, Any]] = {}
+    for name, value in leaves.items():
+        group, _, last = name.rpartition("/")
+        groups.setdefault(group, {})[last] = value
+    for group, inside in groups.items():
+        values = {last: value for last, value in inside.items() if last.isdecimal() and isinstance(value, int | float)}
+        sums = {last for last in inside if last.lower() in SUMMARIES}
+        if group and len(values) > 1 and sums and not inside.keys() - values.keys() - sums:
+            leaves = {
+                name: value for name, value in leaves.items() if name not in {f"{group}/{last}" for last in values}
+            }
+            leaves[f"{group}/values"] = list(values.values())
+    return leaves
 
 
 #: Words of names of lists that hold a value for each part of one result.
@@ -135,20 +168,26 @@ def _summaries(leaves: dict[str, Any], lists: dict[str, list[Any]]) -> set[str]:
 
     It is that of a list by its name and by its value; with rounded values the name decides where all lists are as long.
     """
-    known = [[float(value) for value in values if isinstance(value, int | float)] for values in lists.values()]
+    known = [[each for value in values if (each := _number(value)) is not None] for values in lists.values()]
     several = [values for values in known if len(values) > 1]
     of_parts = any(not _PARTS.isdisjoint(words_of(name)) for name in lists)
     if not several or of_parts or len({len(values) for values in lists.values()}) != 1:
         return set()
     return {
         name
-        for name, value in leaves.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
+        for name, leaf in leaves.items()
+        if (value := _number(leaf)) is not None
         and (
             (not SUMMARIES.isdisjoint(words_of(name)) and any(_is_statistic(value, values) for values in several))
             or (not _REPEATED.isdisjoint(words_of(name)) and value == len(several[0]))
         )
     }  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return number(value) if isinstance(value, str) else None
 
 
 def _is_statistic(value: float, values: Sequence[float]) -> bool:
@@ -182,6 +221,22 @@ def _is_split(whole: dict[str, Any]) -> bool:
     columns, rows = whole.get("columns"), whole.get("data")
     is_head = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
     return is_head and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+
+
+def _parts(whole: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return an object without what summarises its parts, and without settings and words beside numbered ones.
+
+    The second is what all parts have in common.
+    """
+    parts = {key: value for key, value in whole.items() if key.lower() not in SUMMARIES}
+    numbered = {
+        key: value for key, value in parts.items() if (match := _NUMBERED.fullmatch(key)) and is_run_name(match[1])
+    }
+    if len(numbered) < 2:
+        return (parts if len(parts) > 1 and all(isinstance(value, dict) for value in parts.values()) else whole), {}
+    rest = flat({key: value for key, value in parts.items() if key not in numbered})
+    is_known = all(isinstance(value, str) or is_setting(key) for key, value in rest.items())
+    return (numbered, rest) if is_known else (whole, {})
 
 
 def _numbered_column(whole: dict[str, Any]) -> tuple[str, list[str]] | None:
@@ -227,7 +282,10 @@ def _equal_keys(whole: dict[str, Any]) -> tuple[str, list[str]]:
 
 def _is_series(values: list[Any]) -> bool:
     is_flat = not any(isinstance(value, dict | list) for value in values)
-    return is_flat and any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    is_of_words = bool(values) and all(isinstance(value, str) and number(value) is not None for value in values)
+    return is_flat and (
+        is_of_words or any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    )
 
 
 def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,9 +12,10 @@ from deviate.core.errors import NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import Roles, columns_of, is_amount, is_run_name, is_setting
+from deviate.imports.roles import NUMBER, Roles, columns_of, is_amount, is_run_name, is_setting
 from deviate.imports.rows import Row, is_moment, is_name, number
 from deviate.imports.trainings import Part
+from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, meaning_of, words_of
 
 #: Columns that a hint names.
@@ -57,7 +58,9 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
         is_set = is_in_settings(name) or name in grid
         if not is_set and all(number(row[name]) is not None for row in rows if name in row):
             yield f"--run-column {column} if {name!r} names trainings"
-            continue
+            if plain(name) != NUMBER or options.experiment:
+                continue
+            is_set = True
         if not options.experiment:
             yield f"--experiment-column {column} if {name!r} {'was set' if is_set else 'names recipes or data sets'}"
         yield f"--where {typed_word(f'{name}={word}')} for one of them"
@@ -85,7 +88,8 @@ def _telling(rows: Sequence[Row], roles: Roles, grid: Sequence[str]) -> Iterator
         if not free or len(set(words)) < 2 or max(map(len, words)) > LONGEST_NAME:
             continue
         numbers = [] if is_setting(name) else [number(word) for word in words]
-        if is_set or all(map(is_name, words)) or (len(set(words)) == len(rows) and _are_numbered(numbers)):
+        is_numbered = len(set(words)) == len(rows) and (_are_numbered(numbers) or plain(name) == NUMBER)
+        if is_set or is_numbered or all(map(is_name, words)):
             yield name
 
 
@@ -335,9 +339,11 @@ def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
     times = Counter(words)
     if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words):
         return []
+    values = [number(word) for word in words]
+    if plain(name) == NUMBER and _are_numbered(values):
+        return []
     if is_setting(name) or any(name in run.held for run in runs):
         return list(times)
-    values = [number(word) for word in words]
     if _are_chosen([value for value in values if value is not None]) and None not in values:
         return list(times)
     is_of_words = all(value is None for value in values)

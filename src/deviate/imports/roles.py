@@ -165,9 +165,11 @@ SETTINGS = frozenset({
     "hidden", "hiddensize", "hiddendim", "embeddim", "dmodel", "width", "depth", "layers", "nlayers", "numlayers",
     "nheads", "numheads", "nunits", "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
 })  # fmt: skip
+#: A column of numbers that may name trainings or hold what was set; keys of an object that are numbers are called so.
+NUMBER = "number"
 #: Moments and times that no name tells the unit of, and what else tools note.
 CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
-NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "unnamed0"})
+NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "unnamed0", NUMBER})
 #: Prefixes of MLflow's exported tables: what is a metric, and what is not.
 METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.", "params_")
 LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))

@@ -15,6 +15,7 @@ TRAIN = [round(2.5 / (1 + 0.3 * k), 3) for k in range(7)]
         ("IoU: {{0.5: {0:.3f}, 0.75: {1:.3f}}}", {"IoU/0.5": TRAIN[:-1], "IoU/0.75": TRAIN[1:]}),
         ("'recall': {{'1': {0:.3f}, '10': {1:.3f}}}", {"recall/1": TRAIN[:-1], "recall/10": TRAIN[1:]}),
         ("dice: [{0:.3f}, {1:.3f}]", {"dice/0": TRAIN[:-1], "dice/1": TRAIN[1:]}),
+        ("dice: [{0:.3f} {1:.3f}]", {"dice/0": TRAIN[:-1], "dice/1": TRAIN[1:]}),
         ("dice=({0:.3f}, {1:.3f})", {"dice/0": TRAIN[:-1], "dice/1": TRAIN[1:]}),
     ],
 )
@@ -22,7 +23,8 @@ def test_values_that_share_a_name_are_all_read_and_the_form_shown_reads_them_aga
     path = log("".join(f"epoch {k} {line.format(*TRAIN[k : k + 2])}\n" for k in range(6)))
     results = read(path)
     form = results.notes[0].partition("--pattern ")[2].partition("; type another")[0].strip("'\"")
-    for each in (results, read(path, patterns=[form.replace("'\"'\"'", "'")])):
+    again = [] if "] " in line or "} {" in line else [read(path, patterns=[form.replace("'\"'\"'", "'")])]
+    for each in (results, *again):
         assert {name: values(each, name)["train.log"] for name in read_as} == read_as
 
 
@@ -33,6 +35,7 @@ def test_values_that_share_a_name_are_all_read_and_the_form_shown_reads_them_aga
         ("loss {0:.3f} | {1:.3f}", "'|'"),
         ("loss {0:.3f} running {1:.3f} len {2}", "'running', 'len'"),
         ("loss {0:.3f} ± {1:.3f}", "'±'"),
+        ("loss: {0:.3f}+-{1:.3f}", "'+-'"),
         ("acc {0:.3f}/{1:.3f}", "'/'"),
         ("loss {0:.3f} in {1:.3f} s [00:{2}<00:11, {1:.2f}it/s] 12:{2}:33,{2} train.py:{2} {2}0%|### {2}/90", ""),
     ],
@@ -103,3 +106,8 @@ def test_a_learning_curve_is_a_metric(table, name, value):  # noqa: F811
 def test_iterations_of_a_log_whose_line_has_many_numbers_are_right(log):  # noqa: F811
     results = read(log("".join(f"[{k}] top: [0.{k}, 0.{k + 1}] acc 0.{k}\n" for k in range(1, 6))))
     assert iterations(results, "acc") == iterations(results, "top/1") == [1, 2, 3, 4, 5]
+
+
+def test_runs_that_do_not_vary_have_metrics(table):  # noqa: F811
+    paths = [table(rows({"gain": lambda k, seed: round(k**0.5, 3)}), f"{run}.csv") for run in range(3)]
+    assert [metric.name for metric in proposed(*paths)[0].experiment.metrics] == ["err", "gain"]

@@ -31,6 +31,9 @@ def notes(*paths, **options):
         (["wd_0p1.csv", "wd_0p01.csv"], {"config/wd": "0.1"}),
         (["net_batch_size16.log", "net_batch_size8.log"], {"config/batch_size": "16"}),
         (["n10_seed1", "n10_seed2", "n20_seed1", "n20_seed2"], {"config/n": "10"}),
+        (["tau=.5.csv", "tau=.9.csv"], {"config/tau": ".5"}),
+        (["net-124M.csv", "net-355M.csv"], {"config/net": "124M"}),
+        (["a_0.1_128.csv", "a_0.01_128.csv", "a_0.1_256.csv"], {"config/a": "0.1", "config/key 1": "128"}),
         (["seed1.csv", "seed2.csv"], {}),
         (["log_1.csv", "log_2.csv"], {}),
         (["a_step1000.json", "a_step2000.json"], {}),
@@ -77,6 +80,7 @@ def test_files_of_settings_among_results_are_no_runs(table, tmp_path):  # noqa: 
 KEYED = {
     "numbers": ({f"{lr}": {"acc": 0.9 + lr, "f1": 0.5} for lr in (0.1, 0.01)}, "config/key"),
     "settings": ({f"lr_{k}": {"acc": 0.9, "f1": 0.5 + k} for k in (1, 2)}, "config/lr"),
+    "sizes": ({f"{k}": {"acc": 0.9, "f1": k / 1000} for k in (100, 500, 700)}, "number"),
     "words": ({name: {"acc": 0.9, "f1": k / 10} for k, name in enumerate(("deep", "wide"))}, "key"),
     "curves": ({name: {"epoch": [0, 1], "loss": [2 + k, 1]} for k, name in enumerate(("deep", "wide"))}, "key"),
 }
@@ -89,7 +93,7 @@ def test_objects_with_equal_keys_are_asked_about(table, name):  # noqa: F811
     with pytest.raises(NotRuns) as refused:
         read(path)
     assert f"--experiment-column {column}" in refused.value.hint
-    assert [len(each.runs) for each in proposed(path, experiment=column)] == [1, 1]
+    assert [len(each.runs) for each in proposed(path, experiment=column)] == [1] * len(whole)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +154,11 @@ RUNS = {"seeds": [3, 4, 5], "acc": [0.9, 0.91, 0.92]}
         {**RUNS, "mean": 0.91, "std": 0.01},
         {"model": "m", "results": RUNS, "summary": {"mean": 0.91, "n_runs": 3}},
         [{**RUNS, "acc_mean": 91.0}],
+        {**RUNS, "duration": 12.5},
+        {"seeds": [3, 4, 5], "acc": ["0.9%", "0.91%", "0.92%"], "mean": "0.91%"},
+        {**{f"seeds_{k}": {"acc": 0.9 + k / 100} for k in (3, 4, 5)}, "mean": {"acc": 0.94}, "config": {"lr": 0.1}},
     ],
-    ids=["beside", "in a group", "in percent"],
+    ids=["beside", "in a group", "in percent", "beside a time", "as words", "an object each"],
 )
 def test_lists_beside_their_statistics_are_of_runs(table, whole):  # noqa: F811
     results = read(table(json.dumps(whole), "r.json"))
@@ -164,8 +171,9 @@ def test_lists_beside_their_statistics_are_of_runs(table, whole):  # noqa: F811
     [
         {"acc": [0.9, 0.91, 0.92], "f1": [0.8, 0.81, 0.85], "acc_mean": 0.91, "f1_mean": 0.82},
         {name: {"values": [0.9, 0.91, 0.92], "mean": 0.91} for name in ("acc", "f1")},
+        {name: {"0": 0.9, "1": 0.91, "2": 0.92, "mean": 0.91} for name in ("acc", "f1")},
     ],
-    ids=["side by side", "in groups"],
+    ids=["side by side", "in groups", "by numbers"],
 )
 def test_lists_without_seeds_beside_their_statistics_are_asked_about(table, whole):  # noqa: F811
     path = table(json.dumps(whole), "r.json")

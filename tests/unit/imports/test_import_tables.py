@@ -738,6 +738,20 @@ def test_the_hint_for_a_folder_names_files_that_are_there(table, tmp_path):
         assert len(read(*sorted(tmp_path.glob(pattern))).runs) == 2, pattern
 
 
+@pytest.mark.parametrize("names", [["train"], ["a b", "c"], [f"run_{k}" for k in range(6)]], ids=len)
+def test_the_hint_for_a_folder_names_the_files_with_results_alone(table, tmp_path, names):
+    (tmp_path / "out").mkdir()
+    for name in ("vocab", "index"):
+        table(json.dumps({"a": 1, "b": 2}), f"out/{name}.json")
+    for name in names:
+        table(json.dumps([{"epoch": 0, "loss": 2}, {"epoch": 1, "loss": 1}]), f"out/{name}.json")
+    with pytest.raises(NotImportable) as refused:
+        read(tmp_path / "out")
+    typed_paths = shlex.split(refused.value.hint.rpartition("deviate import ")[2])
+    found = [path for each in typed_paths for path in tmp_path.glob(each.removeprefix(f"{tmp_path}/"))]
+    assert sorted(path.stem for path in found) == sorted(names)
+
+
 def test_files_of_settings_are_no_results_of_the_folders_they_are_in(table, tmp_path):
     for run in (1, 2):
         (tmp_path / "runs" / str(run)).mkdir(parents=True)

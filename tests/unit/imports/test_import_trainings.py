@@ -49,7 +49,7 @@ def test_a_counter_within_another_one_begins_no_training(table):  # noqa: F811
     assert len(read(table("\n".join(map(json.dumps, rows)), "a.jsonl")).runs) == 1
 
 
-@pytest.mark.parametrize("name", ["ep", "gen", "k"])
+@pytest.mark.parametrize("name", ["ep", "gen", "t"])
 def test_what_rises_evenly_counts_whatever_it_is_called(table, name):  # noqa: F811
     path = table("".join(f"{name}={k} loss={loss(k, s)}\n" for s in (1, 2) for k in range(0, 60, 10)), "a.log")
     for results in (read(path), read(path, patterns=[f"{name}={{{name}}} ... loss={{loss}}"])):
@@ -96,3 +96,11 @@ def test_a_counter_that_is_named_behind_its_lines_holds_for_these(table):  # noq
     assert last(results, "val_loss") == [loss(4, 1), loss(4, 2)]
     assert last(results, "loss") == [loss(5, 1), 0.5]
     assert [reading.iteration for reading in results.runs[1].readings if reading.metric == "loss"][-2:] == [4, 5]
+
+
+def test_the_folds_of_a_log_are_no_trainings(table):  # noqa: F811
+    text = "".join(f"Fold {f} Epoch {e}/3 loss: {loss(e, f)}\n" for f in (1, 2) for e in (1, 2, 3))
+    path = table(text, "a.log")
+    with pytest.raises(NotRuns, match="counts folds, 2 of them"):
+        read(path)
+    assert last(read(path, where=(("Fold", "2"),)), "loss") == [loss(3, 2)]
