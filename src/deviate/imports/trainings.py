@@ -23,6 +23,9 @@ FEWEST_BEFORE = 4
 #: Fewest iterations with one value each beside which a second value is that of a training that was resumed.
 FEWEST_ONCE = 3
 
+#: Fewest iterations of a training that is hardly resumed at its second one.
+FEWEST_MANY = 8
+
 #: Rows after it in which no iteration may come twice: numbers that are printed with few digits do again and again.
 AHEAD = 20
 
@@ -127,6 +130,11 @@ class _Training:
         known = (self.along[reading.metric].first for reading in row if reading.metric in self.along)
         return min(known, default=row[0].iteration)
 
+    def second(self, row: Sequence[Reading]) -> int:
+        """Return the second of many iterations of the metrics in a row: a training may begin there; else the first."""
+        several = [self.along[each.metric].iterations for each in row if each.metric in self.along]
+        return min((sorted(each)[1] for each in several if len(each) >= FEWEST_MANY), default=self.start(row))
+
     def falls(self, row: Sequence[Reading]) -> bool:
         """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
         return any(last is not None and each.iteration < last for each in row for last in [self._last(each)])
@@ -206,7 +214,8 @@ def _is_new(
     begins_anew: bool, values_decide: bool,
 ) -> bool:  # fmt: skip
     row, back = rest[0], rest[0][0].iteration
-    at_start = back <= training.start(row)
+    is_next = back <= training.second(row) and not _says(_goes_on, training, rest)
+    at_start = back <= training.start(row) or is_next
     against = _goes_on if at_start else _starts_again
     goes_against = _says(against, training, rest)
     is_near = not at_start and _is_near_start(back, training, row) and not _says(_goes_on, training, rest)

@@ -86,6 +86,11 @@ def test_a_counter_that_goes_back_to_near_its_start_is_asked_about_where_the_val
     assert len(read(path, rows="iterations").runs) == 1
 
 
+def test_a_training_may_begin_one_step_later_than_the_one_before(table):  # noqa: F811
+    text = "step,loss\n" + "".join(f"{100 * e},{loss(e)}\n" for first in (0, 1, 1) for e in range(first, 10))
+    assert [len(run.readings) for run in read(table(text)).runs] == [10, 9, 9]
+
+
 def test_a_counter_that_is_named_behind_its_lines_holds_for_these(table):  # noqa: F811
     text = "".join(
         "".join(f"step {k}/3 loss {loss(e + k / 3, s)}\n" for k in (1, 2, 3))
