@@ -61,6 +61,11 @@ class Series:
     #: False: nothing shows in which iterations they were reported.
     placed: bool = True
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether the iterations are known: values that all stand in one may have been written after the loop."""
+        return self.placed and bool(len(self.iterations)) and int(self.iterations[0]) != int(self.iterations[-1])
+
     def digest(self) -> bytes:
         """Return what is equal for equal series."""
         return hashlib.blake2b(self.iterations.tobytes() + self.values.tobytes(), digest_size=16).digest()
@@ -146,8 +151,8 @@ def _first(run: str, series: Mapping[str, Series], other: str, reference: Mappin
         if index is not None:
             longer = theirs if index < len(theirs.values) else ours
             place = int(longer.iterations[index]), int(longer.positions[index])
-            candidates.append((not longer.placed, *place, metric, index))
-    unplaced, iteration, _, metric, index = min(candidates)
+            candidates.append((not longer.placed, not longer.is_placed, *place, metric, index))
+    _, unplaced, iteration, _, metric, index = min(candidates)
     looped = any(bool(np.any(each.iterations >= 0)) for each in (*series.values(), *reference.values()))
     return Difference(
         run=run,

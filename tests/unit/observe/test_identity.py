@@ -7,7 +7,7 @@ from made import make_experiment, make_run, metric, series
 
 from deviate.observe.tables import open_tables
 
-ACC, LOSS = 0, 1
+TICK, ACC, LOSS = -1, 0, 1
 
 
 def compared(tmp_path, *runs, metrics=None):
@@ -76,3 +76,14 @@ def test_runs_are_put_together_by_what_they_reported(tmp_path):
     found = compared(tmp_path, *(series(ACC, [value]) for value in (0.5, 0.6, 0.5, 0.6, 0.7)))
     assert [len(group) for group in found.classes] == [2, 2, 1]
     assert len(found.differences) == 3
+
+
+@pytest.mark.parametrize(("iterations", "placed"), [([0, 1, 2], True), ([2, 2, 2], False)])
+def test_values_that_all_stand_in_one_iteration_may_have_been_written_after_the_loop(tmp_path, iterations, placed):
+    ticks = [(TICK, 3, 0.5, 3.0)]
+    runs = [
+        [*ticks, *((LOSS, at, float(at), value + run) for at, value in zip(iterations, [3.0, 2.0, 1.0], strict=True))]
+        for run in range(2)
+    ]
+    (difference,) = compared(tmp_path, *runs).differences
+    assert (difference.metric, difference.placed) == ("loss", placed)

@@ -140,7 +140,7 @@ def test_what_stands_in_a_file_is_not_said_to_differ_before_what_has_a_place(tmp
         (tmp_path / name).mkdir()
         experiment = make_experiment(tmp_path / name, [metric("loss")])
         for index in range(2):
-            run = make_run(experiment, index, [(TICK, 3, 1.0, 3.0), (0, 3, 1.5, 0.5 + index * loss)])
+            run = make_run(experiment, index, [(TICK, 3, 1.0, 3.0), (0, 2, 1.2, 0.5), (0, 3, 1.5, 0.5 + index * loss)])
             run.written.mkdir()
             (run.written / "result.txt").write_text(f"mse: {0.7 + index / 100}\n")
         with open_tables(experiment) as tables:

@@ -291,13 +291,15 @@ def test_control_runs_that_differ_are_told_with_the_metrics():
 
 def test_a_coarse_metric_under_varying_seeds_is_noted():
     document = cases.document({ALGO: {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}})
-    assert "Bit-identical in all runs although seeds vary: test acc." in said(document, "metric-identical")
+    assert "The same value in all runs although seeds vary: test acc (best)." in said(document, "metric-identical")
 
 
 def test_of_runs_with_the_programs_own_seeds_it_is_not_said_that_seeds_vary():
     document = cases.document({"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}})
     assert "seeds vary" not in said(document, "metric-identical")
-    assert "Bit-identical in all runs: test acc; the other metrics are not." in said(document, "metric-identical")
+    assert "The same value in all runs: test acc (best); not so the other metrics." in said(
+        document, "metric-identical"
+    )
 
 
 def test_what_varied_and_what_was_held_is_said_for_each_variant():

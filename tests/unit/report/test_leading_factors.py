@@ -74,10 +74,8 @@ def ranked(**sds):
 
 def test_what_varies_is_ranked_by_its_sd():
     said = ranked(init=0.4, impl=0.0, shuffle=1.25, control=0.0, layers=None)
-    assert said == [
-        "SD of test acc by what varies: shuffle 1.2 %, init 0.40 %; no effect in these runs: impl and control."
-    ]
-    assert ranked(impl=0.0, control=0.0) == ["test acc: no effect in these runs: impl and control."]
+    assert said == ["SD of test acc by what varies: shuffle 1.2 %, init 0.40 %; equal in all runs of impl and control."]
+    assert ranked(impl=0.0, control=0.0) == ["test acc: equal in all runs of impl and control."]
     assert ranked(impl=None, control=None) == []
 
 
@@ -93,7 +91,7 @@ def test_what_nothing_is_drawn_for_is_not_said_to_have_no_effect():
         for name, shown in found.items()
     ]
     said = source_sentences(spread_across(variants, LEVEL)[0], LEVEL)
-    assert said == ["test acc: no effect in these runs: shuffle and control; no draws for augment."]
+    assert said == ["test acc: equal in all runs of shuffle and control; no draws for augment."]
 
 
 def test_only_one_factor_alone_is_a_source():

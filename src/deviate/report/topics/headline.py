@@ -325,7 +325,7 @@ def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[s
     if ranking.differing:
         unit = f" {table.unit}" if table.unit else ""
         parts = [f"{row.variant} {show(row.sd, last_place(row.sd))}{unit}" for row in ranking.differing]
-        equal = f"; {no_effect(ranking.equal)}" if ranking.equal else ""
+        equal = f"; {equal_runs(ranking.equal)}" if ranking.equal else ""
         if brief and len(parts) > 1:
             first = ranking.differing[0]
             sd = f"{show(first.sd, last_place(first.sd))}{unit}"
@@ -333,13 +333,13 @@ def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[s
         else:
             yield f"SD of {table.metric} by what varies: {', '.join(parts)}{equal}."
     elif ranking.equal:
-        yield f"{table.metric}: {no_effect(ranking.equal)}."
+        yield f"{table.metric}: {equal_runs(ranking.equal)}."
 
 
-def no_effect(rows: Sequence[VariantSpread]) -> str:
+def equal_runs(rows: Sequence[VariantSpread]) -> str:
     """Name the variants whose runs are all equal; those that nothing was drawn for cannot have had an effect."""
     drawn, undrawn = ([row.variant for row in rows if row.is_drawn is each] for each in (True, False))
-    parts = [f"no effect in these runs: {joined(drawn)}"] if drawn else []
+    parts = [f"equal in all runs of {joined(drawn)}"] if drawn else []
     return "; ".join([*parts, *([f"no draws for {joined(undrawn)}"] if undrawn else [])])
 
 

@@ -208,7 +208,7 @@ def _seen(facts: VariantProof) -> str:
 
 def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     measured = [metric for metric in facts.metrics if metric.kind not in MACHINES and metric.n > 1]
-    same = [metric.name for metric in measured if metric.spread.identical]
+    same = [f"{metric.name} ({metric.aggregate})" for metric in measured if metric.spread.identical]
     if variant.is_fixed:
         if broken := broken_control(facts):
             yield Caveat(slug="control-differs", message=" ".join(broken), variant=facts.variant)
@@ -220,7 +220,7 @@ def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         why = "What varies does not reach them, or they are too coarse to show it."
         if _drew_otherwise(facts, variant):
             why = f"Fingerprints show that other numbers were drawn. {why}"
-        message = f"Bit-identical in all runs although seeds vary: {listed(same)}. {why}"
+        message = f"The same value in all runs although seeds vary: {listed(same)}. {why}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
 
@@ -228,7 +228,7 @@ def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
     """Say of runs of the program as it is, whose draws are not looked at, that some metrics are equal."""
     if same:
         why = "They may be too coarse to show a difference, or depend on nothing that is drawn."
-        message = f"Bit-identical in all runs: {listed(same)}; the other metrics are not. {why}"
+        message = f"The same value in all runs: {listed(same)}; not so the other metrics. {why}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
 

@@ -154,7 +154,8 @@ def _draws_data(facts: VariantProof) -> bool:
 
 def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
     """List what a variant may vary, each with whether it does; all algorithmic factors together are the seeds."""
-    seeds = set(ALGORITHMIC) <= variant.varying
+    # Where no run drew anything, no seed varied.
+    seeds = set(ALGORITHMIC) <= variant.varying and not set(ALGORITHMIC) <= set(facts.absent)
     drawn = set() if seeds else variant.varying - set(facts.absent)
     named = [(_SHORT[factor], factor in drawn) for factor in (*ALGORITHMIC, DATA)]
     could = IMPLEMENTATION in variant.varying and not _is_noiseless(facts, variant)
