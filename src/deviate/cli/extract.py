@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +22,7 @@ from deviate.cli.output import (
     show,
     verbose_option,
 )
-from deviate.cli.printing import Styled, examples, say, say_json, shortened
+from deviate.cli.printing import Styled, draws_text, examples, say, say_json, shortened
 from deviate.core.errors import BadOption, NoMetrics, NoScript
 from deviate.core.experiment import Metric, ObservedWish
 from deviate.core.shell_words import typed_line, typed_word
@@ -262,7 +261,7 @@ def _screen(project: Path, findings: Findings) -> list[str]:
     ]
     more = [f"and {count(len(chosen) - len(rows), 'more metric')}"] if len(chosen) > len(rows) else []
     loops = _loop_lines(project, findings)
-    draws = ", ".join(f"{factor} {number}" for factor, number in Counter(d.factor for d in findings.draws).items())
+    draws = draws_text(findings.draws)
     left = len(findings.metrics) - len(chosen), len(findings.rejected), len(findings.unreadable)
     counts = zip(left, ("not selected", "rejected", "unreadable"), strict=True)
     others = [f"{number} {what}" for number, what in counts if number]
@@ -335,7 +334,8 @@ def _draw_lines(draws: list[Draw]) -> list[str]:
         return []
     calls = [f"{draw.file}:{draw.line} {draw.call}" for draw in draws]
     width = max(map(len, calls))
-    lines = [f"{draw.factor:9}  {call:{width}}  {draw.why}" for draw, call in zip(draws, calls, strict=True)]
+    reasons = [f"by name alone: {draw.why}" if draw.by_name else draw.why for draw in draws]
+    lines = [f"{draw.factor:9}  {call:{width}}  {why}" for draw, call, why in zip(draws, calls, reasons, strict=True)]
     return [f"draws      {len(draws)} in the project's own code, each with its factor", "", *lines, ""]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.printing import examples, say, show_size
+from deviate.cli.printing import draws_text, examples, say, show_size
 from deviate.core.errors import BadOption, some_of
 from deviate.core.shell_words import typed_line
 
@@ -83,7 +82,6 @@ def _plan(prepared: Prepared) -> list[str]:
     findings, snapshot = prepared.findings, prepared.snapshot
     loop = findings.main_loop
     metrics = [metric.name for metric in findings.metrics if metric.selected]
-    factors = Counter(draw.factor for draw in findings.draws)
     copied = sum(item.size for item in snapshot.items if item.kind == "copy")
     return [
         f"command     {typed_line(mask_words(prepared.target.command))}",
@@ -91,7 +89,7 @@ def _plan(prepared: Prepared) -> list[str]:
         f"entry       {findings.entry}",
         f"main loop   {f'{loop.file}:{loop.line}' if loop else 'none found: records have no iteration'}",
         f"metrics     {some_of(metrics, LISTED) or NO_METRICS}",
-        f"draws       {', '.join(f'{factor} {n}' for factor, n in factors.items()) or 'none in your own code'}",
+        f"draws       {draws_text(findings.draws) or 'none in your own code'}",
         f"copied      {count(len(snapshot.digests), 'file')}, {show_size(copied)}, for each run",
         f"linked      {some_of([item.path for item in snapshot.linked], LISTED) or 'nothing'}",
         f"left out    {some_of([item.path for item in snapshot.left_out], LISTED) or 'nothing'}",

@@ -6,14 +6,18 @@ import io
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from deviate.core.errors import BadOption, OutputLost
 from deviate.report.escape import clean
+
+if TYPE_CHECKING:
+    from deviate.core.experiment import Draw
 
 
 class Styled(str):
@@ -198,3 +202,12 @@ def write_output(path: Path, parts: Iterable[str]) -> None:
             f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
         ) from problem
     say(f"written to {path}", err=True)
+
+
+def draws_text(draws: Sequence[Draw]) -> str:
+    """Count draws by their factors, with how many of each names alone tell."""
+    factors, named = Counter(draw.factor for draw in draws), Counter(draw.factor for draw in draws if draw.by_name)
+    return ", ".join(
+        f"{factor} {number}" + (f" ({named[factor]} by name alone)" if named[factor] else "")
+        for factor, number in factors.items()
+    )

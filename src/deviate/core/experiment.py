@@ -145,6 +145,8 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     #: The factor it is of; ``seed`` where its value becomes a seed.
     factor: str
     why: str
+    #: Whether names alone tell the factor: nothing that is done with the value was seen to agree.
+    by_name: bool = False
     #: The callee, which is wrapped: ``rng.permutation`` of ``rng.permutation(n)``; None where it is left as it is.
     span: Span | None
     #: Set in ``deviate.toml`` or by ``--set factor``: then it is of its factor wherever it runs, also of ``other``.

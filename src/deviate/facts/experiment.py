@@ -163,6 +163,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     seeds_kept: list[ReplacedSeed] = []
     #: Draws in the project's own files that belong to no other factor and so vary with ``other``.
     draws_left: list[ReachedDraw] = []
+    #: Draws whose factor names in the source alone tell.
+    draws_by_name: list[ReachedDraw] = []
     switches: list[Switch] = []
     #: What the runtime and the set-up could not do.
     notes: list[RuntimeNote] = []
@@ -226,6 +228,7 @@ def experiment_facts(
         seeds_replaced=results.seeds,
         seeds_kept=results.seeds_kept,
         draws_left=[draw for draw in results.draws if draw.factor == "other"],
+        draws_by_name=[draw for draw in results.draws if draw.by_name and draw.factor != "other"],
         switches=results.switches,
         notes=results.notes,
         operations=results.operations,

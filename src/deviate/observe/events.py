@@ -68,6 +68,8 @@ class ReachedDraw(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     #: Names of the runs that reached it.
     runs: list[str] = []
+    #: Whether names in the source alone tell the factor.
+    by_name: bool = False
 
 
 #: Keys of the environment event that say which process it was, not what it ran in.
@@ -158,7 +160,13 @@ def reached_draws(runs: Iterable[RunFiles], draws: Sequence[Draw]) -> list[Reach
     ]
     return [
         ReachedDraw(
-            factor=drawn_for or draw.factor, call=draw.call, file=draw.file, line=draw.line, why=draw.why, runs=names
+            factor=drawn_for or draw.factor,
+            call=draw.call,
+            file=draw.file,
+            line=draw.line,
+            why=draw.why,
+            runs=names,
+            by_name=draw.by_name,
         )
         for draw, drawn_for, names in sorted(reached, key=lambda each: (each[0].file, each[0].line, each[0].call))
     ]

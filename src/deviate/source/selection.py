@@ -165,7 +165,7 @@ def _set_factor(entry: DrawEntry, draw: Draw, project: Path, why: str, refuse: R
         raise refuse(problem, "delete the entry, or draw outside of the compiled code")
     at_draw = msgspec.structs.replace(entry, line=draw.line, call=draw.call)
     span = draw.span or _added_draw(at_draw, project, refuse).span
-    return msgspec.structs.replace(draw, factor=entry.factor, why=why, span=span, by_hand=True)
+    return msgspec.structs.replace(draw, factor=entry.factor, why=why, by_name=False, span=span, by_hand=True)
 
 
 def _last_name(call: str) -> str:

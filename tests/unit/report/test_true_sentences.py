@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import report_cases as cases
 
+from deviate.observe.events import ReachedDraw
+from deviate.report.topics.caveats import experiment_caveats
 from deviate.stats.contrast import contrast
 
 RNG = np.random.default_rng(5)
@@ -36,3 +38,18 @@ def test_pairing_is_said_to_help_only_where_the_interval_of_the_correlation_show
         a, b = common + 0.2 * a, common + 0.2 * b
     found = contrast(a, b, RNG, pairs=[(index, index) for index in range(12)])
     assert (found.correlation_interval.low > 0) is shown
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_draws_whose_factor_names_alone_tell_are_named(by_name):
+    drawn = [
+        ReachedDraw(factor="data", call="numpy.random.normal", file="data.py", line=line, by_name=by_name)
+        for line in (3, 4)
+    ]
+    drawn.append(ReachedDraw(factor="shuffle", call="random.sample", file="train.py", line=9, by_name=by_name))
+    made = cases.results({"algo+impl": {"test acc": [0.1, 0.2]}}, draws=drawn)
+    said = [caveat.message for caveat in experiment_caveats(cases.said(made)) if caveat.slug == "named-draws"]
+    assert said == [
+        "By the names in the source alone count as `data` numpy.random.normal at data.py:3 and numpy.random.normal at "
+        "data.py:4; as `shuffle` random.sample at train.py:9. --factor FILE:LINE=NAME sets another."
+    ] * by_name  # fmt: skip

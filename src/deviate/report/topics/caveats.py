@@ -171,6 +171,7 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
         *_runtime(facts),
         *_operations(facts),
         *_draws_left(facts),
+        *_draws_by_name(facts),
         *_rounded(facts),
         *_chosen(facts),
     ]
@@ -412,3 +413,14 @@ def _draws_left(facts: ExperimentFacts) -> Iterable[Caveat]:
     if left:
         message = f"Random draws that count as `other`: {listed(left)}."
         yield Caveat(slug="draws-left", message=message, severity="note")
+
+
+def _draws_by_name(facts: ExperimentFacts) -> Iterable[Caveat]:
+    """Say of which draws the factor is a guess: it decides what a variant varies and what it holds."""
+    places: dict[str, list[str]] = {}
+    for draw in facts.draws_by_name:
+        places.setdefault(draw.factor, []).append(f"{draw.call} at {draw.file}:{draw.line}")
+    counted = [f"as `{factor}` {listed(drawn)}" for factor, drawn in places.items()]
+    if counted:
+        message = f"By the names in the source alone count {'; '.join(counted)}. --factor FILE:LINE=NAME sets another."
+        yield Caveat(slug="named-draws", message=message, severity="note")

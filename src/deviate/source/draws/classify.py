@@ -31,11 +31,6 @@ MAX_LEVELS = 2
 #: Parameters of a layer, by the names that torch gives them.
 _FILLED = re.compile(r"\.(weight|bias)(\.data)?$")
 _DATA = re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)")
-#: What is drawn before the training, by the name that it is assigned to.
-_TARGETS = (
-    ("init", re.compile(r"^[WU]\w{0,2}$|^V\d*$|^[wb]\d*$|^(weights?|bias|theta|params)\d*$"), "named like a parameter"),
-    ("data", _DATA, "drawn once before the training"),
-)
 _UNDECIDED = Role(
     "other", "its purpose is not known; it counts for what the program does at that moment", undecided=True
 )
@@ -79,6 +74,7 @@ def _draw(drawn: Drawn, role: Role, compiled: Compiled) -> Draw:
         call=re.sub(r"\s+", " ", drawn.call)[:120],
         factor=role.factor,
         why=why,
+        by_name=role.by_name,
         span=span,
     )
 
@@ -161,9 +157,9 @@ class Classifier:
         """Correct a role by the moment: an order drawn only before the training is data, data drawn in it an order."""
         moment = self.moments.moment(drawn.site)
         if role.factor == "shuffle" and moment == "before":
-            return Role("data", f"{role.why}, once before the training")
+            return role._replace(factor="data", why=f"{role.why}, once before the training")
         if role.factor == "data" and moment == "during":
-            return Role("shuffle", f"{role.why}, anew while it trains")
+            return role._replace(factor="shuffle", why=f"{role.why}, anew while it trains")
         return role
 
     def by_moment(self, drawn: Drawn) -> Role | None:
@@ -177,7 +173,7 @@ class Classifier:
                 if shown:
                     return Role("other", f"{shown} is chosen to be shown")
                 return Role("data", "it orders or splits the data before the training")
-            return self._by_target(drawn)
+            return _named_data(drawn)
         if drawn.gives != "order":
             return None
         if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.nesting)):
@@ -218,16 +214,8 @@ class Classifier:
             around = self.use_finder.comprehension(drawn.site)
             roles_beside = [decided[part] for part in ast.walk(around) if part in decided] if around else []
             if len({role.factor for role in roles_beside}) == 1 and roles_beside[0].factor != "seed":
-                found[drawn] = Role(roles_beside[0].factor, f"as what is drawn beside it: {roles_beside[0].why}")
+                found[drawn] = roles_beside[0]._replace(why=f"as what is drawn beside it: {roles_beside[0].why}")
         return found
-
-    def _by_target(self, drawn: Drawn) -> Role | None:
-        """Tell what is drawn before the training by the names that it is assigned to."""
-        role = _named_target(drawn)
-        # The weights of a function that targets are made with are no weights of the model.
-        if role is not None and role.factor == "init" and self.destinations.of(drawn).multiplied:
-            return None
-        return role
 
     def _gives_shapes(self, drawn: Drawn) -> bool:
         """Whether a model is only built with what is drawn."""
@@ -257,7 +245,8 @@ class Classifier:
         if not gives_array(drawn) or self.moments.moment(drawn.site) == "before":
             return None
         name = received_as(self.destinations, drawn)
-        return Role("shuffle", f"the training receives it as {name}, anew while it trains") if name else None
+        why = f"the training receives it as {name}, anew while it trains"
+        return Role("shuffle", why, by_name=True) if name else None
 
     def by_step(self, drawn: Drawn) -> Role | None:
         """Tell what an example is made or picked by that alone is given to a step anew."""
@@ -283,7 +272,7 @@ class Classifier:
         """Tell numbers that data are made with, such as how many, by the call that is given them."""
         served = {each.drawn.site.node: each for each in serving}
         return {
-            drawn: Role(served[call].role.factor, f"it is given to {served[call].drawn.call}")
+            drawn: served[call].role._replace(why=f"it is given to {served[call].drawn.call}")
             for drawn in undecided
             for call in self.use_finder.uses(drawn).given_to[:1]
             if call in served
@@ -339,17 +328,16 @@ RULES = (
 def _agreed(roles: list[Role]) -> Role:
     """Return the role that all agree on."""
     if len({role.factor for role in roles}) == 1:
-        return roles[0]
+        return min(roles, key=lambda role: role.by_name)
     reasons = "; ".join(dict.fromkeys(role.why for role in roles))
     return Role("other", f"called from places of several kinds: {reasons}", undecided=True)
 
 
-def _named_target(drawn: Drawn) -> Role | None:
-    """Tell what is drawn by the names that it is assigned to."""
+def _named_data(drawn: Drawn) -> Role | None:
+    """Tell data that are drawn before the training by the names that they are assigned to."""
     statement = drawn.site.statement
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]
-    for factor, pattern, why in _TARGETS:
-        if names and all(map(pattern.search, names)):
-            return Role(factor, f"{names[0]} is {why}")
+    if names and all(map(_DATA.search, names)):
+        return Role("data", f"{names[0]} is drawn once before the training", by_name=True)
     return None

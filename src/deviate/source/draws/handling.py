@@ -124,8 +124,6 @@ class Destination:
     learned: str = ""
     #: How it is handed to the training.
     handed: str = ""
-    #: Whether it is multiplied with other arrays before the training, as no fresh parameter is.
-    multiplied: bool = False
 
 
 class State(NamedTuple):

@@ -335,7 +335,7 @@ class ServingFinder:
             elif known:
                 data.append(Serving(drawn, Role("data", f"{_name(unit)} makes data here")))
             elif moment == "before" and (why := self.makes_data(drawn)):
-                data.append(Serving(drawn, Role("data", why)))
+                data.append(Serving(drawn, Role("data", why, by_name=True)))
         return [*data, *anew] if data and (anew or unit in self.moments.held_by_objects) else []
 
     def _calls(self, unit: Unit, levels: int, seen: set[Unit]) -> Iterator[CallSite]:

@@ -22,6 +22,8 @@ class Role(NamedTuple):
     why: str
     #: True: no rule tells the factor.
     undecided: bool = False
+    #: True: names tell it, and nothing that is done with the value.
+    by_name: bool = False
 
 
 #: What a class is, by the dotted names of its bases outside the project. The first that fits counts.
@@ -88,7 +90,8 @@ class Roles:
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self._kinds: dict[ClassScope, str] = {}
+        #: What each class is, and whether its own name says so.
+        self._kinds: dict[ClassScope, tuple[str, bool]] = {}
         self._composed: set[ClassScope] | None = None
 
     def by_class(self, unit: Unit, gives: Gives) -> Role | None:
@@ -96,10 +99,10 @@ class Roles:
         owner = unit.enclosing_class
         if owner is None:
             return None
-        name, kind = unit.name, self._kind(owner)
+        name, (kind, named) = unit.name, self._kind(owner)
         for class_kind, methods, drawn, factor, why in _METHODS:
             if class_kind == kind and methods.search(name) and (not drawn or gives in drawn):
-                return Role(factor, f"{owner.name}.{name} {why}")
+                return Role(factor, f"{owner.name}.{name} {why}", by_name=named)
         return None
 
     def by_name(self, unit: Unit) -> Role | None:
@@ -109,25 +112,27 @@ class Roles:
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", at.name).lower()
             for factor, pattern, why in _NAMES:
                 if pattern.search(name):
-                    return Role(factor, f"{at.name} {why}")
+                    return Role(factor, f"{at.name} {why}", by_name=True)
             at = at.parent.unit if at.parent is not None else None
         return None
 
-    def _kind(self, cls: ClassScope) -> str:
+    def _kind(self, cls: ClassScope) -> tuple[str, bool]:
         if cls not in self._kinds:
             bases = self.flow.program.external_bases(self.flow, cls)
             kind = next((kind for kind, pattern in _BASES if any(map(pattern.search, bases))), "")
-            is_composed = cls in self._composed_classes()
-            self._kinds[cls] = "transform" if is_composed else kind or self._by_class_name(cls)
+            kind = "transform" if cls in self._composed_classes() else kind
+            self._kinds[cls] = (kind, False) if kind else self._by_own(cls)
         return self._kinds[cls]
 
-    def _by_class_name(self, cls: ClassScope) -> str:
+    def _by_own(self, cls: ClassScope) -> tuple[str, bool]:
+        """Return what a class is by its own name, or by its methods, and whether it is by its name."""
         ancestors = self.flow.program.ancestors(self.flow, cls)
         methods = {name for each in ancestors for name in each.methods}
         for kind, pattern, needed in _CLASS_NAMES:
             if any(pattern.search(each.name) for each in ancestors) and (not needed or needed & methods):
-                return kind
-        return "module" if any(map(_FORWARD.match, methods)) and any(map(_BACKWARD.match, methods)) else ""
+                return kind, True
+        is_module = any(map(_FORWARD.match, methods)) and any(map(_BACKWARD.match, methods))
+        return "module" if is_module else "", False
 
     def _composed_classes(self) -> set[ClassScope]:
         """Return the classes whose objects are composed into a transform, as in ``Compose([Rotate(), Crop()])``."""

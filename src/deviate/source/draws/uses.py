@@ -25,6 +25,7 @@ from deviate.source.index import (
     enclosing_loops,
     is_within,
     lookup,
+    surely_bound,
 )
 from deviate.source.syntax import Parents, called_name, last_part, passed_for
 
@@ -202,18 +203,21 @@ class _Walk:
             match store:
                 case ast.Name() if (definition := lookup(store.id, scope)) is not None:
                     home, bindings = definition
-                    self._follow_name(store.id, home, bindings, [home.unit])
+                    self._follow_name(store.id, home, bindings, [home.unit], store)
                 case ast.Attribute():
                     owner = scope.unit.enclosing_class
                     bindings = owner.attributes.get(store.attr, []) if owner is not None else []
                     units = owner.methods.values() if owner is not None else [scope.unit]
                     self._follow_name(store.attr, scope.module, bindings, units)
 
-    def _follow_name(self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit]) -> None:
+    def _follow_name(
+        self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit], store: ast.Name | None = None
+    ) -> None:
         """Note a use that the name or an update of it shows, and follow the expressions that read it."""
-        if (home, name) in self.seen:
+        key = home, name, store.lineno if store is not None else 0
+        if key in self.seen:
             return
-        self.seen.add((home, name))
+        self.seen.add(key)
         if SEED_NAME.search(name):
             self.uses.seeds = self.uses.seeds or f"it becomes {name}"
         elsewhere = (each for module in self.flow.program.modules for each in module.attribute_stores.get(name, ()))
@@ -222,7 +226,15 @@ class _Walk:
         is_attribute = isinstance(home, ModuleIndex)
         for unit in units:
             for node, scope in unit.loads_by_name.get((name, is_attribute), ()):
-                self.waiting.append((node, scope))
+                if store is None or may_hold(node, store, bindings):
+                    self.waiting.append((node, scope))
+
+
+def may_hold(node: ast.AST, store: ast.Name, bindings: list[Binding]) -> bool:
+    """Tell whether a name may still hold, where it is read, what a statement gave it."""
+    is_bound = any(each.kind == "assign" and each.line == store.lineno for each in bindings)
+    sure = surely_bound(node, bindings) if is_bound and isinstance(node, ast.Name) else None
+    return sure is None or sure.line == store.lineno
 
 
 def learns_around(site: CallSite) -> bool:
@@ -336,9 +348,6 @@ class Walk:
         """Go on with an expression; without `in_form` it is made of the value, and is not the value."""
         self.waiting.append((node, scope, self.state._replace(is_itself=self.state.is_itself and in_form)))
 
-    def _multiplied(self) -> None:
-        self.destination.multiplied |= self.state == State()
-
     def _step(self, node: ast.AST, scope: Scope) -> None:
         """Look at what is done with the value of one expression."""
         parent = self.finder.parents.of(node, scope.module)
@@ -374,8 +383,6 @@ class Walk:
                 self.waiting.append((parent, scope, self.state._replace(is_function=True)))
             case ast.expr():
                 is_product = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
-                if is_product:
-                    self._multiplied()
                 self._follow(parent, scope, not is_product and handling.keeps(parent, node))
 
     def _called(self, call: ast.Call, scope: Scope) -> None:
@@ -389,8 +396,6 @@ class Walk:
         if not (isinstance(call, ast.Call) and call.func is attribute):
             self._follow(attribute, scope)
         else:
-            if attribute.attr in handling.PRODUCTS:
-                self._multiplied()
             self._follow(call, scope, bool(handling.FORMS.search(attribute.attr)))
 
     def _comprehended(self, part: ast.comprehension, scope: Scope) -> None:
@@ -436,8 +441,6 @@ class Walk:
         dotted = [ref.dotted for ref in refs if isinstance(ref, External)]
         if handling.drops(name, dotted):
             return
-        if name in handling.PRODUCTS:
-            self._multiplied()
         if name in handling.PUTTING and isinstance(call.func, ast.Attribute):
             self._assigned(call.func.value, scope)
         elif refs or name in handling.PRODUCTS:
@@ -469,7 +472,7 @@ class Walk:
         for store in handling.stores(target):
             match store:
                 case ast.Name() if (definition := lookup(store.id, scope)) is not None:
-                    self._stored(store.id, *definition)
+                    self._stored(store.id, *definition, store)
                 case ast.Attribute():
                     for owner in self._owners(store, scope):
                         self._stored_on_object(store.attr, owner)
@@ -480,13 +483,16 @@ class Walk:
         """Whether a function of a library is called, not a method of what holds the value."""
         return any(isinstance(ref, External) and not ref.made for ref in self.flow.value(func, scope).refs)
 
-    def _stored(self, name: str, home: Scope, bindings: list[Binding]) -> None:
-        if (home, name, self.state) in self.seen:
+    def _stored(self, name: str, home: Scope, bindings: list[Binding], store: ast.Name | None = None) -> None:
+        key = home, name, self.state, store.lineno if store is not None else 0
+        if key in self.seen:
             return
-        self.seen.add((home, name, self.state))
+        self.seen.add(key)
         self._updated(name, bindings)
         for load in self.finder.reads.of_name(home.module, name):
             definition = lookup(name, load.scope)
+            if store is not None and load.scope.unit is home.unit and not may_hold(load.node, store, bindings):
+                continue
             if definition is not None and definition[0] is home:
                 # A function within the one that was called, or a lambda, may be called later.
                 is_own = load.scope.unit is home and load.scope.lambda_around is None

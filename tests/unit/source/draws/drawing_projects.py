@@ -13,7 +13,7 @@ PROJECTS: dict[str, dict[str, str]] = {
         order = np.random.permutation(len(X))  # !data
         test, train = order[:50], order[50:]
         W1 = 0.1 * np.random.randn(2, 8)  # !init
-        theta = np.random.uniform(-1, 1, size=8)  # !init
+        theta = np.random.uniform(-1, 1, size=8)  # !other
         for epoch in range(5):
             idx = np.random.permutation(len(train))  # !shuffle
             for i in range(0, len(idx), 10):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 import pytest
 from analysed_projects import analyse, looped
@@ -138,7 +139,7 @@ def test_a_function_called_from_places_of_several_kinds_is_of_none(tmp_path):
 
 
 @pytest.mark.parametrize("update", ["w = step(w)", "w = step(w) + 0.01 * noise(rng)", "w = 0.9 * w + step(w)"])
-def test_an_array_named_like_a_parameter_before_the_loop_is_one(tmp_path, update):
+def test_an_array_that_the_training_makes_anew_of_itself_is_a_parameter(tmp_path, update):
     train = f"""
     import numpy as np
     rng = np.random.default_rng()
@@ -148,7 +149,72 @@ def test_an_array_named_like_a_parameter_before_the_loop_is_one(tmp_path, update
         print('loss', loss(w))
     """
     (first,) = [draw for draw in analyse(tmp_path, train=train).draws if draw.line == 4]
-    assert (first.factor, "named like a parameter" in first.why) == ("init", True)
+    assert (first.factor, first.by_name) == ("init", False)
+
+
+def test_names_of_parameters_make_no_parameters_of_what_targets_are_made_with(tmp_path):
+    train = """
+    import numpy as np
+    data = np.random.randn(100, 3)
+    weights = np.random.randn(3, 2)
+    bias = np.random.randn(2)
+    theta = np.random.randn(2)
+    answers = data @ weights + bias
+    w = np.zeros((3, 2))
+    for epoch in range(20):
+        w -= 0.1 * data.T @ (data @ w - answers)
+        print('loss', ((data @ w - answers) ** 2).mean())
+    """
+    draws = analyse(tmp_path, train=train).draws
+    assert [draw.factor for draw in draws] == ["data", "data", "data", "other"]
+    assert [draw.by_name for draw in draws] == [True, False, False, False]
+
+
+def test_a_name_that_is_bound_anew_says_nothing_of_what_it_held_before(tmp_path):
+    after = """
+    rows = list(range(100))
+    t = rows[::-1]
+    shown = [examples[i] for i in t]
+    """
+    train = in_loop("t = torch.randint(0, 9, (4,))\nnoisy = x + t[:, None]", "examples = torch.zeros(100, 2)")
+    (draw,) = [draw for draw in analyse(tmp_path, train=train + textwrap.dedent(after)).draws if draw.line > 10]
+    assert draw.factor == "other"
+    picked = in_loop("t = torch.randint(0, 9, (4,))\nt = t.long()\nx = examples[t]", "examples = torch.zeros(100, 2)")
+    (draw,) = [draw for draw in analyse(tmp_path, train=picked).draws if draw.line > 10]
+    assert draw.factor == "shuffle"
+
+
+def test_a_factor_that_names_alone_tell_is_marked(tmp_path):
+    train = """
+    import random
+    import torch
+
+    def make_data(count):
+        return torch.randn(count, 2)
+
+    class Replay:
+        def pick(self):
+            return random.sample(self.rows, 4)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.rand(2))
+            self.shift = torch.rand(2)
+
+    examples, memory, model = make_data(100), Replay(), Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        rows = memory.pick()
+        loss = model(examples[rows]).mean()
+        loss.backward()
+        optimizer.step()
+        print('loss', loss.item())
+    """
+    draws = {draw.call: (draw.factor, draw.by_name) for draw in analyse(tmp_path, train=train).draws}
+    assert draws == {
+        "torch.randn": ("data", True), "random.sample": ("shuffle", True), "torch.rand": ("init", False),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
