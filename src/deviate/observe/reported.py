@@ -157,7 +157,7 @@ _READERS: dict[str, tuple[tuple[Tracker, ...], Callable[[Iterable[Path]], Iterat
 # The numbers that a run printed, wrote into files or logged with trackers, with the iteration each is of; kept.
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "7"
+VERSION = "8"
 
 #: Keys of the table's notes: the slots, the number of lines that were left out, and the files.
 SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"

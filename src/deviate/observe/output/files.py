@@ -261,6 +261,7 @@ MOST_UNNAMED = 10
 
 ROW = "one of many numbers in a row under one name"
 MATRIX = "part of a matrix or vector"
+ITEM = "one of several numbers in brackets"
 WEIGHT = "the name is of a model's weights"
 STORED = "in a file that holds rows of numbers"
 
@@ -278,10 +279,11 @@ Key = tuple[str, str, int]
 def data_slots(slots: Iterable[tuple[Slot, int]]) -> dict[Key, str]:
     """Return the slots that hold data, with the reason; each slot comes with how many values it has.
 
-    A slot named like a metric is none of them, however many stand in its row.
+    A slot named like a metric is none of them, however many stand in its row, but for an item of a list: a name is of
+    the whole list.
     """
     every = list(slots)
-    counted = [(slot, count) for slot, count in every if not is_metric_word(slot.words)]
+    counted = [(slot, count) for slot, count in every if slot.item or not is_metric_word(slot.words)]
     logs = _OUTPUT | {slot.source for slot, _ in every if is_metric_word(slot.words)}
     found: dict[Key, str] = {}
     for source in dict.fromkeys(slot.source for slot, _ in counted):
@@ -308,6 +310,8 @@ def _of_source(slots: Sequence[Slot]) -> dict[Key, str]:
         is_inner = bool(torn) and not slot.words and _is_inner(slot.template, torn_lengths)
         if slot.template in torn or _is_nested(slot.template) or is_inner or _ARRAY.search(slot.template):
             reason = MATRIX
+        elif slot.item:
+            reason = ITEM
         elif _is_under_one_name(slot) and _is_row(_longest(slot.template), lengths[label], label):
             reason = ROW
         if reason:

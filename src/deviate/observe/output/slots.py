@@ -53,6 +53,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     words: str = ""
     #: Whether values are as they were computed, in 32 or 64 bits: a tracker stored them.
     exact: bool = False
+    #: Whether it is one of several numbers that stand in brackets: ``[0.1, 0.2]``.
+    item: bool = False
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -99,6 +101,8 @@ class _Column(NamedTuple):
     values: Floats
     offsets: Integers
     precision: Decimals
+    #: Whether it is an item of a list.
+    item: bool = False
 
     def only(self, rows: NDArray[np.int64]) -> _Column:
         """Return the column with these occurrences alone."""
@@ -144,6 +148,7 @@ def _series(column: _Column, name: str, source: str) -> SlotSeries:
         unit=column.name.unit,
         role=column.name.role,
         words=column.words,
+        item=column.item,
     )
     return SlotSeries(slot, column.values, column.offsets, column.precision)
 
@@ -187,7 +192,7 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
             own = name._replace(name=f"{name.name} [{place}]") if is_list and name.name else name
             shown = own if own.name else own._replace(name=_by_position(len(columns), text, source))
             found = values[chosen], starts[chosen], decimals[chosen]
-            columns.append(_Column(text, len(columns), shown, own.name, hints, *found))
+            columns.append(_Column(text, len(columns), shown, own.name, hints, *found, item=is_list))
     return offsets[order], columns
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from deviate.observe.output.files import read_data
 from deviate.observe.output.judge import Judged, judge
+from deviate.observe.output.slots import mine_text
 
 
 def judged(texts: list[str], source: str = "stdout") -> list[Judged]:
@@ -49,12 +50,28 @@ def test_a_stored_model_holds_no_metric_and_all_its_numbers_are_listed():
         ("1 0.5 0.6 0.7 0.8", "2 0.4 0.6 0.7 0.9", {"metric"}),
         ("[0.5, 0.25]\n[0.4, 0.75]", "[0.6, 0.15]\n[0.3, 0.35]", {"metric"}),
         ("tensor([[0.25]])\nloss tensor(0.5)", "tensor([[0.75]])\nloss tensor(0.25)", {"data", "metric"}),
-        ("per class: [0.5, 0.25, 0.5]", "per class: [0.6, 0.15, 0.75]", {"metric"}),
+        ("per class: [0.5, 0.25, 0.5]", "per class: [0.6, 0.15, 0.75]", {"data"}),
     ],
 )
 def test_rows_of_matrices_and_under_one_name_are_data(first, second, expected):
     found = judged([first, second])
     assert {one.kind for one in found if one.varies or one.kind == "constant"} - {"constant"} == expected - {"constant"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("[1, 0, 2]", "[1, 2, 2]", {"data"}),
+        ("Selected: [3 4 9]", "Selected: [3 5 9]", {"data"}),
+        ("errors: [0.5, 0.25]", "errors: [0.25, 0.5]", {"data"}),
+        ("loss [0.5]", "loss [0.4]", {"metric"}),
+        ("[1, 20] loss: 0.5", "[1, 20] loss: 0.6", {"metric"}),
+        ("loss [0.5]\nloss [0.5, 0.4]", "loss [0.6]\nloss [0.6, 0.3]", {"metric", "data"}),
+    ],
+)
+def test_items_of_a_printed_list_are_data_whatever_the_name_in_front_of_it(first, second, expected):
+    found = judge({f"run-{k}": mine_text(text.encode(), "stdout") for k, text in enumerate((first, second))})
+    assert {one.kind for one in found if one.varies} == expected
 
 
 def test_a_log_with_a_matrix_in_it_keeps_its_metrics():
