@@ -236,6 +236,8 @@ class Classifier:
             return Role("init", f"a parameter: {destination.learned}")
         if is_latent(drawn.site.statement):
             return None
+        if destination.changed:
+            return None
         if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
             return Role("data", f"it makes arrays before the training, and {destination.handed}")
         return None

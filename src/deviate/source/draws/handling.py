@@ -124,6 +124,8 @@ class Destination:
     learned: str = ""
     #: How it is handed to the training.
     handed: str = ""
+    #: Whether the training adds to it or takes from it, as it does with no data.
+    changed: bool = False
 
 
 class State(NamedTuple):

@@ -37,6 +37,9 @@ _NOT_LEARNED = re.compile(
     r"[xXyY]s?|data|inputs?|targets?|labels?|batch\w*|images?|points|actions?|rewards?)\d*(_|$)"
 )
 
+#: What is learned, by its name and by the loop that adds to it.
+_PARAMETER = re.compile(r"^[WU]\w{0,2}$|^V\d*$|^[wb]\d*$|^(weights?|bias|theta|params)\d*$")
+
 
 class Moments:
     """Tells moments; of code that may run at several it says nothing.
@@ -232,6 +235,11 @@ class Moments:
             return ""
         return next((f"the training loop updates {name}" for each in bindings if self._carries(name, each)), "")
 
+    def changes(self, bindings: Iterable[Binding]) -> bool:
+        """Whether the training loop adds to a name in place, or takes from it."""
+        loop = self.phases.loop.node if self.phases is not None and not self.calls_library else None
+        return loop is not None and any(each.kind == "aug" and is_within(each.nesting, loop) for each in bindings)
+
     def _carries(self, name: str, binding: Binding) -> bool:
         assert self.phases is not None
         is_attribute = binding.kind in {"assign", "aug"} and _assigns_attribute(binding.statement)
@@ -244,7 +252,9 @@ class Moments:
             product = isinstance(binding.statement.value, ast.BinOp) and isinstance(
                 binding.statement.value.op, (ast.Mult, ast.MatMult, ast.Div)
             )
-            return isinstance(binding.statement.op, ast.Sub) and product
+            return (isinstance(binding.statement.op, ast.Sub) and product) or (
+                isinstance(binding.statement.op, (ast.Add, ast.Sub)) and _PARAMETER.search(name) is not None
+            )
         value = unpacked(binding) or binding.value
         return binding.kind == "assign" and value is not None and name in _made_of(value)
 

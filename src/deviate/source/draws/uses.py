@@ -506,6 +506,8 @@ class Walk:
             self._learn(f"{name} is updated")
         elif carried := self.moments.carried(name, bindings):
             self._learn(carried)
+        if self.state.is_itself and self.moments.changes(bindings):
+            self.destination.changed = True
 
     def _learn(self, how: str) -> None:
         if self.state.is_itself:

@@ -170,6 +170,21 @@ def test_names_of_parameters_make_no_parameters_of_what_targets_are_made_with(tm
     assert [draw.by_name for draw in draws] == [True, False, False, False]
 
 
+def test_what_the_training_adds_to_is_no_data_and_a_parameter_where_it_is_called_one(tmp_path):
+    train = """
+    import numpy as np
+    weights = np.random.randn(2)
+    rest = np.random.randn(2)
+    kept = np.random.randn(2)
+    for epoch in range(20):
+        step = kept - weights
+        weights += 0.1 * step
+        rest += step
+        print('loss', (step ** 2).sum())
+    """
+    assert [draw.factor for draw in analyse(tmp_path, train=train).draws] == ["init", "other", "data"]
+
+
 def test_a_name_that_is_bound_anew_says_nothing_of_what_it_held_before(tmp_path):
     after = """
     rows = list(range(100))
