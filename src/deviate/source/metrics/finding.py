@@ -84,10 +84,16 @@ class Finding:
 
     @property
     def is_share(self) -> bool:
-        """Whether arithmetic makes a share of a count: ``100 * correct / total`` means more than ``correct``."""
-        meaning = self.verdict.meaning
-        is_computed = isinstance(self.reported.expr, ast.BinOp)
-        return is_computed and meaning is not None and meaning.direction == "higher"
+        """Whether arithmetic makes a share of a count: ``100 * correct / total`` means more than ``correct``.
+
+        What is made of a metric is another value: ``recall / baseline - 1``. One that is added up is a count.
+        """
+        meaning, expr = self.verdict.meaning, self.reported.expr
+        if not isinstance(expr, ast.BinOp) or meaning is None or meaning.direction != "higher":
+            return False
+        name = self.variable.rpartition(".")[2]
+        added = any(each.kind == "aug" for each in bindings_of(self.variable, self.reported.scope))
+        return added or not is_metric_word(name)
 
 
 def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:

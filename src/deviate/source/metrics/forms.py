@@ -243,6 +243,16 @@ def is_scored_by_library(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
     return any(not (is_name and dotted.endswith("_support")) for dotted in scoring)
 
 
+def is_relative_change(node: ast.expr) -> bool:
+    """Whether two values are compared: ``new / old - 1``. What either is called tells nothing of it."""
+    ends = (part for part in ast.walk(node) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub))
+    return any(isinstance(part.right, ast.Constant) and _divides(part.left) for part in ends)
+
+
+def _divides(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+
+
 def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...] = (), depth: int = 0) -> bool:
     """Whether a value, or what a name or a function gives for it, is one quantity by another."""
     if depth > 2 * MAX_DEPTH:
@@ -250,7 +260,7 @@ def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...
     if path and isinstance(node, (ast.Tuple, ast.List)):
         return path[0] < len(node.elts) and is_share(flow, node.elts[path[0]], scope, path[1:], depth + 1)
     if isinstance(node, ast.BinOp):
-        return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div) for part in ast.walk(node))
+        return not is_relative_change(node) and any(map(_divides, ast.walk(node)))
     if isinstance(node, ast.Subscript):
         return is_share(flow, node.value, scope, path, depth + 1)
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):

@@ -111,6 +111,8 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
 def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
     # First what tells most apart: a program may report thousands of values, and each is compared with the others.
     is_one = not finding.reported.reads and not other.reported.reads and identity.is_same(its)
+    if is_one and _reads_anew(flow, finding, identity, its):
+        return False
     if not is_one and finding.variable != other.variable:
         return False
     if finding.split and other.split and finding.split != other.split:
@@ -184,6 +186,15 @@ def _is_given_anew(flow: Evaluator, finding: Finding, other: Finding) -> bool:
     else:
         pairs = [(nodes[0], nodes[1])]
     return any(_differs(flow, one, another, scope) for one, another in pairs)
+
+
+def _reads_anew(flow: Evaluator, finding: Finding, identity: Identity, its: Identity) -> bool:
+    """Whether equal expressions read a name that was given another value in between: ``time() - start``, twice."""
+    nodes = identity.node, its.node
+    if nodes[0] is nodes[1]:
+        return False
+    pairs = zip(*([part for part in ast.walk(node) if isinstance(part, ast.Name)] for node in nodes), strict=False)
+    return any(_differs(flow, one, another, finding.reported.scope) for one, another in pairs if one.id == another.id)
 
 
 def _differs(flow: Evaluator, one: ast.expr, another: ast.expr, scope: Scope) -> bool:

@@ -34,6 +34,7 @@ from deviate.source.metrics.forms import (
     is_number,
     is_position,
     is_read_off_settings,
+    is_relative_change,
     is_scored_by_library,
     is_slice_of_mappings,
     joins_settings,
@@ -184,6 +185,8 @@ def verdict_of(
         return Verdict(reason=reason)
     if case.value.has(*METRIC_ORIGINS) or is_scored_by_library(flow, reported.expr, reported.scope):
         return of_training(case)
+    if is_relative_change(reported.expr):
+        return Verdict(reason="identifier")
     verdict = of_outcomes(case)
     if verdict is not None:
         return verdict

@@ -312,3 +312,39 @@ def test_a_score_of_names_that_are_given_other_values_in_between_is_another_metr
     print('Accuracy (large)', accuracy_score(truth, found))
     """
     assert len(selected(analyse(tmp_path, train=looped(report, HEAD)))) == 2
+
+
+def test_a_relative_change_is_neither_the_metric_it_is_made_of_nor_called_after_it(tmp_path):
+    report = """
+    recall, base = len(found) / len(loader), len(known) / len(loader)
+    print(f'recall {recall:.4f} vs {base:.4f} (+{100 * (recall / max(base, 1e-9) - 1):.0f}%)')
+    """
+    metrics = analyse(tmp_path, train=looped(report, "found, known = loader[:2], loader[:1]\n")).metrics
+    assert "recall" in [metric.expression for metric in metrics]
+    assert not [metric for metric in metrics if "1e-9" in metric.expression.replace("1e-09", "1e-9")]
+
+
+def test_a_metric_is_not_taken_for_its_quotient_by_another_and_a_count_is_taken_for_its_share(tmp_path):
+    report = """
+    recall, known = (model(x) > 0).float().mean().item(), (model(y) > 0).float().mean().item()
+    hits += (model(x) > 0).sum().item()
+    print(f'recall {recall:.3f}, of the known {recall / known:.3f}')
+    print(f'acc {hits} ({hits / total:.3f})')
+    """
+    metrics = analyse(tmp_path, train=looped(report, "hits, total = 0, 9\n")).metrics
+    assert {metric.name: metric.expression for metric in metrics} == {"recall": "recall", "acc": "hits / total"}
+
+
+def test_two_clocks_are_two_metrics_though_their_text_is_one(tmp_path):
+    report = """
+    start = time.time()
+    optimizer.step()
+    print('stepped in', time.time() - start)
+    start = time.time()
+    optimizer.step()
+    again = time.time() - start
+    print('stepped again in', again)
+    """
+    found = selected(analyse(tmp_path, train=looped(report)))
+    assert len([metric for metric in found.values() if metric.kind == "speed"]) == 2
+    assert not [metric for metric in found.values() if "also reported" in metric.why]
