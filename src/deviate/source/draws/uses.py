@@ -370,7 +370,11 @@ class Walk:
             case ast.Assign():
                 for target in parent.targets:
                     self._assigned(target, scope)
-            case ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.AsyncFor() if parent.target is not node:
+            case ast.AugAssign() if parent.target is not node:
+                # What something is added to is not what is added.
+                self.state = self.state._replace(is_itself=False)
+                self._assigned(parent.target, scope)
+            case ast.AnnAssign() | ast.For() | ast.AsyncFor() if parent.target is not node:
                 self._assigned(parent.target, scope)
             case ast.NamedExpr():
                 self._assigned(parent.target, scope)

@@ -177,10 +177,11 @@ def test_what_the_training_adds_to_is_no_data_and_a_parameter_where_it_is_called
     rest = np.random.randn(2)
     kept = np.random.randn(2)
     for epoch in range(20):
-        step = kept - weights
-        weights += 0.1 * step
-        rest += step
-        print('loss', (step ** 2).sum())
+        change = kept - weights - rest
+        weights += 0.1 * change
+        rest += change
+        loss = float(np.sum(weights ** 2))
+        print(f'loss {loss:.9f}')
     """
     assert [draw.factor for draw in analyse(tmp_path, train=train).draws] == ["init", "other", "data"]
 
