@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,24 +56,39 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     Notes
     -----
     Every printed value must be a recorded one, or a hundred times that, or a hundredth, within half a unit of its last
-    digit, and their order must be the same; where fewer are printed than recorded, any in between may be passed over. A
-    printed value agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the
-    spacing of 32-bit floats where that is more, and s how far recorded values typically lie from their neighbours (the
-    median of the absolute differences), as another metric may follow the same trend; of a single value, s is the power
-    of ten above it. Values that are printed again and again count once, and so do those recorded where enough of them
-    are left. The bound is the product of q over the values, times the number of ways to choose them from the recorded.
+    digit, and their order must be the same, be it that one is printed again right behind itself; where fewer are
+    printed than recorded, any in between may be passed over. A printed value agrees by chance with probability at most
+    q = u / s, where u is the unit of its last digit, or the spacing of 32-bit floats where that is more, and s how far
+    recorded values typically lie from their neighbours (the median of the absolute differences), as another metric may
+    follow the same trend; of a single value, s is the power of ten above it. Values that are printed again and again
+    count once, and so do those recorded where enough of them are left. The bound is the product of q over the values,
+    times the number of ways to choose them from the recorded; two, if they are the first or the last of equal parts.
     """
-    finite = np.isfinite(series.values)
-    if not finite.any() or len(series.values) > len(recorded):
+    if not np.isfinite(series.values).any():
         return 1.0
-    apart = _apart(recorded)
-    different = apart if len(series.values) <= len(apart) else recorded
-    return min(_chance_of(series, different * factor) for factor in FACTORS)
+    return min(_chance_in(form, recorded) for form in _forms(series))
 
 
-def _apart(recorded: Floats) -> Floats:
-    """Leave out values that repeat the one before, as where two places of the source report one value in turn."""
-    return recorded[np.append(True, recorded[1:] != recorded[:-1])] if len(recorded) else recorded
+def _forms(series: SlotSeries) -> Iterator[SlotSeries]:
+    """Yield what was printed, and without what repeats the number before: a bar is drawn again with what it had."""
+    yield series
+    new = _is_new(series.values)
+    if not new.all():
+        yield SlotSeries(series.slot, series.values[new], series.offsets[new], series.precision[new])
+
+
+def _chance_in(series: SlotSeries, recorded: Floats) -> float:
+    if len(series.values) > len(recorded):
+        return 1.0
+    apart = recorded[_is_new(recorded)]
+    forms = [apart] if len(series.values) <= len(apart) else []
+    forms += [recorded] if not forms or len(apart) < len(recorded) else []
+    return min(_chance_of(series, form * factor) for form in forms for factor in FACTORS)
+
+
+def _is_new(values: Floats) -> NDArray[np.bool_]:
+    """Whether each value is another than the one before, as where two places of the source report one in turn."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
 
 
 def _chance_of(series: SlotSeries, recorded: Floats) -> float:
@@ -86,7 +101,7 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     spread = _typical_step(recorded)
     scales = np.full(len(once), spread) if spread is not None else _scale(values[once])
     likely = np.where(scales > 0, units[once] / scales, 1.0)
-    ways = _log_choose(len(recorded), len(series.values)) if len(recorded) > len(series.values) else 0.0
+    ways = _log_ways(series, recorded) if len(recorded) > len(series.values) else 0.0
     return float(min(1.0, math.exp(min(0.0, float(np.log(np.clip(likely, 1e-300, 1.0)).sum()) + ways))))
 
 
@@ -99,6 +114,19 @@ def _typical_step(recorded: Floats) -> float | None:
 def _scale(values: Floats) -> Floats:
     """Return the powers of ten above the values; 0 for 0."""
     return np.where(values == 0, 0.0, 10.0 ** np.ceil(np.log10(np.abs(values))))
+
+
+def _log_ways(series: SlotSeries, recorded: Floats) -> float:
+    """Return the logarithm of how many choices among the recorded values there are that could have agreed.
+
+    Where each epoch shows its first value, or its last, there are these two.
+    """
+    every, chosen = len(recorded), len(series.values)
+    step, halves = every // chosen, _halves(series.values, series.precision)
+    ends = (recorded[begin::step] for begin in (0, step - 1) if step * chosen == every)
+    if any(bool(np.all(_agree(series.values, shown, halves))) for shown in ends):
+        return math.log(2)
+    return _log_choose(every, chosen)
 
 
 def _log_choose(total: int, chosen: int) -> float:

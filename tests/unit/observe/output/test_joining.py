@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deviate.observe.output.joining import chance, explains, join, shows_several
-from deviate.observe.output.slots import mine_text
+from deviate.observe.output.slots import SlotSeries, mine_text
 
 
 def printed(values, form="{:.4f}", name="loss"):
@@ -163,3 +163,21 @@ def test_numbers_of_any_size_are_joined_without_a_warning(shown, recorded, form)
         assert 0 <= chance(series, values) <= 1
         assert join([series], {"loss": values, "other": values}).keys() <= {series.slot}
         assert shows_several(series, np.ones(len(series.values), bool), {"loss": values}) in ("", "loss")
+
+
+def test_a_bar_that_shows_the_last_loss_of_each_epoch_shows_the_loss():
+    random = np.random.default_rng(3)
+    losses = random.normal(1, 0.2, size=90)
+    shown = "".join(f"Epoch {epoch}: loss={losses[30 * epoch + 29]:.3g}\n" for epoch in range(3))
+    (loss,) = [each for each in mine_text(shown.encode(), "stderr") if each.slot.name == "loss"]
+    assert join([loss], {"loss": losses, "other": random.normal(1, 0.2, size=90)}) == {loss.slot: "loss"}
+    others = SlotSeries(loss.slot, random.normal(1, 0.2, size=3).round(3), loss.offsets, loss.precision)
+    assert join([others], {"loss": losses}) == {}
+
+
+def test_numbers_that_are_drawn_again_are_those_that_were_recorded_once():
+    losses = np.random.default_rng(4).normal(1, 0.2, size=6)
+    shown = "".join(f"loss={value:.4f}\n" * (1 + k % 3) for k, value in enumerate(losses))
+    (loss,) = mine_text(shown.encode(), "stderr")
+    assert explains(loss, losses)
+    assert not explains(loss, losses[::-1])
