@@ -34,6 +34,7 @@ from deviate.observe.metrics import (
     with_times,
 )
 from deviate.observe.observation import Observation, observe
+from deviate.observe.output.listings import is_setting, options_given
 from deviate.observe.records import TICK_NAME, RunFiles, in_order, read_ended_runs
 from deviate.observe.reported import ReportedNumber
 from deviate.observe.views import create_view, view_of
@@ -117,7 +118,7 @@ class Tables:
         ]
         observed = [(each.metric, OBSERVED) for evaluated in self.evaluated for each in evaluated.series]
         return [
-            *self._recorded,
+            *(pair for pair in self._recorded if pair[0] not in self.settings),
             *(
                 (prefix + name, source + offset if source >= 0 else source)
                 for prefix, offset, names in later
@@ -126,6 +127,21 @@ class Tables:
             *self.observation.names,
             *dict.fromkeys(observed),
         ]
+
+    @cached_property
+    def settings(self) -> set[str]:
+        """Names made at run time of what is no metric: one value in all runs, and that of a setting."""
+        listed = {metric.name for metric in self.experiment.all_metrics}
+        table = self._aggregates[~self._aggregates["metric"].isin(listed) & (self._aggregates["source"] != OBSERVED)]
+        given = options_given(self.experiment.command)
+        found = set[str]()
+        for name, rows in table.groupby("metric", sort=False):
+            low, high = rows["min"].min(), rows["max"].max()
+            if low == high and is_setting(str(name), float(low), given):
+                found.add(str(name))
+        # A mapping of settings alone was reported, and is not said to be missing.
+        kept = {source for name, source in self._recorded if name not in found}
+        return found - {name for name, source in self._recorded if source not in kept}
 
     @property
     def reported(self) -> dict[str, list[ReportedNumber]]:
@@ -162,7 +178,8 @@ class Tables:
         """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
         table = self._aggregates
         recorded = zip(table["metric"], table["source"], strict=True)
-        measured = measured_metrics(self.experiment, recorded, self.observed, self.directions(directions))
+        known = [pair for pair in recorded if pair[0] not in self.settings]
+        measured = measured_metrics(self.experiment, known, self.observed, self.directions(directions))
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
         parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
         filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]

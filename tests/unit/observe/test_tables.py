@@ -344,3 +344,19 @@ def test_area_is_the_mean_height_of_the_curve(tmp_path):
     assert found[0] == pytest.approx(trapezoid([0.0, 0.5, 0.7], [0, 1, 4]) / 4, rel=1e-12)
     assert found[1] == 0.25
     assert math.isnan(found[2])
+
+
+def test_a_setting_among_the_values_of_a_mapping_is_no_metric_where_it_is_the_same_in_all_runs(tmp_path):
+    folder = make_experiment(tmp_path, [metric("results"), metric("weight")])
+    folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), command=["python", "a.py", "--top-k=20"]))
+    named = ["results/acc", "results/config/size", "results/lr", "results/top_k", "results/limit", "results/items"]
+    events = [{"event": "name", "id": 10**6 + k, "metric": 0, "name": name} for k, name in enumerate(named)]
+    for index in range(2):
+        numbers = [0.5, 64.0, 0.1, 20.0, float(index), 7.0]
+        rows = [row for k, number in enumerate(numbers) for row in series(10**6 + k, [number, number])]
+        make_run(folder, index, [*rows, *series(1, [0.5])], events=events)
+    with open_tables(folder) as tables:
+        assert tables.settings == {"results/config/size", "results/lr", "results/top_k"}
+        assert {name for name, _ in tables.names} == {"results/acc", "results/items", "results/limit", "weight"}
+        assert not set(tables.samples()["metric"]) & tables.settings
+        assert set(tables.records()["metric"]) == {*named, "weight"}

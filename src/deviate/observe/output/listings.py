@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from deviate.lexicon.words import meaning_of, word_lists, words_of
+from deviate.lexicon.words import is_in_settings, is_metric_word, is_schedule, meaning_of, word_lists, words_of
 from deviate.observe.output.slots import Slot
 from deviate.observe.output.templates import LIST, NUMBER
+from deviate.observe.output.text import read_number
 
 INSIDE = "it stands in a list of settings"
 OBJECT = "it stands in the text of an object"
@@ -79,3 +80,33 @@ def _is_headed(text: str) -> bool:
     ends = re.search(r"(?:(\w+)['\"]?\s*[:=]\s*)?(\w*)['\"]?\s*[:=]?\s*$", text)
     words = [word for word in (ends.groups() if ends else ()) if word]
     return any(not _HEADS.isdisjoint(words_of(word)[-1:]) for word in words)
+
+
+# Settings among the values of a mapping: ``results = {"accuracy": 0.9, "learning_rate": 0.1}``.
+
+_SETTINGS = word_lists("judge")["settings"]
+
+
+def options_given(command: Sequence[str]) -> dict[str, float]:
+    """Return the numbers that a command gives to options, by their names.
+
+    Examples
+    --------
+    >>> options_given(["python", "train.py", "--top-k", "20", "--lr=0.1", "depth=3"])
+    {'top_k': 20.0, 'lr': 0.1, 'depth': 3.0}
+    """
+    followed = zip(command, [*command[1:], ""], strict=True)
+    pairs = (word.partition("=")[::2] if "=" in word else (word, after) for word, after in followed)
+    found = ((name.lstrip("-").replace("-", "_").rpartition(".")[2], read_number(text)) for name, text in pairs)
+    return {name: number[0] for name, number in found if name and number is not None}
+
+
+def is_setting(name: str, value: float, given: Mapping[str, float]) -> bool:
+    """Tell whether a number that never changes is a setting: by its name, or since the command gives it.
+
+    `given` are the numbers of the command, see `options_given`.
+    """
+    own = name.rpartition("/")[2]
+    if given.get(own.replace("-", "_")) == value or is_in_settings(name):
+        return True
+    return not is_metric_word(name) and (is_schedule(own) or not _SETTINGS.isdisjoint(words_of(own)))
