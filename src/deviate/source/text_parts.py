@@ -215,6 +215,10 @@ def tag_of(flow: Evaluator, key: ast.expr, scope: Scope) -> tuple[str, ast.expr 
     while isinstance(key, ast.IfExp):
         key = key.orelse if dotted_text(key.body) else key.body
     parts = take_apart(flow, key, scope, 1)
+    # ``name = "time_" + name``: what the name holds where it is reported is the whole tag.
+    own = dotted_text(key)
+    whole = next((each for each in parts if own and not isinstance(each, str) and dotted_text(each.expr) == own), None)
+    parts = parts if whole is None else [whole]
     text = "".join(part if isinstance(part, str) else "{" + dotted_text(part.expr) + "}" for part in parts)
     names = (part.expr for part in parts if not isinstance(part, str) and dotted_text(part.expr))
     return text, next(names, None)

@@ -254,3 +254,12 @@ def test_an_order_of_things_is_no_metric_and_the_last_of_a_table_is_one(tmp_path
         "table['acc'].append(evaluate(model, 'text'))\nwandb.log({'server_acc': table['acc'][-1]})"
     )
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"table['acc'][-1]"}
+
+
+def test_a_correlation_of_the_inputs_is_no_metric_by_its_word(tmp_path):
+    before = "import pandas\nframe = pandas.read_csv('a.csv')\n"
+    report = "print('correlation', frame['a'].corr(frame['b']))\nprint('loss', loss.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss"}
+    known = "from scipy.stats import spearmanr\nprint('spearman correlation', spearmanr(model(x).detach(), y)[0])"
+    (metric,) = analyse(tmp_path, train=looped(known)).metrics
+    assert (metric.kind, metric.direction) == ("quality", "higher")

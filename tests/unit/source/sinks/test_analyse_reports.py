@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 from analysed_projects import analyse, looped, names
 
@@ -237,3 +239,22 @@ def test_the_negative_of_what_a_function_computes_is_recorded_where_it_is_report
     report = "print('loss', objective(model(x), f'{epoch}'))"
     (metric,) = analyse(tmp_path, train=looped(report, before)).metrics
     assert metric.expression == "objective(model(x), f'{epoch}')"
+
+
+def test_a_name_that_is_put_before_itself_is_the_whole_name(tmp_path):
+    before = """
+    class Logger:
+        def __init__(self):
+            self.buffer = {}
+        def add_metric(self, name, value):
+            self.buffer[name] = value
+        def measured(self, name, start):
+            name = 'time_' + name
+            self.add_metric(name, time.time() - start)
+        def commit(self):
+            print(self.buffer)
+    logger = Logger()
+    """
+    report = "logger.add_metric('loss', loss.item())\nlogger.measured('step', time.time())\nlogger.commit()"
+    found = analyse(tmp_path, train=looped(report, dedent(before))).metrics
+    assert {metric.name for metric in found} == {"loss", "{name}"}
