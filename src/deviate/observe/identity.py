@@ -28,6 +28,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     other_value: float | None
     #: False: nothing shows in which iteration it was reported, as it stands in a file or no main loop was seen.
     placed: bool = True
+    #: True: the iteration is the last of both runs, so what was reported after the loop is of it, too.
+    last: bool = False
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +107,7 @@ def compare_runs(runs: Mapping[str, RunValues], passed_over: Collection[str] = (
         group = together.setdefault(_digest(compared[name]), [])
         group.append(name)
         if group[0] != names[0]:
-            differences.append(_first(name, compared[name], names[0], reference))
+            differences.append(_first(name, compared[name], names[0], reference, ended=True))
     values = sum(len(series.values) for series in reference.values())
     return Identity(runs=names, values=values, differences=differences, classes=list(together.values()))
 
@@ -138,10 +140,12 @@ def first_difference(
                   & reference.keys()}  # fmt: skip
         series = {metric: series[metric].head(count) for metric, count in common.items()}
         reference = {metric: reference[metric].head(count) for metric, count in common.items()}
-    return _first(run, series, other, reference) if _digest(series) != _digest(reference) else None
+    return _first(run, series, other, reference, ended=ended) if _digest(series) != _digest(reference) else None
 
 
-def _first(run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series]) -> Difference:
+def _first(
+    run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series], *, ended: bool
+) -> Difference:
     """Return the difference that was reported first, as far as it shows, as the run that is compared with goes on."""
     empty = Series(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
     candidates = []
@@ -153,7 +157,7 @@ def _first(run: str, series: Mapping[str, Series], other: str, reference: Mappin
             place = int(longer.iterations[index]), int(longer.positions[index])
             candidates.append((not longer.placed, not longer.is_placed, *place, metric, index))
     _, unplaced, iteration, _, metric, index = min(candidates)
-    looped = any(bool(np.any(each.iterations >= 0)) for each in (*series.values(), *reference.values()))
+    reached = max(int(each.iterations.max(initial=-1)) for each in (*series.values(), *reference.values()))
     return Difference(
         run=run,
         other=other,
@@ -161,7 +165,8 @@ def _first(run: str, series: Mapping[str, Series], other: str, reference: Mappin
         iteration=iteration,
         value=_value(series.get(metric, empty), index),
         other_value=_value(reference.get(metric, empty), index),
-        placed=looped and not unplaced,
+        placed=reached >= 0 and not unplaced,
+        last=ended and iteration == reached,
     )
 
 

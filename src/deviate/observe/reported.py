@@ -471,11 +471,14 @@ def _measured(
 def _mixed(
     keys: set[Key], by_run: Mapping[str, Sequence[SlotSeries]], recorded: Mapping[str, Mapping[str, Values]]
 ) -> dict[Key, str]:
-    """Return, of slots without a name that show several metrics in every run, the metric that most values are of."""
+    """Return, of slots that show several metrics in every run, the metric that most values are of.
+
+    Two loops, one after the other, may print their losses in one form.
+    """
     slots: dict[Key, dict[str, SlotSeries]] = {}
     for run, series in by_run.items():
         for each in series:
-            if each.slot.key in keys and not each.slot.words:
+            if each.slot.key in keys:
                 slots.setdefault(each.slot.key, {})[run] = each
     found = {key: _most_shown(own, recorded) for key, own in slots.items()}
     return {key: metric for key, metric in found.items() if metric}

@@ -6,6 +6,7 @@ import pytest
 from made import make_experiment, make_run, metric, series
 
 from deviate.observe.tables import open_tables
+from deviate.report.topics.proof import place_text
 
 TICK, ACC, LOSS = -1, 0, 1
 
@@ -87,3 +88,12 @@ def test_values_that_all_stand_in_one_iteration_may_have_been_written_after_the_
     ]
     (difference,) = compared(tmp_path, *runs).differences
     assert (difference.metric, difference.placed) == ("loss", placed)
+
+
+@pytest.mark.parametrize(("iteration", "text"), [(1, "in the 2nd iteration"), (2, "in or after the 3rd iteration")])
+def test_what_differs_in_the_last_iteration_may_be_of_what_came_after_the_loop(tmp_path, iteration, text):
+    accs = [0.5, 0.6, 0.7]
+    others = [*accs[:iteration], 0.1, *accs[iteration + 1 :]]
+    (difference,) = compared(tmp_path, series(ACC, accs), series(ACC, others)).differences
+    assert difference.last is (iteration == 2)
+    assert place_text(difference) == f"acc {text}"

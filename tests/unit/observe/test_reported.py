@@ -269,3 +269,19 @@ def test_what_is_a_metric_in_one_variant_is_one_in_the_others(tmp_path):
         "control": {"iter": ("iter", False), "rew": ("rew", False)},
         "algo": {"iter": ("iter", True), "rew": ("rew", True)},
     }
+
+
+def test_the_losses_of_two_loops_printed_in_one_form_are_no_third_loss(tmp_path):
+    experiment = make_experiment(tmp_path, [metric("loss"), metric("loss #2")])
+    for index in range(3):
+        random = np.random.default_rng(index)
+        first, second = random.random(5), random.random(9)
+        rows = [(0, k, float(k), value) for k, value in enumerate(first)]
+        rows += [(1, 4, 5.0 + k, value) for k, value in enumerate(second)]
+        run = make_run(experiment, index, rows)
+        lines = [f"Epoch {k}: loss={value:.6f}\n" for part in (first, second) for k, value in enumerate(part)]
+        run.stdout_file.write_text("".join(lines))
+    with open_tables(experiment) as tables:
+        assert [name for name, _ in tables.names] == ["loss", "loss #2"]
+        numbers = {each.name: each.metric for each in tables.observation.numbers["control"]}
+    assert numbers["loss"] == "loss #2"

@@ -76,7 +76,9 @@ def place_text(first: Difference) -> str:
     """Name the record in which one run leaves another."""
     if not first.placed:
         return first.metric
-    return f"{first.metric} {iteration_text(first.iteration)}"
+    text = iteration_text(first.iteration)
+    # What is reported after the loop has the last iteration.
+    return f"{first.metric} {text.replace('in', 'in or after', 1) if first.last else text}"
 
 
 def iteration_text(iteration: int) -> str:

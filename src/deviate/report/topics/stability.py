@@ -299,7 +299,7 @@ def provenance(facts: Stability) -> list[str]:
 
 
 def _kept(facts: Stability) -> str:
-    return "the last evaluation of each run" if facts.kept == "last" else "the best evaluation of each run"
+    return "the last pass there in each run" if facts.kept == "last" else "the best pass there in each run"
 
 
 def show_interval(interval: Interval, shown: Callable[[float], str] = show_percent) -> str:
