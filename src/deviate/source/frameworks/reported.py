@@ -12,6 +12,7 @@ from deviate.core.paths import globbed
 from deviate.lexicon.words import UNNAMED, aggregate_of, meaning_of
 from deviate.source.files import read_texts
 from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.expressions import makes_mapping
 from deviate.source.flow.program import Program
 from deviate.source.flow.values import External, Instance
 from deviate.source.frameworks.made import is_nothing, learned
@@ -433,7 +434,9 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     dataset = flow.program.constants.taken(keywords.get("eval_dataset"), site.scope)
     is_spread = None in keywords and bool(flow.program.calls.get("evaluate"))
     is_given = dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None)
-    if is_spread or (is_given and not _never_evaluates(flow, made, site)):
+    # Of several sets, by their keys, each has names of its own: the run reports them.
+    is_several = is_given and dataset is not None and makes_mapping(flow, dataset, site.scope)
+    if is_spread or (is_given and not is_several and not _never_evaluates(flow, made, site)):
         names.extend(_HF_EVALUATION)
         names.extend(
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)

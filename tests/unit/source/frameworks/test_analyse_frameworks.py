@@ -828,3 +828,20 @@ def test_a_trainer_for_instructions_logs_how_many_tokens_are_right(tmp_path):
     trainer.train()
     """
     assert "fit:mean_token_accuracy" in names(analyse(tmp_path, train=train))
+
+
+@pytest.mark.parametrize(("given", "foreseen"), [("rows", True), ("{'near': rows, 'far': rows}", False)])
+def test_evaluations_of_several_sets_have_the_names_that_runs_report(tmp_path, given, foreseen):
+    train = f"""
+    from transformers import Trainer, TrainingArguments
+    from data import load
+    rows = load()
+    args = TrainingArguments("out", eval_strategy="epoch")
+    trainer = Trainer(model=load(), args=args, train_dataset=rows, eval_dataset={given})
+    trainer.train()
+    """
+    found = {
+        metric.name for metric in analyse(tmp_path, train=train, data="def load():\\n    return open('a')\\n").metrics
+    }
+    assert ("eval_loss" in found) is foreseen
+    assert "train_loss" in found
