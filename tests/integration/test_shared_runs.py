@@ -80,7 +80,9 @@ def test_runs_that_prove_nothing_are_not_made_unless_that_is_asked_for(project):
     done = deviate("run", "-n", "3", "--vary", "augment", "--json", *COMMAND)
     assert list(runs(project)) == ["augment-0"]
     (note,) = [warning["message"] for warning in done.json["warnings"] if warning["slug"] == "runs-needless"]
-    assert note.startswith("The program uses no randomness that augment varies, so 2 more runs would repeat the first")
+    assert note.startswith(
+        "No draw of the first run counts for what augment varies, so 2 more runs would draw the same"
+    )
     assert not [warning for warning in done.json["warnings"] if warning["slug"] == "runs-missing"]
     assert "-n 3 --vary augment" in done.json["reproduce"]["command"]
     done = deviate("run", "-n", "3", "--vary", "augment", "--set", "share=none", "--json", *COMMAND)

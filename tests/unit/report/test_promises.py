@@ -95,7 +95,7 @@ PINNED = "The implementation could not vary: pinned threads, no GPU."
         ("impl", True, PINNED),
         ("init,shuffle", False, "Only the initialisation and the data order varied."),
         ("layers,other,data", False, "Only the stochastic layers, other random draws and the data varied."),
-        ("augment", False, "The program uses no randomness of the kind that was to vary."),
+        ("augment", False, "No draw was counted for what was to vary."),
         ("control", False, "Everything was held fixed."),
         ("as-is", False, "The program's own seeds were left as they are."),
         ("imported", False, "What varied between these runs is not known."),

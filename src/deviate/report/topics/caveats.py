@@ -202,7 +202,7 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
         yield Caveat(slug="runs-forked", message=message, severity="note")
     for name, runs in facts.definition.needless.items():
         message = (
-            f"The program uses no randomness that {name} varies, so {count(runs, 'more run')} would repeat the first "
+            f"No draw of the first run counts for what {name} varies, so {count(runs, 'more run')} would draw the same "
             "and were not trained. --set share=none trains them."
         )
         yield Caveat(slug="runs-needless", message=message, severity="note", variant=name)

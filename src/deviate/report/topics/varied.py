@@ -124,9 +124,7 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
     varying = [name for name, varies in _varying(variant, facts) if varies]
     held = list(_held(variant, facts, brief=brief))
     if not set(ALGORITHMIC) <= variant.varying:
-        nothing = (
-            _PINNED if _is_noiseless(facts, variant) else "The program uses no randomness of the kind that was to vary."
-        )
+        nothing = _PINNED if _is_noiseless(facts, variant) else "No draw was counted for what was to vary."
         return f"Only {joined(varying)} varied." if varying else nothing
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) and not brief else ""
