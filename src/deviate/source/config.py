@@ -371,7 +371,11 @@ def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
         table, key = ".".join(part for part in (table, key) if part), unknown.group(1)
     line = _line_of(text, table, key.partition("[")[0])
     name = ".".join(part for part in (table, key) if part)
-    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    # Those of the table itself come before those that it shares with [run].
+    fields = {
+        field.name: field.type
+        for field in sorted(msgspec.structs.fields(struct), key=lambda field: field.name not in struct.__annotations__)
+    }
     values = _values(fields.get(key)) if message.startswith("Invalid enum value") else []
     allowed = f"values allowed there: {', '.join(values)}" if values else _allowed(where, fields)
     return BadConfig(f"{path}:{line}: {name}: {message}", hint=allowed)
