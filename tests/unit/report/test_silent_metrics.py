@@ -25,10 +25,7 @@ def silent(values=VALUES, *, other=None, metrics=(ACC, BATCH), numbers=(PRINTED,
 def test_what_these_runs_were_not_asked_for_is_a_note():
     ((severity, message),) = silent()
     assert severity == "note"
-    assert message == (
-        "Not reported in these runs: batch loss (train.py:12). Every number that they printed and that differed is "
-        "measured."
-    )
+    assert message == "No record of its own: batch loss (train.py:12). Every printed number that differed is measured."
 
 
 @pytest.mark.parametrize(

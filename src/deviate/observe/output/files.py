@@ -264,12 +264,13 @@ MATRIX = "part of a matrix or vector"
 ITEM = "one of several numbers in brackets"
 WEIGHT = "the name is of a model's weights"
 STORED = "in a file that holds rows of numbers"
+LISTED = "of items of a list or rows of a table that nothing counts"
 
 _WEIGHTS = word_lists("data_rows")["weights"]
 _GAPS = r"[\s,;|]+"
 _RUN = re.compile(rf"{NUMBER}(?:{_GAPS}{NUMBER})+")
 _BARE_LIST = re.compile(rf"\s*{LIST},?\s*")
-_ARRAY = re.compile(rf"\b(?:tensor|array|Array)\(\s*(?:\[[\s\[]*{NUMBER}|\[*\s*{LIST})")
+_ARRAY = re.compile(rf"\b(?:tensor|array|Array)\(\s*(?:\[[\s\[]*{NUMBER}|\[*\s*{LIST})|\[\s*(?:\[|{LIST})")
 #: Logs, as are files that report metrics by name.
 _OUTPUT = {"stdout", "stderr"}
 
@@ -289,6 +290,7 @@ def data_slots(slots: Iterable[tuple[Slot, int]]) -> dict[Key, str]:
     for source in dict.fromkeys(slot.source for slot, _ in counted):
         own = [(slot, count) for slot, count in counted if slot.source == source]
         rows = _of_source([slot for slot, _ in own])
+        rows.update(_uncounted([one for one in every if one[0].source == source]))
         in_rows = sum(count for slot, count in own if slot.key in rows)
         if source not in logs and 2 * in_rows > sum(count for _, count in own):
             rows = {slot.key: rows.get(slot.key, STORED) for slot, _ in own}
@@ -317,6 +319,28 @@ def _of_source(slots: Sequence[Slot]) -> dict[Key, str]:
         if reason:
             found[slot.key] = reason
     return found
+
+
+def _uncounted(slots: Sequence[tuple[Slot, int]]) -> dict[Key, str]:
+    """Return what stands in items of lists, or in rows of a table, that no column or key counts: they are no time.
+
+    Rows of a table may be, where what they hold is named like a metric.
+    """
+    counting = {_parent(slot) for slot, _ in slots if is_counting(slot.words)}
+    return {
+        slot.key: LISTED
+        for slot, count in slots
+        if NUMBER not in slot.template and _parent(slot) not in counting and count > 1
+        and ("*/" in slot.template or (_is_table(slot) and not is_metric_word(slot.words)))
+    }  # fmt: skip
+
+
+def _parent(slot: Slot) -> str:
+    return slot.template.rpartition("/")[0]
+
+
+def _is_table(slot: Slot) -> bool:
+    return Path(slot.source).suffix.lower() in _TABLES
 
 
 def _is_torn(template: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -269,6 +270,10 @@ def _words_within(metric: str) -> set[str]:
     return set(words_of(metric.rpartition("/")[2]))
 
 
+#: Numbers that stand alone in a name; ``(2)`` and ``#2`` only say that the name comes again.
+_NUMBERS = re.compile(r"(?<![\w.(#])\d+(?![\w.)])")
+
+
 def says_the_same(name: str, other: str) -> bool:
     """Whether two names mean one metric: of the same part of the data, and one in the words of the other.
 
@@ -280,9 +285,12 @@ def says_the_same(name: str, other: str) -> bool:
     (True, True, False)
     >>> says_the_same("epochs", "Epochs"), says_the_same("epochs", "total epochs")
     (True, False)
-    >>> says_the_same("train result", "training result")
-    True
+    >>> says_the_same("train result", "training result"), says_the_same("macro avg f1-score", "0 f1-score")
+    (True, False)
     """
+    # The numbers within names say which one it is: of class 0, the top 5.
+    if _NUMBERS.findall(name) != _NUMBERS.findall(other):
+        return False
     words, others = set(words_of(name)), set(words_of(other))
     splits = {split_of(name), split_of(other)} - {""}
     shared = {word for word in words & others if meaning_of(word) is not None}

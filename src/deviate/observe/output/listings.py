@@ -19,7 +19,8 @@ _BRACKET = re.compile(r"[\[({]|[\])}]")
 _FIELD = re.compile(f"{NUMBER}|{LIST}")
 #: A line of a printed model, ``(norm): LayerNorm(``, or of the table of its layers, ``1 | acc | BinaryAccuracy | 0``.
 _LAYER = re.compile(
-    rf"\((?:\w[\w.]*|{NUMBER})\): [A-Z]\w*\(|[│|]? ?{NUMBER} ?[│|] ?\w[\w.]* ?[│|] ?[A-Z]\w*[a-z][A-Z]\w* ?[│|]"
+    rf"\((?:\w[\w.]*|{NUMBER})\): [A-Z]\w*\("
+    rf"|[│|]? ?{NUMBER} ?[│|] ?\w[\w.]* ?[│|] ?[A-Z](?=\w*[A-Z])(?=\w*[a-z])\w* ?[│|]"
 )
 #: The first numbers in the text of an object, and settings behind them: ``LayerNorm((96,), eps=1e-05)``.
 _CLASS = re.compile(rf"\b[A-Z](?=\w*[a-z])\w*[A-Z]\w*\(\(?(?:{NUMBER}, ?)*$")

@@ -273,8 +273,8 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
     if unasked:
         message = (
-            f"Not reported in these runs: {listed([sites[name] for name in unasked])}. Every number that they printed "
-            "and that differed is measured."
+            f"No record of its own: {listed([sites[name] for name in unasked])}. Every printed number that differed is "
+            "measured."
         )
         yield Caveat(slug="metric-silent", message=message, severity="note", variant=variant.variant)
 

@@ -50,6 +50,7 @@ def test_a_stored_model_holds_no_metric_and_all_its_numbers_are_listed():
         ("1 0.5 0.6 0.7 0.8", "2 0.4 0.6 0.7 0.9", {"metric"}),
         ("[0.5, 0.25]\n[0.4, 0.75]", "[0.6, 0.15]\n[0.3, 0.35]", {"metric"}),
         ("tensor([[0.25]])\nloss tensor(0.5)", "tensor([[0.75]])\nloss tensor(0.25)", {"data", "metric"}),
+        ("[[0.9 0.06 0.04]]", "[[0.8 0.15 0.05]]", {"data"}),
         ("per class: [0.5, 0.25, 0.5]", "per class: [0.6, 0.15, 0.75]", {"data"}),
     ],
 )
@@ -92,3 +93,23 @@ def test_rows_of_a_file_that_nothing_names_are_metrics_up_to_ten_numbers(columns
     draw = random.Random(1)
     files = ["\n".join(",".join(f"{draw.random():.4f}" for _ in range(columns)) for _ in range(30)) for _ in range(2)]
     assert set(kinds(*files, source="predict.csv").values()) == {kind}
+
+
+def bins(counter: str, *errors: float) -> str:
+    items = ", ".join(f'{{{counter}"low": {k}, "mae": {error}}}' for k, error in enumerate(errors))
+    return f'{{"rmse": {errors[0] + 1}, "bins": [{items}]}}'
+
+
+def test_items_of_a_list_are_no_course_of_time_unless_a_key_counts_them():
+    parts = bins("", 37.7, 26.7), bins("", 38.1, 25.9)
+    assert kinds(*parts, source="bins.json") == {"rmse": "metric", "bins/low": "data", "bins/mae": "data"}
+    passes = bins('"epoch": 1, ', 37.7, 26.7), bins('"epoch": 1, ', 38.1, 25.9)
+    assert kinds(*passes, source="history.json")["bins/mae"] == "metric"
+
+
+def test_rows_of_a_table_that_nothing_counts_are_examples_unless_they_are_named_like_metrics():
+    tables = [f"actual,offset,loss\n1.5,{0.2 + k},{0.5 + k}\n2.5,{0.4 + k},{0.3 + k}\n" for k in (0.1, 0.2)]
+    found = kinds(*tables, source="rows.csv")
+    assert (found["offset"], found["loss"]) == ("data", "metric")
+    counted = [f"epoch,offset\n1,{0.2 + k}\n2,{0.4 + k}\n" for k in (0.1, 0.2)]
+    assert kinds(*counted, source="rows.csv")["offset"] == "metric"

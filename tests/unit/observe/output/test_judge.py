@@ -67,6 +67,7 @@ def test_kinds(first, second, expected):
     [
         ("│ 1 │ acc │ MulticlassAccuracy │ 0 │ train │", "MulticlassAccuracy", "setting"),
         ("1 | net.acc   | BinaryAccuracy | 0      | train", "BinaryAccuracy", "setting"),
+        ("│ 1 │ loss_fn │ MSELoss │ 0 │ train │ 0 │", "MSELoss", "setting"),
         ("3 | val | Loss | 0.5 |", "val Loss", "metric"),
     ],
 )
