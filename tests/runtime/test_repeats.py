@@ -81,6 +81,13 @@ PLAIN = {"order": "shuffle=True", "evaluate": "pass", "epoch": "pass"}
     ("changes", "expected"),
     [
         ({"order": "sampler=fixed"}, {13: 2}),
+        # With workers, a sampler that has no more is asked again for each batch on its way: that is no pass.
+        ({"order": "sampler=fixed, num_workers=2, prefetch_factor=1"}, {13: 2}),
+        ({"order": "sampler=fixed, num_workers=2, persistent_workers=True"}, {13: 2}),
+        ({"order": "sampler=fixed, num_workers=2", "epoch": "fixed.set_epoch(epoch)"}, {}),
+        ({"order": "sampler=fixed, num_workers=2, prefetch_factor=1", "epoch": "fixed.set_epoch(epoch)"}, {}),
+        ({"order": "shuffle=True, num_workers=2, persistent_workers=True"}, {}),
+        ({"order": "sampler=torch.utils.data.SubsetRandomSampler(range(32)), num_workers=2"}, {}),
         ({"epoch": "torch.manual_seed(1)"}, {12: [0, 1], 13: 2}),
         ({"evaluate": "torch.manual_seed(1); torch.rand(1)"}, {10: [1, 2], 13: 2}),
         # No order is drawn; evaluations draw the same on purpose.

@@ -116,6 +116,7 @@ class Repeats:
         """Compare a pass over examples with the one before it."""
         if not order.is_training or examples < FEWEST_EXAMPLES or self.is_idle(order.updates):
             return
+        order.is_compared = True
         known, passes = self.passes.get(key, (None, 0))
         passes = passes + 1 if known == digest else 1
         if len(self.passes) < REMEMBERED:

@@ -61,14 +61,17 @@ class Epoch:
         The class of what draws the order.
     drawn : int or None
         How often ``shuffle`` was seen to have drawn, of a sampler that may order without a draw.
+    is_compared : bool
+        Its order was compared. A loader with workers asks a sampler that has no more again, for each batch on its way.
     """
 
-    __slots__ = ("order", "count", "digest", "drawn", "examples", "is_training", "sampler", "updates")
+    __slots__ = ("order", "count", "digest", "drawn", "examples", "is_compared", "is_training", "sampler", "updates")
 
     def __init__(self, order, sampler, is_training, drawn):
         self.order = order
         self.count = self.digest = self.examples = 0
         self.is_training = is_training
+        self.is_compared = False
         self.sampler = sampler
         self.drawn = drawn
         self.updates = order.streams.repeats.updates()
@@ -85,7 +88,7 @@ class Epoch:
     def end(self, dataset, frame):
         """Compare the order with that of the pass before it over the same data set."""
         repeats, drawn = self.order.streams.repeats, self.order.streams.fingerprints.of(SHUFFLE).count
-        if drawn == self.drawn:
+        if self.is_compared or drawn == self.drawn:
             return
         key = id(dataset), self.sampler, self.count
         repeats.attempt(repeats.passed, self, key, self.digest, self.examples, frame)
