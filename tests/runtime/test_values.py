@@ -107,6 +107,18 @@ def test_an_unbound_name_harms_nothing(run: Run) -> None:
     assert len(outcome.notes("value-unreadable")) == 2
 
 
+def test_notes_that_are_left_out_are_counted(run: Run, python: str) -> None:
+    outcome = run("__dv_map__(3, {'m%d' % number: [1] for number in range(5)})", python=python)
+    assert (len(outcome.notes("value-unreadable")), outcome.of("notes-left-out")) == (5, [])
+    outcome = run("__dv_map__(3, {'m%d' % number: [1] for number in range(11)})", python=python)
+    assert len(outcome.notes("value-unreadable")) == 5
+    assert [(event["slug"], event["count"]) for event in outcome.of("notes-left-out")] == [
+        ("value-unreadable", 1),
+        ("value-unreadable", 2),
+        ("value-unreadable", 4),
+    ]
+
+
 def test_names_without_end_are_cut_off(run: Run) -> None:
     outcome = run("for step in range(3000):\n    __dv__(2, 1.0, lambda: 'step %d' % step)\nprint('on')")
     assert outcome.stdout == "on\n"

@@ -168,6 +168,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     switches: list[Switch] = []
     #: What the runtime and the set-up could not do.
     notes: list[RuntimeNote] = []
+    #: Notes of a slug that were left out, at least: what is not noted may have been left out.
+    notes_left_out: dict[str, int] = {}
     #: Operations without a deterministic form.
     operations: list[WarnedOperation] = []
     differences: list[EnvironmentDifference] = []
@@ -231,6 +233,7 @@ def experiment_facts(
         draws_by_name=[draw for draw in results.draws if draw.by_name and draw.factor != "other"],
         switches=results.switches,
         notes=results.notes,
+        notes_left_out=results.notes_left_out,
         operations=results.operations,
         differences=results.differences,
         inputs_changed=results.shared.changed,

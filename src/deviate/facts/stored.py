@@ -43,6 +43,7 @@ from deviate.observe.events import (
     environment_differences,
     kept_seeds,
     notes,
+    notes_left_out,
     reached_draws,
     replaced_seeds,
     switches,
@@ -86,6 +87,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     identities: dict[str, Identity] = {}
     switches: list[Switch] = []
     notes: list[RuntimeNote] = []
+    #: Notes of a slug that were left out, at least.
+    notes_left_out: dict[str, int] = {}
     #: Of the first completed run of each variant that recorded one, nested as it was recorded.
     environments: dict[str, dict[str, Any]] = {}
     #: The same of the first run of all, as text.
@@ -200,6 +203,7 @@ def read_results(
                 for note in _text_notes({one.run.name: reasons}, f"steps/{each.step.name}-{one.repeat}/")
             ),
         ],
+        notes_left_out=notes_left_out(runs),
         environments=_environments(run for run in runs if run.completed),
         environment={key: _text(value) for key, value in first.items()},
         differences=environment_differences(runs),

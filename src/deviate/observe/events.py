@@ -193,6 +193,14 @@ def notes(runs: Iterable[RunFiles]) -> list[RuntimeNote]:
     return [RuntimeNote(slug=str(slug), message=str(message), runs=names) for (slug, message), names in merged]
 
 
+def notes_left_out(runs: Iterable[RunFiles]) -> dict[str, int]:
+    """Return how many notes one process left out at least, by slug, where any did."""
+    most: dict[str, int] = {}
+    for (slug, count), _ in _merge(runs, "notes-left-out", ("slug", "count")):
+        most[str(slug)] = max(most.get(str(slug), 0), int(count or 0))
+    return most
+
+
 def environment(run: RunFiles) -> dict[str, Any]:
     """Return the environment of a run as its processes recorded it; later ones fill in what earlier ones did not.
 

@@ -10,6 +10,7 @@ from deviate.observe.events import (
     given_seeds,
     kept_seeds,
     notes,
+    notes_left_out,
     reached_draws,
     replaced_seeds,
     switches,
@@ -47,6 +48,11 @@ def test_switches_and_notes_are_merged(tmp_path):
         ("cudnn.benchmark", "False", 2)
     ]
     assert [(each.slug, each.runs) for each in notes(read(runs))] == [("value-unreadable", ["control-0"])]
+
+
+def test_notes_that_a_process_left_out_are_counted_by_slug(tmp_path):
+    left = [{"event": "notes-left-out", "slug": "value-unreadable", "count": count} for count in (1, 2, 4)]
+    assert notes_left_out(read(made(tmp_path, left, left[:1], []))) == {"value-unreadable": 4}
 
 
 def test_values_of_any_shape_can_be_merged(tmp_path):

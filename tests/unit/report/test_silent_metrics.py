@@ -61,3 +61,14 @@ def test_what_was_reported_and_is_no_number_is_not_said_to_be_unreported():
     refused = RuntimeNote(slug="value-unreadable", message="batch loss: it is of type list", runs=["algo+impl-0"])
     assert silent(notes=[refused]) == []
     assert silent(notes=[structs.replace(refused, message="train batch loss: it is of type list")]) != []
+
+
+def test_where_notes_were_left_out_nothing_is_said_of_the_line():
+    ((severity, message),) = silent(notes_left_out={"value-unreadable": 4})
+    assert severity == "warning"
+    assert message == (
+        "Never recorded: batch loss (train.py:12). Nothing shows whether a run reached the line: notes on 4 or more "
+        "values were left out."
+    )
+    ((severity, _),) = silent(notes_left_out={"predictions-unread": 4})
+    assert severity == "note"

@@ -255,6 +255,10 @@ def _warned_by_runs(facts: VariantFacts) -> Iterable[Caveat]:
         yield Caveat(slug="run-warning", message=f"{message} ({listed(names)})", variant=facts.variant)
 
 
+#: The slug of notes on values that are no number.
+_REFUSED = "value-unreadable"
+
+
 def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     """Warn of metrics without a record; only note those that these runs seem never to have been asked for."""
     if not variant.completed:
@@ -263,13 +267,17 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
     sites = {name: f"{name} ({metric.file}:{metric.line})" for name, metric in known.items()}
     # What was reported and holds no single number has a warning of its own.
     silent = [name for name in variant.silent if not _was_refused(name, facts)]
-    all_read = silent and _is_all_read(facts)
+    left_out = facts.notes_left_out.get(_REFUSED, 0)
+    all_read = silent and not left_out and _is_all_read(facts)
     recorded = {each.name for other in facts.variants for each in other.metrics if each.n and each.kind != "speed"}
     unasked = [
         name for name in silent if all_read and recorded and name in known and _is_unasked(known[name], recorded, facts)
     ]
     if lost := [sites.get(name, name) for name in silent if name not in unasked]:
-        message = f"Never recorded: {listed(lost)}. No completed run reached the line, or it reported no number."
+        why = "No completed run reached the line, or it reported no number."
+        if left_out:
+            why = f"Nothing shows whether a run reached the line: notes on {left_out} or more values were left out."
+        message = f"Never recorded: {listed(lost)}. {why}"
         yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
     if unasked:
         message = (
@@ -280,7 +288,7 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
 
 
 def _was_refused(name: str, facts: ExperimentFacts) -> bool:
-    refused = (note.message for note in facts.notes if note.slug == "value-unreadable")
+    refused = (note.message for note in facts.notes if note.slug == _REFUSED)
     return any(message.startswith(f"{name}: ") for message in refused)
 
 

@@ -90,12 +90,15 @@ class Events:
             return
 
     def note(self, slug, message, subject=None):
-        """Write, once per subject and a few times in all, what could not be done."""
+        """Write, once per subject and a few times in all, what could not be done; count further ones roughly."""
         if subject is not None and (slug, subject) in self.notes:
             return
         self.notes[slug, subject] = True
         count = self.notes[slug] = self.notes.get(slug, 0) + 1
         if count > NOTES_PER_SLUG:
+            left_out = count - NOTES_PER_SLUG
+            if not left_out & (left_out - 1):
+                self.write({"event": "notes-left-out", "slug": slug, "count": left_out})
             return
         if count == NOTES_PER_SLUG:
             message += " (further notes of this kind are left out)"
