@@ -140,7 +140,7 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
         "it in each, as in worker_init_fn.",
         "by nothing that Deviate saw: a generator with a constant state, or a fixed order",
         "GPU kernels may add noise: `deviate run --vary impl` measures it",
-        "Draws counted as `other`",
+        "Among the draws that count as `other`",
         "ended once everything was drawn for",
         "ended at the limit",
     ):

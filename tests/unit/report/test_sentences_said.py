@@ -5,7 +5,7 @@ import report_cases as cases
 from msgspec import structs
 
 from deviate.facts.proof import Evidence
-from deviate.observe.events import EnvironmentDifference, TurnedBit
+from deviate.observe.events import EnvironmentDifference, ReachedDraw, TurnedBit
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference, Identity
 from deviate.report.topics.proof import evidence_sentences, identity_statement
@@ -35,6 +35,13 @@ def test_runs_whose_environment_differs_are_not_called_identical():
     )
     _, _, said = told(differences=[differs])
     assert "They are not identical runs in that respect." in said
+
+
+def test_draws_of_other_are_not_listed_as_if_they_were_all():
+    acts = ReachedDraw(factor="other", call="env.action_space.sample", file="train.py", line=67)
+    made, _, said = told(draws=[acts])
+    assert "Among the random draws that count as `other`: env.action_space.sample at train.py:67." in said
+    assert "**Among the draws of `other`**" in cases.render_markdown(made)
 
 
 def test_cvs_are_ranked_among_losses_and_resources_alone():

@@ -200,7 +200,7 @@ def _seeds(audit: Audit) -> list[Block]:
 
 def _draws(audit: Audit) -> list[Block]:
     lines = [f"{draw.call} at {draw.file}:{draw.line}" for draw in audit.draws_left]
-    about = "Draws counted as `other`"
+    about = "Among the draws that count as `other`"
     return [Sentences(about=about, sentences=lines, listed=True)] if lines else []
 
 

@@ -419,7 +419,7 @@ def _chosen(facts: ExperimentFacts) -> Iterable[Caveat]:
 def _draws_left(facts: ExperimentFacts) -> Iterable[Caveat]:
     left = [f"{draw.call} at {draw.file}:{draw.line}" for draw in facts.draws_left]
     if left:
-        message = f"Random draws that count as `other`: {listed(left)}."
+        message = f"Among the random draws that count as `other`: {listed(left)}."
         yield Caveat(slug="draws-left", message=message, severity="note")
 
 

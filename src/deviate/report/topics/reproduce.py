@@ -84,7 +84,7 @@ def _groups(facts: ExperimentFacts) -> Iterator[tuple[str, list[str]]]:
     through = [f", reached from {seed.through}" if seed.through else "" for seed in facts.seeds_replaced]
     yield "Seeds replaced", [seed_text(s) + text for s, text in zip(facts.seeds_replaced, through, strict=True)]
     yield "Seeds of the data, kept", [seed_text(seed) for seed in facts.seeds_kept]
-    yield "Draws of `other`", [f"{draw.call} at {draw.file}:{draw.line}" for draw in facts.draws_left]
+    yield "Among the draws of `other`", [f"{draw.call} at {draw.file}:{draw.line}" for draw in facts.draws_left]
     yield "Switches set", [f"{switch.name} = {switch.value}" for switch in facts.switches]
     yield (
         "Operations without a deterministic form",
