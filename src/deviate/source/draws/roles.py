@@ -76,7 +76,7 @@ _NAMES = (
                         r"^(xavier|glorot|kaiming|he)(_|$)"), "makes parameters"),
     ("shuffle", re.compile(r"(get|next|sample|make|draw|load|fetch|iter|iterate|generate|create|random)_?(mini_?)?"
                            r"batch(?!_?norm)|shuffle(?!_?net)|^(mini_?)?batch(es)?$|"
-                           r"(data|batch)_?(iter|iterator|generator|loader)$|"
+                           r"(data|batch)_?(iter|iterator|generator)$|"
                            r"random_(train(ing)?_(set|pair|example|sample)|chunk|example)s?$"),
      "chooses the training examples"),
     ("data", re.compile(r"(^|_)(re|data|train|test)?split|(^|_)(data|data_?sets?|corpus|mnist|cifar\w*)$|"

@@ -601,4 +601,29 @@ PROJECTS: dict[str, dict[str, str]] = {
                 return x
         """,
     },
+    "data that a hook makes, whose name is no proof of an order": {
+        "train": """
+        import torch
+        import lightning as L
+        from torch.utils.data import DataLoader, TensorDataset
+
+        class Net(L.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 1)
+
+            def training_step(self, batch, index):
+                x, y = batch
+                loss = ((self.layer(x) - y) ** 2).mean()
+                self.log("train_loss", loss)
+                return loss
+
+            def train_dataloader(self):
+                x = torch.randn(64, 4)  # !other
+                y = torch.randn(64, 1)  # !other
+                return DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True)
+
+        L.Trainer(max_epochs=3).fit(Net())
+        """,
+    },
 }
