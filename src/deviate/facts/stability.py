@@ -157,11 +157,11 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
 class Values(msgspec.Struct, frozen=True, kw_only=True):
     """What is known where runs predict values, in their unit."""
 
-    #: Of the root of the mean squared error, by run; None without targets.
+    #: Of the root of the mean squared error, by run; None without targets, and for scores of two classes.
     error: Spread | None
     #: Mean absolute difference between the predictions of two runs, over all pairs.
     difference: Estimate
-    #: Of the squared error; None without targets.
+    #: Of the squared error; None where that is.
     variance: ExampleVariance | None
     matrix: list[list[float]]
 
@@ -330,10 +330,16 @@ def _calibration(targets: Array, predicted: Predictions, level: float) -> dict[s
     return {"nll": measured.nll, "brier": measured.brier, "ece": measured.ece}
 
 
+def _are_of_two_classes(targets: Array, values: Array) -> bool:
+    """Whether values are scores of one of two classes, which have no error: targets are 0 and 1, values in between."""
+    return bool(np.array_equal(np.unique(targets), [0, 1]) and values.min() >= 0 and values.max() <= 1)
+
+
 def _values(predicted: Predictions, level: float) -> Values:
     assert predicted.values is not None
     values = predicted.values.astype(np.float64)
-    squared = None if predicted.targets is None else (values - predicted.targets) ** 2
+    targets = predicted.targets
+    squared = None if targets is None or _are_of_two_classes(targets, values) else (values - targets) ** 2
     apart = value_differences(values, level=level)
     return Values(
         error=None if squared is None else spread(np.sqrt(squared.mean(axis=1))),

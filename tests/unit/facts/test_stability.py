@@ -90,6 +90,23 @@ def test_values_of_a_regression():
     assert known.error.mean == pytest.approx(np.sqrt(0.125) / 2)
 
 
+@pytest.mark.parametrize(
+    ("targets", "values", "is_error"),
+    [
+        ([0.0, 1.0], [[0.2, 0.9], [0.4, 1.0]], False),
+        ([0, 1], [[0.2, 0.9], [0.4, 1.0]], False),
+        ([0.0, 1.0], [[0.2, 0.9], [0.4, 1.1]], True),
+        ([0.0, 0.5], [[0.2, 0.9], [0.4, 1.0]], True),
+    ],
+)
+def test_scores_of_two_classes_have_no_error(targets, values, is_error):
+    scored = predictions(runs=("r-0", "r-1"), labels=None, values=np.array(values), targets=np.array(targets))
+    known = facts(predictions=scored)
+    assert (known.values.error is not None, known.values.variance is not None) == (is_error, is_error)
+    assert ("RMSE" in brief_stability(known)[0]) == is_error
+    assert brief_stability(known)[0].startswith("The predictions of two runs for an example are ")
+
+
 def test_scores_give_calibration_and_ensembles_by_their_mean():
     scores = np.full((3, 10, 2), 0.5)
     known = facts(predictions=predictions(scores=scores)).labels.correctness
