@@ -119,6 +119,28 @@ def test_the_scores_of_a_ranking_are_values_without_a_label(torchs: Zygote, tmp_
     assert np.array_equal(found.columns["target"], run.own["target"])
 
 
+@pytest.mark.parametrize("way", ["labels", "scores"])
+def test_of_outputs_that_vary_what_the_program_measures_counts(torchs: Zygote, tmp_path: Path, way: str) -> None:
+    run = run_both(torchs, tmp_path, "torch_stochastic.py", way)
+    (found,) = (each for each in run.last if each.header["rows"] == 60)
+    assert equals(run.own, found)
+    assert "score" not in found.columns
+
+
+@pytest.mark.parametrize("way", ["alone", "loader"])
+def test_outputs_that_vary_are_not_captured_where_none_is_measured(torchs: Zygote, tmp_path: Path, way: str) -> None:
+    run = run_both(torchs, tmp_path, "torch_stochastic.py", way)
+    assert run.passes == []
+    notes = [note["message"] for note in run.notes if note["slug"] == "predictions-unseen"]
+    assert [message for message in notes if "returned other outputs" in message] == notes[: way == "loader"]
+
+
+def test_outputs_that_do_not_vary_are_captured_though_a_model_is_called_again(torchs: Zygote, tmp_path: Path) -> None:
+    run = run_both(torchs, tmp_path, "torch_stochastic.py", "eval")
+    (found,) = run.last
+    assert found.columns["value"] == pytest.approx(run.own["value"])
+
+
 def test_the_tokens_of_a_language_model(torchs: Zygote, tmp_path: Path) -> None:
     found = captured(run_both(torchs, tmp_path, "torch_tokens.py"))
     assert len(set(found.columns["digest"].tolist())) == 240

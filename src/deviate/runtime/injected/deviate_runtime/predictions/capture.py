@@ -38,6 +38,13 @@ SHARE = 0.005
 #: The slug of notes on evaluations that are not captured.
 UNSEEN = "predictions-unseen"
 
+#: Why nothing is kept where outputs vary.
+VARIED = (
+    "a model was called more than once on the same examples, without training in between, and returned other outputs "
+    "(as with active dropout); the program measured none of these, so which of them counts is not known: its "
+    "predictions are not captured; `--predictions FILE` takes them from a file that the program writes"
+)
+
 #: Failures after which nothing is captured any more.
 FAILURES = 3
 
@@ -49,6 +56,8 @@ class Predictions:
     ----------
     evaluating, training : bool
         The last call of a model was one of evaluation, or of training; neither before the first one.
+    trained : int
+        How often training went on after an evaluation.
     """
 
     def __init__(self, process):
@@ -70,6 +79,7 @@ class Predictions:
         self.current = None
         self.pair = None
         self.evaluating = self.training = False
+        self.trained = 0
         self.unseen = {}
         self.written_at = time.perf_counter()
         #: Seconds that the last writing took.
@@ -111,6 +121,7 @@ class Predictions:
     def train(self, series=None):
         """End evaluation, as a model is called in training; on a batch of `series`, which was no evaluation then."""
         self.evaluating, self.training, self.current = False, True, None
+        self.trained += 1
         for known in list(self.open.values()):
             if series is not None and known.series == series:
                 self.open.pop(known.point.number)
@@ -212,14 +223,32 @@ class Predictions:
         """Reduce a pass to columns, and keep them where it is the last or the best one of its point."""
         self.open.pop(known.point.number, None)
         try:
+            is_settled = known.settle()
             columns, classes = columns_of(sys.modules["numpy"], known) if known.batches else (None, None)
-            if columns is not None:
+            if columns is not None and self.counts(known, columns, is_settled):
                 self.keep(known, columns, classes)
         except Exception as error:
             self.failed(error)
         known.point.passes += 1
         if time.perf_counter() - self.written_at >= INTERVAL:
             self.write()
+
+    def counts(self, known, columns, is_settled):
+        """Tell whether a pass is one whose outputs count; keep nothing of its point where that is not known."""
+        is_varied = self.varies(known, columns) or known.point.is_varied
+        if is_settled and (known.is_confirmed or not is_varied):
+            return True
+        known.point.withhold()
+        self.miss("varied", VARIED)
+        return False
+
+    def varies(self, known, columns):
+        """Tell whether the same model returned other outputs in the pass before, over the same examples."""
+        model = known.batches[-1].model
+        if model is None:
+            return False
+        content = crc_of(content_of(sys.modules["numpy"], columns))
+        return known.point.varies((model, self.trained, known.iteration, content), columns)
 
     def keep(self, known, columns, classes):
         """Keep the columns of a pass until they are written."""

@@ -105,7 +105,8 @@ def read_pair(target, predicted, kind, labels, keep_scores, threshold):
         return nothing
     if kind == "labels":
         label, target = first_choices(predicted, target)
-        return nothing if label is None or label.ndim != 1 else (flat(target), flat(label), None)
+        is_column = label is not None and all(size == 1 for size in tuple(label.shape)[1:])
+        return (flat(target), flat(label), None) if is_column else nothing
     targets = read_targets(target, len(predicted))
     if targets is None:
         return nothing

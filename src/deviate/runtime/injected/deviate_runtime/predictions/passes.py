@@ -8,6 +8,9 @@ from .uncertain import Uncertain
 #: Passes after which a point at which no examples came back is left alone: it evaluates no fixed set.
 PASSES = 16
 
+#: Outputs of a pass that are compared with those of the next one.
+COMPARED = 4096
+
 #: Examples of a pass.
 MAX_ROWS = 5000000
 
@@ -37,11 +40,15 @@ class Batch:
         Its inputs where they are pictures or texts, until the pass has taken its part of them.
     is_confirmed : bool
         The program compared it with targets, or computed a loss or a metric of it.
+    model : int, optional
+        What the model is known by; None where its calls are not compared.
+    is_varied : bool
+        The model returned other outputs for the very same inputs before, and the program measured neither.
     """
 
     __slots__ = (
         "size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed", "features", "feature_rows",
-        "inputs",
+        "inputs", "model", "is_varied",
     )  # fmt: skip
 
     def __init__(self, size, index=None, digest=None, outputs=None, target=None, label=None, source=None):
@@ -52,8 +59,8 @@ class Batch:
         self.target = target
         self.label = label
         self.source = source
-        self.is_confirmed = False
-        self.features = self.feature_rows = self.inputs = None
+        self.is_confirmed = self.is_varied = False
+        self.features = self.feature_rows = self.inputs = self.model = None
 
     def repeats(self, other):
         """Tell whether another call was on the very same examples."""
@@ -62,6 +69,15 @@ class Batch:
         if self.digest is None or other.digest is None or self.size != other.size:
             return False
         return bool((self.digest == other.digest).all())
+
+    def varies_from(self, other):
+        """Tell whether the model returned other outputs for the very same inputs before, as with active dropout."""
+        if other.is_varied or self.model is None or self.model != other.model:
+            return other.is_varied
+        if any(each.digest is None or each.outputs is None for each in (self, other)):
+            return False
+        level, before = (level_of(each.outputs.columns) for each in (self, other))
+        return equal(self.digest, other.digest) and vary(level, before)
 
     def confirm(self, target, label=None, outputs=None):
         """Take what the program computed a measure of, unless it is another thing than predictions with targets.
@@ -75,6 +91,8 @@ class Batch:
         self.target, self.is_confirmed = target, True
         if label is not None:
             self.label = label
+        if self.is_varied and (label is not None or outputs is not None):
+            self.outputs, self.is_varied = None, False  # what the program measures counts
         if self.outputs is None:
             self.outputs = outputs
 
@@ -98,6 +116,7 @@ class Pass:
     def add(self, batch):
         """Add the next batch; of several calls on the same examples in turn, the last one counts."""
         if self.batches and self.batches[-1].repeats(batch):
+            batch.is_varied = batch.varies_from(self.batches[-1])
             self.remove(self.batches[-1])
         self.batches.append(batch)
         self.rows += batch.size
@@ -123,6 +142,13 @@ class Pass:
         """Whether the program measured any of it."""
         return self.whole is not None or any(batch.is_confirmed for batch in self.batches)
 
+    def settle(self):
+        """Tell whether it is known which outputs count; of those that vary, only labels that the program joined do."""
+        varied = [batch for batch in self.batches if batch.is_varied]
+        for batch in varied if self.whole is not None else ():
+            batch.outputs = None
+        return self.whole is not None or not varied
+
 
 class Point:
     """A point of the program at which models are evaluated.
@@ -139,6 +165,10 @@ class Point:
         ``last`` and ``best`` where there is a file.
     every : Every, optional
         All passes, where they are kept.
+    seen : tuple
+        By what the last pass is known, and some of its outputs; see `varies`.
+    is_varied : bool
+        Outputs for the same examples varied, and the program measured none of them.
     """
 
     def __init__(self, number, chain, part):
@@ -153,6 +183,19 @@ class Point:
         self.has_returned = False
         self.written = set()
         self.every = None
+        self.seen = None, None
+        self.is_varied = False
+
+    def varies(self, key, columns):
+        """Tell whether a pass has other outputs than the one before it that is known by the same."""
+        outputs = level_of(columns)
+        before, self.seen = self.seen, (key, None if outputs is None else outputs[:COMPARED].copy())
+        return before[0] == key and vary(self.seen[1], before[1])
+
+    def withhold(self):
+        """Keep nothing of passes whose outputs vary: which of them counts is not known."""
+        self.is_varied = True
+        self.last = self.best = self.goodness = self.every = None
 
     @property
     def is_left(self):
@@ -185,6 +228,19 @@ class Kept:
         self.header = header
         self.columns = columns
         self.is_compact = self.is_written = False
+
+
+def level_of(columns):
+    """Return a number for each example that shows whether outputs are the same; None on devices, to wait for none."""
+    level = next((columns[name] for name in ("value", "top", "score") if name in columns), None)
+    return level if type(level) is sys.modules["numpy"].ndarray else None
+
+
+def vary(outputs, others):
+    """Tell whether outputs are known to differ by more than rounding does."""
+    if outputs is None or others is None or outputs.shape != others.shape:
+        return False
+    return not sys.modules["numpy"].allclose(outputs, others, rtol=1e-3, atol=1e-6, equal_nan=True)
 
 
 def differ(column, other):

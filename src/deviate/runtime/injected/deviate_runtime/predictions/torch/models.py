@@ -87,6 +87,7 @@ class Models:
             series, part = None, ""
         else:
             batch = Batch(len(output), outputs=read_outputs(output, predictions.keep_scores), source=loaded)
+            batch.model = id(module)
             self.describe(batch, tensors, args, kwargs, loaded)
             if predictions.last_input is not None:
                 batch.features = features_of(predictions.last_input.take(), batch.size)
