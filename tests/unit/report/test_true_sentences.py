@@ -51,5 +51,5 @@ def test_draws_whose_factor_names_alone_tell_are_named(by_name):
     said = [caveat.message for caveat in experiment_caveats(cases.said(made)) if caveat.slug == "named-draws"]
     assert said == [
         "By the names in the source alone count as `data` numpy.random.normal at data.py:3 and numpy.random.normal at "
-        "data.py:4; as `shuffle` random.sample at train.py:9. --factor FILE:LINE=NAME sets another."
+        "data.py:4; as `shuffle` random.sample at train.py:9. --set factor=FILE:LINE=NAME sets another."
     ] * by_name  # fmt: skip

@@ -430,5 +430,7 @@ def _draws_by_name(facts: ExperimentFacts) -> Iterable[Caveat]:
         places.setdefault(draw.factor, []).append(f"{draw.call} at {draw.file}:{draw.line}")
     counted = [f"as `{factor}` {listed(drawn)}" for factor, drawn in places.items()]
     if counted:
-        message = f"By the names in the source alone count {'; '.join(counted)}. --factor FILE:LINE=NAME sets another."
+        message = (
+            f"By the names in the source alone count {'; '.join(counted)}. --set factor=FILE:LINE=NAME sets another."
+        )
         yield Caveat(slug="named-draws", message=message, severity="note")
