@@ -141,7 +141,10 @@ def _verdict_hint(status: int | None, run: RunFolder, lines: Sequence[str]) -> s
     has_reported = run.stdout_file.is_file() and run.stdout_file.stat().st_size > 0
     if not (has_reported or has_values(run)):
         return ""
-    return f"if the training was done and this is its verdict, type the same command with --set accept_status={status}"
+    return (
+        f"if the training was done and {status} is its verdict, have it as an accepted status: type the same command "
+        f"with --set accept_status={status}"
+    )
 
 
 def _went_on(ended: Ended) -> str:
