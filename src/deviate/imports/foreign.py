@@ -140,10 +140,11 @@ def digest_of(files: Iterable[Path]) -> str:
 
 def in_order(runs: Iterable[ForeignRun]) -> list[ForeignRun]:
     """Sort runs by label, numbers in it by size: ``seed 2`` before ``seed 10``."""
-    return sorted(runs, key=lambda run: _natural(run.label))
+    return sorted(runs, key=lambda run: natural(run.label))
 
 
-def _natural(label: str) -> list[tuple[int, int, str]]:
+def natural(label: str) -> list[tuple[int, int, str]]:
+    """Return the key by which numbers in a name go by size."""
     # Numbers of thousands of digits are compared as text: Python makes no integer of them.
     parts = re.findall(r"0*(\d+)|(\D+)", label)
     return [(0, len(digits), digits) if digits else (1, 0, word) for digits, word in parts]

@@ -15,10 +15,10 @@ import msgspec
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.paths import files_below
 from deviate.core.shell_words import typed_word
-from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, storable, without_unset
+from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, natural, storable, without_unset
 from deviate.imports.logs import ITERATION, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
-from deviate.imports.objects import SET, json_rows
+from deviate.imports.objects import MLPERF, SET, json_rows
 from deviate.imports.request import FORMATS, Format, ImportRequest, TableOptions
 from deviate.imports.roles import FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
@@ -65,7 +65,7 @@ def text_kind(path: Path) -> Format | None:
 def _is_json(text: str) -> bool:
     begun = text.lstrip()
     if not begun.startswith(("{", "[")):
-        return ":::MLLOG {" in text
+        return f"{MLPERF}{{" in text
     try:
         whole, end = json.JSONDecoder().raw_decode(begun)
     except RecursionError:
@@ -227,9 +227,10 @@ def _without_values(results: ForeignResults, kind: Format, request: ImportReques
     return f"{runs}it was read as {kind}: --format names another format"
 
 
-def _begins_with(path: Path, head: bytes) -> bool:
+def _begins_with(path: Path, words: bytes, size: int = 0) -> bool:
+    """Tell whether words are the beginning of a file, or stand in its first bytes."""
     with path.open("rb") as file:
-        return file.read(len(head)) == head
+        return words in file.read(size or len(words))
 
 
 def _with_names(results: ForeignResults) -> ForeignResults:
@@ -363,7 +364,13 @@ def _paths(request: ImportRequest) -> list[Path]:
 
 
 def _files_of(path: Path) -> Sequence[Path]:
-    return (os.path.isdir(path) and _kind(path) is None and recurring(path)) or [path]
+    return (os.path.isdir(path) and _kind(path) is None and (recurring(path) or _of_mlperf(path))) or [path]
+
+
+def _of_mlperf(folder: Path) -> list[Path]:
+    """Return the logs of MLPerf in a folder, one a training: ``result_0.txt`` to ``result_9.txt``."""
+    logs = [path for path in files_below(folder, "*") if _begins_with(path, MLPERF.encode(), HEAD)]
+    return sorted(logs, key=lambda path: natural(path.as_posix()))
 
 
 def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:

@@ -17,7 +17,7 @@ from deviate.imports.texts import YAML, parsed, yaml_value
 from deviate.lexicon.words import is_in_settings, meaning_of, split_of, words_of
 
 #: Before each object of a log of MLPerf.
-_MLPERF = ":::MLLOG "
+MLPERF = ":::MLLOG "
 
 #: The values of a longer list have no names of their own.
 MOST_LISTED = 32
@@ -59,8 +59,9 @@ def _items(path: Path) -> list[Any]:
         return _rows_of(yaml_value(text, path), path.stem)
     try:
         whole = parsed(text, path)
-    except ValueError:
-        return list(_lines(text, path))
+    except ValueError as error:
+        rows = list(_lines(text, path, error))
+        return _with_set(rows) if MLPERF in text else rows
     return _rows_of(whole, path.stem)
 
 
@@ -341,11 +342,11 @@ def _transposed(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [{key: values[index] for key, values in columns.items() if index < len(values)} for index in range(longest)]
 
 
-def _lines(text: str, path: Path) -> Iterator[Any]:
+def _lines(text: str, path: Path, of_whole: ValueError) -> Iterator[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
-    of_mlperf = any(_MLPERF in line for line in lines)
+    of_mlperf = any(MLPERF in line for line in lines)
     if of_mlperf:
-        lines = [line.partition(_MLPERF)[2] for line in lines if _MLPERF in line]
+        lines = [line.partition(MLPERF)[2] for line in lines if MLPERF in line]
     for line_number, line in enumerate(lines, 1):
         try:
             row = parsed(line, path)
@@ -354,8 +355,10 @@ def _lines(text: str, path: Path) -> Iterator[Any]:
             if line_number == len(lines) and line_number > 1:
                 # The torn end of a file that was being written.
                 return
+            # Where the first line is no object, the file is none of an object a line.
+            place, why = (path, of_whole) if line_number == 1 else (f"{path}:{line_number}", error)
             raise NotImportable(
-                f"{path}:{line_number} is no JSON: {error}", hint="expected a JSON file, or an object a line"
+                f"{place} is no JSON: {why}", hint="expected a JSON file, or an object a line"
             ) from error
 
 
@@ -367,6 +370,21 @@ def _reported(event: dict[str, Any]) -> dict[str, Any]:
         **{name: event[name] for name in ("key", "value") if name in event},
         **{name: value for name, value in counted if name not in ("file", "lineno")},
     }
+
+
+def _with_set(events: list[Any]) -> list[Any]:
+    """Give events of MLPERF what was set: what stands with one value before the first event that is counted."""
+    first = next((place for place, event in enumerate(events) if any(map(is_counter, event))), 0)
+    values: dict[str, list[Any]] = {}
+    for event in events[:first]:
+        values.setdefault(event.get("key", ""), []).append(event.get("value"))
+    facts = {
+        f"{SET}{key}": each[0]
+        for key, each in values.items()
+        if isinstance(each[0], str | int | float) and all(value == each[0] for value in each)
+    }
+    rest = [event for place, event in enumerate(events) if place >= first or f"{SET}{event.get('key')}" not in facts]
+    return [{**facts, **event} for event in rest]
 
 
 def _word(value: object) -> str:

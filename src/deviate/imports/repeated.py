@@ -322,9 +322,14 @@ def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
 
 
 def _alike(word: str) -> str | float:
-    """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``."""
+    """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``.
+
+    The last digits of ``9.999999999999983e-05`` are the rounding of a computed value.
+    """
     value = number(word)
-    return word.lower() if value is None or math.isnan(value) else value
+    if value is None or math.isnan(value):
+        return word.lower()
+    return value if value.is_integer() else float(f"{value:.9g}")
 
 
 def _names(runs: Sequence[ForeignRun]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 import scipy
 
-from deviate.core.errors import BadOption, NotRuns
+from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.imports.request import TableOptions
 from deviate.imports.rows import Row, is_name, number, seconds
 from deviate.lexicon.splitting import plain
@@ -386,11 +386,14 @@ def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: Tab
     if roles.iteration:
         return Counted(roles.iteration)
     sound = [name for name in roles.counters if may_count(name, parts, roles)]
+    broken = [name for name in roles.counters if not _is_whole(name, parts)]
+    if not options.rows:
+        for name in broken:
+            _check_few_bad(name, parts)
     if sound:
         return Counted(min(sound, key=lambda name: _faults(name, parts, roles)))
     if max(map(len, parts), default=0) < 2 or options.rows == "runs":
         return Counted()
-    broken = [name for name in roles.counters if not _is_whole(name, parts)]
     if broken and not options.rows:
         name = broken[0]
         return Counted(
@@ -416,6 +419,29 @@ def whole(word: str | None) -> int | None:
 def _is_whole(name: str, parts: Sequence[Sequence[Row]]) -> bool:
     words = {row[name] for rows in parts for row in rows if name in row}
     return bool(words) and all((count := whole(word)) is not None and -1 <= count <= LARGEST for word in words)
+
+
+#: Share of the cells of a counter that may be words by mistake.
+FEW_BAD = 0.1
+
+
+def _check_few_bad(name: str, parts: Sequence[Sequence[Row]]) -> None:
+    """Refuse a counter some few of whose cells are words: without it its rows would pass for something else.
+
+    Raises
+    ------
+    NotImportable
+        With the words.
+    """
+    words = [row[name] for rows in parts for row in rows if name in row]
+    bad = [word for word in words if number(word) is None]
+    rest = [word for word in words if number(word) is not None]
+    if 0 < len(bad) <= FEW_BAD * len(words) and _is_whole(name, [[{name: word} for word in rest]]):
+        raise NotImportable(
+            f"column {name!r} counts iterations, and {len(bad)} of its {len(words)} cells hold words: "
+            f"{some_of([repr(word) for word in dict.fromkeys(bad)], 3)}",
+            hint="mend or remove these rows, or type --rows iterations to count all rows in their order",
+        )
 
 
 class _Step(NamedTuple):

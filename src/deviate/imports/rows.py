@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from deviate.core.errors import NotImportable, some_of
+from deviate.core.errors import NotImportable, NotRuns, some_of
 from deviate.imports.patience import PATIENCE, time_limit
 
 #: A row: word by column; a cell that is empty is not in it.
@@ -244,9 +244,35 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise _too_large(path, "does not end")
+        _check_merged(path, data)
         return data
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+
+
+#: What Git leaves in a file of which it has two versions.
+_MERGED, _BETWEEN = re.compile(rb"(?:<{7}|>{7}) \S"), b"=" * 7
+
+
+def _check_merged(path: Path, data: bytes) -> None:
+    """Refuse a file with two versions of its lines.
+
+    Raises
+    ------
+    NotRuns
+        With the lines of the marks.
+    """
+    if not _MERGED.search(data):
+        return
+    lines = data.splitlines()
+    marks = [place for place, line in enumerate(lines, 1) if _MERGED.match(line)]
+    if marks:
+        marks += [place for place, line in enumerate(lines, 1) if line == _BETWEEN]
+        raise NotRuns(
+            f"{path} has marks of a conflict of Git in the lines {some_of(list(map(str, sorted(marks))), 6)}: two "
+            "versions of one file",
+            hint="keep one version of the lines between them, and remove the marks",
+        )
 
 
 def _opened(path: Path) -> BinaryIO:

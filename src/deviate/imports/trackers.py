@@ -66,8 +66,10 @@ def _metric_files(folder: Path) -> list[Path]:
 def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
     folder, meta = meta_file.parent, _flat_yaml(meta_file)
     # A run that logged nothing lacks the folder of metrics in a copy made by Git.
-    # A model that MLflow 3 logs has a folder of metrics, too.
-    is_run = "model_id" not in meta and (os.path.isdir(folder / METRICS) or not {"run_id", "run_uuid"}.isdisjoint(meta))
+    # A model that MLflow 3 logs has a folder of metrics, too, and a version of one in its registry names its run.
+    is_run = {"model_id", "version"}.isdisjoint(meta) and (
+        os.path.isdir(folder / METRICS) or not {"run_id", "run_uuid"}.isdisjoint(meta)
+    )
     if is_run and meta.get("lifecycle_stage") != DELETED:
         start, settings = _milliseconds(meta.get("start_time")), _params(folder / "params")
         files = _metric_files(folder)

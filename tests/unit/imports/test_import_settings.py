@@ -187,3 +187,9 @@ def test_lists_without_seeds_beside_their_statistics_are_asked_about(table, whol
 def test_lists_of_the_parts_of_one_result_are_one_run(table):  # noqa: F811
     for whole in ({"acc": 0.9, "per_class": [0.9, 0.8, 1.0]}, {"iou": [0.2, 0.4], "mean_iou": 0.3}):
         assert len(read(table(json.dumps(whole), "r.json")).runs) == 1
+
+
+def test_numbers_that_differ_by_rounding_are_one_setting(table):
+    words = ["9.999999999999983e-05", "9.99999999999982e-05", "0.0001", "0.001"]
+    path = table("seed,lr,acc\n" + "".join(f"{seed},{word},0.{seed}5\n" for seed, word in enumerate(words)))
+    assert "2 settings in 4 runs" in notes(path)[0]

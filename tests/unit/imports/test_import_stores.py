@@ -551,3 +551,20 @@ def test_runs_are_taken_and_grouped_by_what_was_set_in_them(tmp_path):
     assert [run.label for run in one.runs] == ["c"]
     with pytest.raises(BadOption, match="no run tells a setting 'width'"):
         read_results(ImportRequest(**paths, table=TableOptions(experiment="width")), "mlflow")
+
+
+def test_media_of_wandb_written_leaf_by_leaf_are_no_metrics(tmp_path):
+    rows = [
+        history(step, acc=step / 4, **{"data/x/_type": "image-file", "data/x/width": 28, "data/xy": step})
+        for step in range(3)
+    ]
+    write_wandb(tmp_path, 1, wandb_log([field(17, field(1, "a")), *rows, field(18, field(2, 9))]))
+    assert set(curves(read_wandb([tmp_path]))["a"]) == {"acc", "data/xy"}
+
+
+def test_a_version_in_the_registry_of_mlflow_is_no_run(tmp_path):
+    mlflow_run(tmp_path / "0", "first", [0.5])
+    version = tmp_path / "models" / "net" / "version-1"
+    version.mkdir(parents=True)
+    (version / "meta.yaml").write_text("name: net\nrun_id: abc\nversion: 1\ncurrent_stage: None\n")
+    assert [run.label for run in read_mlflow([tmp_path]).runs] == ["first"]

@@ -809,3 +809,49 @@ def test_settings_alone_are_no_results(tmp_path):
     named_one = ImportRequest(paths=asked.paths, project=tmp_path, metrics=(wanted,))
     (made,) = propose(results, named_one, "json", datetime.now().astimezone())
     assert [metric.name for metric in made.experiment.metrics] == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("a.csv", "{k},0.{k}\n"), ("a.log", "epoch {k} acc: 0.{k}\n"), ("a.jsonl", '{{"epoch": {k}, "acc": 0.{k}}}\n')],
+)
+def test_two_versions_of_a_file_are_refused_by_their_marks(table, name, row):
+    head = "epoch,acc\n" if name == "a.csv" else ""
+    rows = [row.format(k=k) for k in range(1, 6)]
+    text = f"{head}{''.join(rows)}<<<<<<< HEAD\n{rows[0]}=======\n{rows[1]}>>>>>>> other\n"
+    lines = ", ".join(str(line + bool(head)) for line in (6, 8, 10))
+    with pytest.raises(NotRuns, match=f"conflict of Git in the lines {lines}"):
+        read(table(text, name))
+
+
+def test_few_words_in_a_counter_are_refused_by_name(table):
+    text = "epoch,acc\n" + "".join(f"{k if k != 7 else 'seven'},0.{k}\n" for k in range(1, 21))
+    with pytest.raises(NotImportable, match="1 of its 20 cells hold words: 'seven'"):
+        read(table(text))
+    (run,) = read(table(text), rows="iterations").runs
+    assert [reading.iteration for reading in run.readings] == list(range(20))
+
+
+def test_of_a_json_that_was_cut_off_the_end_is_named(table):
+    text = json.dumps([{"epoch": k, "acc": k / 10} for k in range(9)], indent=1)[:-30]
+    with pytest.raises(NotImportable, match=r"cut\.json is no JSON: .* line 3[0-9]"):
+        read(table(text, "cut.json"))
+
+
+def test_a_folder_of_logs_of_mlperf_is_read_at_once_in_order(tmp_path):
+    for number in (0, 2, 10):
+        events = [
+            ("global_batch_size", 64 + number, {}),
+            ("seed", 30 - number, {}),
+            *(("eval_accuracy", 0.1 * epoch + number, {"epoch_num": epoch}) for epoch in (1, 2, 3)),
+        ]
+        lines = [
+            ":::MLLOG " + json.dumps({"key": key, "value": value, "metadata": more}) for key, value, more in events
+        ]
+        (tmp_path / f"result_{number}.txt").write_text("\n".join(lines))
+    runs = read(tmp_path).runs
+    assert [run.label for run in runs] == ["seed 30", "seed 28", "seed 20"]
+    assert [(run.settings["config/global_batch_size"], len(run.readings)) for run in runs] == [
+        ("64", 3), ("66", 3), ("74", 3),
+    ]  # fmt: skip
+    assert {reading.metric for run in runs for reading in run.readings} == {"eval_accuracy"}

@@ -79,9 +79,14 @@ def history(message: bytes) -> tuple[dict[str, float], int]:
 
 
 def _items(message: bytes) -> dict[str, float]:
-    """Return the numbers in the items of a record of history or summary."""
+    """Return the numbers in the items of a record of history or summary.
+
+    A picture or a table may be written leaf by leaf: ``data/x/_type``, ``data/x/width``.
+    """
     pairs = [item(inner(value)) for number, value in fields(message) if number == 1]
-    return {name: number for key, value in pairs for name, number in numbers_in(value, key).items()}
+    media = tuple(key.removesuffix("_type") for key, _ in pairs if key.endswith("/_type"))
+    kept = [pair for pair in pairs if not pair[0].startswith(media)]
+    return {name: number for key, value in kept for name, number in numbers_in(value, key).items()}
 
 
 def records(data: bytes) -> Iterator[bytes]:
