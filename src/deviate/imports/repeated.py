@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from deviate.core.errors import NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import NUMBER, Roles, columns_of, is_amount, is_run_name, is_setting
+from deviate.imports.roles import NUMBER, SETTINGS, Roles, columns_of, is_amount, is_run_name, is_setting
 from deviate.imports.rows import Row, is_moment, is_name, number
-from deviate.imports.trainings import Part
+from deviate.imports.trainings import LONGEST_NAME, Part, naming_column
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, meaning_of, words_of
 
 #: Columns that a hint names.
 MOST_COLUMNS = 2
-
-#: A longer word is no name of a recipe, but content.
-LONGEST_NAME = 100
 
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
@@ -52,6 +49,9 @@ def _is_a_row_each(part: Part, roles: Roles, options: TableOptions) -> bool:
 def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Iterator[str]:
     """Yield what to type for each thing that rows may be, beside what was typed."""
     grid = _grid(rows, roles)
+    naming = naming_column(rows, roles)
+    if naming and not options.experiment:
+        yield f"--run-column {typed_word(naming)} if {naming!r} names trainings"
     for name in list(_telling(rows, roles, grid))[:MOST_COLUMNS]:
         column = typed_word(name)
         word = next(row[name] for row in rows if name in row)
@@ -118,6 +118,39 @@ def check_one_recipe(
             word = min(words[0])
             if is_name(word):
                 raise _several_recipes(label, name, word, options)
+
+
+def check_words(part: Part, metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
+    """Refuse rows of one run in which other words were set: a counter tells how long each of several trainings took.
+
+    Raises
+    ------
+    NotRuns
+        With both readings.
+    """
+    rows = part.rows
+    if not roles.run or not roles.iteration or options.iteration or options.rows or options.mean_over or roles.value:
+        return
+    names = [
+        name for name in columns_of(rows)
+        if name not in roles.taken.union(metrics) - {roles.group} and all(is_name(row.get(name, "")) for row in rows)
+    ]  # fmt: skip
+    differing = [
+        name for name in names
+        if len({row[name] for row in rows if name in row}) > 1 and _OWN.isdisjoint(words_of(name))
+    ]  # fmt: skip
+    each = {tuple(row.get(name) for name in differing) for row in rows}
+    counted = [number(row.get(roles.iteration, "")) or 0 for row in rows]
+    goes_on = all(one < two for one, two in pairwise(counted))
+    is_a_word_each = len(rows) >= FEWEST_HELD and len(each) == len(rows) and not goes_on
+    for name in differing:
+        if plain(name) in SETTINGS or is_in_settings(name) or is_a_word_each:
+            raise NotRuns(
+                f"{part.label} has rows of several {name!r}: they may be of several trainings, or of one",
+                hint=f"{_type(options)} --experiment-column {typed_word(name)} if {name!r} was set, --run-column "
+                f"{typed_word(name)} if it names trainings, --iteration-column {typed_word(roles.iteration)} if the "
+                "rows are one training",
+            )
 
 
 def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -> str:
@@ -258,6 +291,35 @@ def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
     return [name for name in few if name in alone or name in crossed]
 
 
+#: Digits of a number that was chosen by hand.
+MOST_DIGITS = 2
+
+#: Words of counts that come out of a training.
+_REACHED = frozenset({"epoch", "step", "iteration", "best", "final", "stopped"})
+
+
+def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
+    """Return the columns that hold what was set where each row is a run.
+
+    Before the first known metric stand few values, whole or round, each in several runs. In a tracker's list any whole
+    numbers are of a setting.
+    """
+    found: list[str] = []
+    is_before = True
+    for name in columns_of(rows):
+        is_before = is_before and (name in names or meaning_of(name) is None or is_setting(name))
+        values = [number(row[name]) for row in rows if name in row] if name in names else []
+        known = [value for value in values if value is not None and math.isfinite(value)]
+        if not known or len(known) < len(values) or len(set(known)) < 2:
+            continue
+        is_few = is_before and len(rows) >= FEWEST_IN_GRID and 2 * len(set(known)) <= len(rows)
+        are_whole = all(value.is_integer() for value in known)
+        are_round = are_whole or all(float(f"{value:.{MOST_DIGITS}g}") == value for value in known)
+        if (is_few and are_round) or (of_tracker and are_whole and _REACHED.isdisjoint(words_of(name))):
+            found.append(name)
+    return found
+
+
 def _is_in_turn(words: Sequence[str | float], count: int) -> bool:
     """Tell whether values come in blocks, each value in one, or all of them again and again in one order."""
     blocks = 1 + sum(one != two for one, two in pairwise(words))
@@ -303,10 +365,12 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
         settings = {tuple(_alike(run.settings.get(name, "")) for name in differing) for run in runs}
         parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
         first = next(iter(differing))
+        # What some values alone tell apart may have been set as well.
+        more = "at least " if len(settings) < len(runs) and _are_others(runs, differing) else ""
         value = f"={next(iter(differing[first]))}" if option == "--where" else ""
         yield (
             f"{some_of(parts, MOST_SETTINGS)} {'differs' if len(differing) == 1 else 'differ'} between runs: if that "
-            f"was set, these are {len(settings)} settings in {len(runs)} runs, which are no identical runs. "
+            f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{option} {typed_word(first + value)} {'takes one' if value else 'makes an experiment of each'}."
         )
     elif stems := _recipes(runs):
@@ -318,7 +382,18 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
 
 def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
     """Return the settings that differ between runs, each with its values."""
-    return {name: values for name in _names(runs) if len(values := _values(name, runs)) > 1}
+    recorded = _recorded(runs)
+    return {name: values for name in _names(runs) if len(values := _values(name, runs, recorded)) > 1}
+
+
+def _recorded(runs: Sequence[ForeignRun]) -> set[str]:
+    return {reading.metric for run in runs for reading in run.readings}
+
+
+def _are_others(runs: Sequence[ForeignRun], differing: Collection[str]) -> bool:
+    """Tell whether other settings than those that were found differ between runs."""
+    names = set(_names(runs)) - set(differing) - _recorded(runs)
+    return any(len(set(words := _written(name, runs))) > 1 and not _is_own(name, words) for name in names)
 
 
 def _alike(word: str) -> str | float:
@@ -336,13 +411,26 @@ def _names(runs: Sequence[ForeignRun]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.settings))
 
 
-def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
-    """Return the values that make a setting; none where they are another in each run for another reason."""
+def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:
+    """Return the words of a setting, those of one value all alike."""
     written = [run.settings[name] for run in runs if name in run.settings]
     first = {_alike(word): word for word in reversed(written)}
-    words = [first[_alike(word)] for word in written]
+    return [first[_alike(word)] for word in written]
+
+
+def _is_own(name: str, words: Sequence[str]) -> bool:
+    """Tell whether what a name holds is another in each run, whatever was set."""
+    return is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words)
+
+
+def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) -> list[str]:
+    """Return the values that make a setting; none where they are another in each run for another reason.
+
+    Numbers that are `recorded` as values of a metric may be equal by chance.
+    """
+    words = _written(name, runs)
     times = Counter(words)
-    if is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words):
+    if _is_own(name, words):
         return []
     values = [number(word) for word in words]
     if plain(name) == NUMBER and _are_numbered(values):
@@ -351,8 +439,8 @@ def _values(name: str, runs: Sequence[ForeignRun]) -> list[str]:
         return list(times)
     if _are_chosen([value for value in values if value is not None]) and None not in values:
         return list(times)
-    is_of_words = all(value is None for value in values)
-    shared = len(times) < len(words) if is_of_words else min(times.values(), default=0) > 1
+    is_of_result = name in recorded and any(value is not None for value in values)
+    shared = min(times.values(), default=0) > 1 if is_of_result else len(times) < len(words)
     return list(times) if shared else []
 
 

@@ -163,13 +163,14 @@ FILE = "file"
 SETTINGS = frozenset({
     "lr", "learningrate", "batchsize", "bs", "weightdecay", "l2", "momentum", "dropout", "dropoutrate", "dropoutp",
     "hidden", "hiddensize", "hiddendim", "embeddim", "dmodel", "width", "depth", "layers", "nlayers", "numlayers",
-    "nheads", "numheads", "nunits", "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
+    "nheads", "numheads", "nlayer", "nhead", "nembd", "dff", "nunits",
+    "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
 })  # fmt: skip
 #: A column of numbers that may name trainings or hold what was set; keys of an object that are numbers are called so.
 NUMBER = "number"
 #: Moments and times that no name tells the unit of, and what else tools note.
 CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
-NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "unnamed0", NUMBER})
+NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "idx", "unnamed0", NUMBER})
 #: Prefixes of MLflow's exported tables: what is a metric, and what is not.
 METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.", "params_")
 LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))
@@ -281,12 +282,22 @@ def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
     named = sorted((name for name in columns if is_run_name(name)), key=_order)
     own = _first_of(columns, NAMES)
-    if own and _first_of(columns, STATES) and _is_list_of_runs(own, named, rows):
+    if own and (own == "Name" or is_trackers(rows)) and _is_list_of_runs(own, named, rows):
         return (own,)
     if len(named) < 2:
         return tuple(named) or tuple(filter(None, [own]))
     together = {tuple(row.get(name, "") for name in named) for row in rows}
     return next(((name,) for name in named if len({row.get(name, "") for row in rows}) == len(together)), tuple(named))
+
+
+#: Columns of the lists that wandb exports.
+_OF_TRACKERS = frozenset({"Runtime", "Created", "Notes", "Tags", "Sweep", "_runtime", "_timestamp", "_wandb"})
+
+
+def is_trackers(rows: list[Row]) -> bool:
+    """Tell whether a table is a tracker's list of runs, which has their states or what only a tracker notes."""
+    columns = columns_of(rows)
+    return bool(_first_of(_texts(rows, columns), STATES)) or not _OF_TRACKERS.isdisjoint(columns)
 
 
 def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:

@@ -19,10 +19,12 @@ from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
 from deviate.imports.repeated import (
     check_one_recipe,
     check_repeated,
+    check_words,
     grid_columns,
     held_columns,
     is_nameless,
     refuse_rows,
+    set_columns,
     settings_of,
     telling_column,
 )
@@ -39,6 +41,7 @@ from deviate.imports.roles import (
     find_roles,
     is_counter,
     is_setting,
+    is_trackers,
     may_count,
     refuse,
     trend,
@@ -211,7 +214,10 @@ def _without_set(
     if roles.iteration or options.rows == "iterations":
         found = held_columns(free, [part.rows for part in parts])
     else:
-        found = grid_columns(free, [row for part in parts for row in part.rows])
+        rows = [row for part in parts for row in part.rows]
+        found = grid_columns(free, rows)
+        if len(rows) == len(parts):
+            found += [name for name in set_columns(free, rows, of_tracker=is_trackers(rows)) if name not in found]
     kept = [name for name in metrics if name not in found]
     return (kept, found) if kept else (metrics, [])
 
@@ -320,6 +326,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     ]
     split = _split(part, readings, roles, options)
     if len(split.trainings) == 1:
+        check_words(part, metrics, roles, options)
         _check_other_counters(part, metrics, roles, options, start)
     rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
     if len(rows) > 1:
@@ -447,7 +454,8 @@ def _trends(runs: list[ForeignRun], options: TableOptions) -> Iterator[str]:
     for name in names:
         values = [reading.value for run in runs for reading in run.readings if reading.metric == name]
         slope = trend([value for value in values if math.isfinite(value)])
-        if slope is not None:
+        numbers_rows = len({later - earlier for earlier, later in pairwise(values)}) == 1
+        if slope is not None and not numbers_rows:
             yield (
                 f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
                 "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "

@@ -14,8 +14,8 @@ from deviate.core.errors import NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import FILE, Roles, refuse, whole
-from deviate.imports.rows import Row, number
+from deviate.imports.roles import FILE, Roles, columns_of, refuse, whole
+from deviate.imports.rows import Row, is_name, number
 
 #: Fewest values before a counter goes back that show whether the values go on.
 FEWEST_BEFORE = 4
@@ -348,6 +348,7 @@ def parts_of(
         If a row lacks its run, or its table counts iterations although rows shall be runs.
     """
     found: dict[tuple[str, str], dict[str, Part]] = {}
+    naming = "" if roles.run or options.rows != "runs" else naming_column([r for t in tables for r in t.rows], roles)
     for table in tables:
         rises = options.rows == "runs" and _counts(table.rows, roles)
         if rises and not roles.run:
@@ -357,7 +358,7 @@ def parts_of(
         known = roles if tells else msgspec.structs.replace(roles, run=())
         for place, row in enumerate(table.rows):
             group = row.get(roles.group, "") if grouped else ""
-            label = _label(table, place, row, known, options, len(tables))
+            label = row[naming] if naming else _label(table, place, row, known, options, len(tables))
             by_source = found.setdefault((group, label), {})
             part = by_source.setdefault(table.source, Part(label, group, [], []))
             part.rows.append(row)
@@ -372,6 +373,19 @@ def parts_of(
         else:
             parts.append(_joined([part for _, part in several]))
     return _by_files(parts, twice, tables), _twice_notes(twice)
+
+
+#: A longer word is no name, but content.
+LONGEST_NAME = 100
+
+
+def naming_column(rows: Sequence[Row], roles: Roles) -> str:
+    """Return the column with another name in each row; empty where none has."""
+    for name in columns_of(rows):
+        words = {row.get(name, "") for row in rows} if name not in roles.taken - {roles.group} else set()
+        if len(words) == len(rows) > 1 and all(word and is_name(word) and len(word) <= LONGEST_NAME for word in words):
+            return name
+    return ""
 
 
 def _joined(parts: Sequence[Part]) -> Part:

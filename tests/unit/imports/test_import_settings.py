@@ -6,7 +6,9 @@ import pytest
 from test_import_tables import proposed, read, table, values  # noqa: F401
 
 from deviate.core.errors import NotRuns
+from deviate.imports.foreign import ForeignRun
 from deviate.imports.named import settings_in_names
+from deviate.imports.repeated import setting_notes
 
 
 def curve(seed):
@@ -189,7 +191,72 @@ def test_lists_of_the_parts_of_one_result_are_one_run(table):  # noqa: F811
         assert len(read(table(json.dumps(whole), "r.json")).runs) == 1
 
 
-def test_numbers_that_differ_by_rounding_are_one_setting(table):
+def test_numbers_that_differ_by_rounding_are_one_setting(table):  # noqa: F811
     words = ["9.999999999999983e-05", "9.99999999999982e-05", "0.0001", "0.001"]
     path = table("seed,lr,acc\n" + "".join(f"{seed},{word},0.{seed}5\n" for seed, word in enumerate(words)))
     assert "2 settings in 4 runs" in notes(path)[0]
+
+
+#: Rows of one factor at a time: width 64 and depth 2 but for three runs.
+ONE_AT_A_TIME = [(64, 2), (64, 2), (64, 2), (64, 2), (128, 2), (256, 2), (64, 4), (64, 8)]
+
+
+def test_a_factor_at_a_time_before_the_first_metric_is_set(table):  # noqa: F811
+    rows = [f"{a},{b},0.{k * 5 % 8}17,{k * 3 % 8 / 7:.3f}" for k, (a, b) in enumerate(ONE_AT_A_TIME)]
+    path = table("alpha,kappa,acc,gap\n" + "\n".join(rows) + "\n")
+    said = notes(path, rows="runs")
+    assert "these are 5 settings in 8 runs" in said[0]
+    assert "alpha, kappa (settings by their values)" in said[-1]
+    assert values(read(path, rows="runs"), "gap")["row 1"] == [0.0]
+
+
+def test_settings_of_a_store_that_come_once_are_counted(table):  # noqa: F811
+    paths = []
+    for k, (a, b) in enumerate(ONE_AT_A_TIME):
+        paths.append(table(curve(k), f"r{k}/log.csv"))
+        table(json.dumps({"alpha": a + 0.3, "beta": b + 0.1}), f"r{k}/config.json")
+    assert "these are 5 settings in 8 runs" in notes(*paths)[0]
+
+
+def test_settings_that_may_be_more_are_at_least_so_many():
+    settings = [{"lr": str([0.1, 0.2][k % 2]), "odd": str(0.31 * 1.7**k)} for k in range(4)]
+    runs = [ForeignRun(label=f"r{k}", readings=[], settings=each) for k, each in enumerate(settings)]
+    assert "these are at least 2 settings in 4 runs" in next(setting_notes(runs, option="--where"))
+
+
+def test_a_column_that_numbers_rows_is_no_learning_curve(table):  # noqa: F811
+    text = "case,size,acc\n" + "".join(f"{k},{k * 10},0.{(k * 7) % 10}\n" for k in range(9))
+    assert not [note for note in notes(table(text), rows="runs") if "from row to row" in note]
+
+
+def test_a_name_in_each_row_is_that_of_its_run(table):  # noqa: F811
+    path = table("net,acc\n" + "".join(f"{name},0.{k}\n" for k, name in enumerate(["owl", "fox", "hen"])))
+    with pytest.raises(NotRuns) as asked:
+        read(path)
+    assert "--run-column net if 'net' names trainings" in asked.value.hint
+    expected = {"owl": [0.0], "fox": [0.1], "hen": [0.2]}
+    assert values(read(path, rows="runs"), "acc") == values(read(path, run=("net",)), "acc") == expected
+
+
+LIST = "Name,seed,optimizer,num_limit,acc\n" + "".join(
+    f"run-{chr(97 + k)},{k % 2},{['adam', 'sgd'][k // 3]},{100 + k * k},0.{k}3\n" for k in range(6)
+)
+
+
+def test_rows_of_a_list_of_wandb_without_states_are_runs(table):  # noqa: F811
+    assert len(read(table(LIST)).runs) == 6
+
+
+def test_whole_numbers_in_the_list_of_a_tracker_are_settings(table):  # noqa: F811
+    rows = [f"run-{chr(97 + k)},finished,{100 + k * k},0.{k}3\n" for k in range(6)]
+    said = notes(table("Name,State,num_limit,acc\n" + "".join(rows)))
+    assert "these are 6 settings in 6 runs" in said[0]
+    assert "num_limit (settings by their values)" in said[-1]
+
+
+def test_rows_of_one_seed_with_other_words_are_no_epochs_of_one_run(table):  # noqa: F811
+    text = "seed,optimizer,epoch,acc\n0,adam,30,0.1\n0,sgd,37,0.2\n1,adam,31,0.3\n1,sgd,40,0.4\n"
+    with pytest.raises(NotRuns, match="rows of several 'optimizer'") as asked:
+        read(table(text))
+    assert "--experiment-column optimizer" in asked.value.hint
+    assert len(read(table(text), iteration="epoch").runs) == 2

@@ -34,6 +34,7 @@ def proposed(*paths, metrics=(), **options):
 def table(tmp_path):
     def write(text, name="results.csv"):
         path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
 
