@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
 from deviate.imports.texts import YAML, yaml_value
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
 from deviate.imports.trainings import Table
-from deviate.lexicon.words import is_in_settings, meaning_of
+from deviate.lexicon.words import is_in_settings, meaning_of, split_of
 from deviate.observe.trackers.mlflow import META
 
 # Which files hold results, what each of them is, and what their names and places tell.
@@ -77,10 +78,12 @@ def _is_json(text: str) -> bool:
     return isinstance(whole, dict) or not begun[end:].strip() or bool(whole and isinstance(whole[0], dict))
 
 
-def recurring(folder: Path) -> list[Path]:
+def recurring(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the files of one name that several folders below a folder have: those that count, and have the most rows.
 
-    ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run.
+    ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run, with values of metrics
+    (``train.csv``, ``test.csv``). Those of other parts of the data are taken with them; the names of the rest are
+    returned.
     """
     by_name: dict[str, list[Path]] = {}
     for path in files_below(folder, "*"):
@@ -88,7 +91,38 @@ def recurring(folder: Path) -> list[Path]:
             by_name.setdefault(path.name, []).append(path)
     worth = {name: _worth(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
     best = max(worth, key=lambda name: worth[name], default="")
-    return sorted(by_name[best]) if best and worth[best][2] else []
+    if not best or not worth[best][2]:
+        return [], []
+    of_metrics = [name for name, (counts, knows, rows, _) in worth.items() if rows and counts and knows]
+    taken = [best, *(name for name in of_metrics if name != best and _are_splits([best, name]))]
+    rest = [name for name in of_metrics if name not in taken]
+    return sorted(path for name in taken for path in by_name[name]), rest
+
+
+def _are_splits(names: Sequence[str]) -> bool:
+    """Tell whether names of files differ by the part of the data alone: ``train.log``, ``test.log``."""
+    words = [re.findall(r"[A-Za-z]+|\d+", name) for name in names]
+    rests = {tuple(word for word in each if not split_of(word)) for each in words}
+    return len(names) > 1 and len(rests) == 1 and len({split_of(name) for name in names} - {""}) == len(names)
+
+
+def _by_splits(tables: Sequence[Table], notes: list[str]) -> list[Table]:
+    """Make one training of the files of a folder that are of several parts of the data."""
+    folders: dict[str, list[str]] = {}
+    for table in tables:
+        folder, _, name = table.source.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    if not all(map(_are_splits, folders.values())):
+        return list(tables)
+    notes.append(
+        f"{tables[0].source} and {tables[1].source} were read as one training: their names are of parts of the data. "
+        "If each is a training, type --run-column file."
+    )
+    return [
+        Table(table.source, [{"split": split_of(name), **row} for row in table.rows], folder or "training")
+        for table in tables
+        for folder, _, name in [table.source.rpartition("/")]
+    ]
 
 
 def _worth(path: Path) -> tuple[bool, bool, int, bool]:
@@ -118,6 +152,15 @@ def beside(path: Path) -> Row:
     return {}
 
 
+def _ended(path: Path) -> Row:
+    """Return how a run of Sacred ended, as the file beside its results says."""
+    with suppress(ValueError, OSError, RecursionError):
+        whole = json.loads((path.parent / "run.json").read_bytes()[: HEAD * 16])
+        if isinstance(whole, dict) and isinstance(whole.get("status"), str) and path.name != "run.json":
+            return {"status": whole["status"]}
+    return {}
+
+
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
     """Make one table of files whose names differ by a step alone: they are the checkpoints of one training.
 
@@ -129,6 +172,7 @@ def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[lis
     if FILE in options.run or options.experiment == FILE:
         return list(tables), []
     notes: list[str] = []
+    tables = _by_splits(tables, notes)
     for counted, word in _COUNTED.items():
         named = {table.source: _numbered(table.source, word) for table in tables}
         rests = [rest for rest, _ in filter(None, named.values())]
@@ -286,8 +330,7 @@ def format_of(request: ImportRequest) -> Format:
 
 def _not_known(path: Path) -> NotImportable:
     if os.path.isdir(path) and (files := files_below(path, "*")):
-        tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
-        return NotImportable(f"{path} is a folder of files", hint=_name_files(path, tables or files))
+        return NotImportable(f"{path} is a folder of files", hint=_name_files(path, files))
     template = "" if os.path.isdir(path) else found_rows(path).template
     return NotImportable(
         f"{path} does not show what it is",
@@ -296,12 +339,18 @@ def _not_known(path: Path) -> NotImportable:
 
 
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
-    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending."""
-    ((suffix, _),) = Counter(file.suffix for file in files).most_common(1)
+    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending.
+
+    Settings are none, whatever values they name.
+    """
+    files = [file for file in files if file.name not in CONFIGS] or files
+    known = [file for file in files[:MOST_TRIED] if _is_of_training(file)]
+    tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
+    ((suffix, _),) = Counter(file.suffix for file in known or tables or files).most_common(1)
     alike = [file for file in files if file.suffix == suffix]
     first = alike[0]
     place = folder.as_posix().rstrip("/")
-    of_training = [file for file in alike[:MOST_TRIED] if _is_of_training(file)] if len(alike) <= MOST_TRIED else alike
+    of_training = [file for file in known if file in alike] if len(alike) <= MOST_TRIED else alike
     if 0 < len(of_training) < len(alike):
         if len(of_training) <= MOST_TYPED:
             return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in of_training)}"
@@ -359,12 +408,18 @@ def _kind(path: Path) -> Format | None:
 def _paths(request: ImportRequest) -> list[Path]:
     """Return the files to read, each once; of a folder of folders those that are in each of them."""
     named = [file for path in request.paths for file in _files_of(path)]
-    found = [file for file in named if file.name not in CONFIGS] or named
+    found = [file for file in named if file.name not in CONFIGS]
+    if not found and not request.format:
+        raise NotImportable(
+            f"{named[0]} holds what was set, by its name, and no results",
+            hint=f"name the files of results beside it; if it is one, type --format {_SUFFIXES[named[0].suffix]}",
+        )
+    found = found or named
     return list({path.resolve(): path for path in reversed(found)}.values())[::-1]
 
 
 def _files_of(path: Path) -> Sequence[Path]:
-    return (os.path.isdir(path) and _kind(path) is None and (recurring(path) or _of_mlperf(path))) or [path]
+    return (os.path.isdir(path) and _kind(path) is None and (recurring(path)[0] or _of_mlperf(path))) or [path]
 
 
 def _of_mlperf(folder: Path) -> list[Path]:
@@ -385,8 +440,15 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     paths = _paths(request)
     set_in = [path.name for path in request.paths if path.name in CONFIGS and path not in paths]
     notes = [f"{some_of(set_in, MOST_LEFT_OUT)} holds settings, and is no run."] if set_in else []
+    for path in request.paths:
+        if os.path.isdir(path) and path not in paths and (rest := recurring(path)[1]):
+            notes.append(
+                f"Left out, though several folders have them: {some_of(rest, MOST_LEFT_OUT)}. Name such files to read "
+                "them."
+            )
     labels = _labels(paths)
-    are_apart = len(paths) > 1 and len({path.parent for path in paths}) == len(paths)
+    folders = {path.parent for path in paths}
+    are_apart = len(folders) > 1 and len(folders) * len({path.name for path in paths}) == len(paths)
     named = settings_in_names(labels) if len(labels) > 1 else [{}]
     for path, label, in_name in zip(paths, labels, named, strict=True):
         try:
@@ -397,7 +459,7 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
             first = first or error
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
-        facts = {**in_name, **(beside(path) if are_apart else {})}
+        facts = {**in_name, **(beside(path) if are_apart else {}), **_ended(path)}
         tables.append(Table(label, [{**facts, **row} for row in _shaped(rows, kind, path, request)]))
     if first is not None and not tables:
         raise first
@@ -431,7 +493,7 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
 
 def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str]) -> list[Row]:
     if os.path.isdir(path):
-        files = recurring(path) or files_below(path, f"*.{kind}") or files_below(path, "*")
+        files = recurring(path)[0] or files_below(path, f"*.{kind}") or files_below(path, "*")
         hint = _name_files(path, files) if files else "name files or folders that exist"
         raise NotImportable(f"{path} is a folder", hint=hint)
     if kind != "log":

@@ -153,7 +153,7 @@ Pairs = dict[str, tuple[str, str]]
 _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) )(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
     rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
-    r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±]|\+/?-|[a-z]{1,3}\b)",
+    r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )
 
@@ -162,6 +162,12 @@ _BEFORE = re.compile(r"([A-Za-z]+(?: [A-Za-z]+){0,2})\W*(?:#\d+\W*)?$")
 
 #: A place in a program: ``train.py:12``.
 _PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
+
+#: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, and a line of a program that was printed.
+_NO_NAMES = re.compile(r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$")
+
+#: A counter behind its number: ``100-minibatch``.
+_NUMBER_FIRST = re.compile(r"(?<![\w.-])(?P<value>\d+)-(?P<name>[A-Za-z]+)(?![\w-])")
 
 #: A line that begins with its iteration alone, as XGBoost writes it.
 _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
@@ -367,17 +373,30 @@ _KEYED = re.compile(
 
 def _pairs(line: str) -> Pairs:
     """Return the values that a line names, each with what stands before it."""
+    found = list(_values(line))
+    splits = {place: part for place, each in enumerate(found) if (part := split_of(each.name))}
+    known = {plain(each.name) for each in found}
     pairs: Pairs = {}
-    for each in _values(line):
-        pairs.setdefault(each.name, (each.text, each.word))
+    for place, each in enumerate(found):
+        name = each.name
+        # `val_loss 0.3, acc 0.9, val_f1 0.8`: what stands among names of one split is of it.
+        is_among = len(set(splits.values())) == 1 and min(splits) < place < max(splits) and place not in splits
+        if is_among and not is_counter(name) and not is_setting(name):
+            own = f"{splits[min(splits)]} {name}"
+            name = name if plain(own) in known else own
+        pairs.setdefault(name, (each.text, each.word))
     return pairs
 
 
 def _values(line: str) -> Iterator[_Named]:
     """Yield the values that a line names."""
+    line = _NO_NAMES.sub(lambda match: " " * len(match[0]), line)
     begun = _BEGUN.match(line)
     if begun:
         yield _Named("iteration", "[", begun[1], begun.start(1))
+    for match in _NUMBER_FIRST.finditer(line):
+        if is_counter(match["name"]):
+            yield _Named(match["name"], "", match["value"], match.start("value"))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
     split, end = "", 0
     objects = list(_OBJECT.finditer(line)) if "{" in line else []

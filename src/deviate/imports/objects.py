@@ -58,11 +58,28 @@ def _items(path: Path) -> list[Any]:
     if path.suffix.lower() in YAML:
         return _rows_of(yaml_value(text, path), path.stem)
     try:
-        whole = parsed(text, path)
+        whole = _plain(parsed(text, path)) if '"py/' in text else parsed(text, path)
     except ValueError as error:
         rows = list(_lines(text, path, error))
         return _with_set(rows) if MLPERF in text else rows
     return _rows_of(whole, path.stem)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without what jsonpickle put around its numbers, and without objects that it pickled."""
+    if isinstance(value, list):
+        return [inside for each in value if (inside := _plain(each)) is not _PICKLED]
+    if not isinstance(value, dict):
+        return value
+    if str(value.get("py/object", "")).startswith("numpy.") and "value" in value:
+        return value["value"]
+    if any(key.startswith("py/") for key in value):
+        return _PICKLED
+    return {key: inside for key, each in value.items() if (inside := _plain(each)) is not _PICKLED}
+
+
+#: In the place of an object that no number can be read of.
+_PICKLED = object()
 
 
 def _leaves(item: Any) -> dict[str, Any]:
@@ -303,6 +320,13 @@ def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[
             {**constant, "metric": group, **{_singular(key): value for key, value in row.items()}}
             for group, columns in groups.items()
             for row in _transposed(columns)
+        ]
+    counted = {key: lists[f"{key}_T"] for key in lists if len(lists.get(f"{key}_T", [])) == len(lists[key])}
+    if counted and all(key in counted or key.removesuffix("_T") in counted for key in lists):
+        return [
+            {**constant, "metric": key, "step": step, "value": value}
+            for key, steps in counted.items()
+            for step, value in zip(steps, lists[key], strict=True)
         ]
     rows = _transposed(lists)
     counts = not any(is_counter(key) or _is_axis(values) for key, values in lists.items()) and _is_history(lists)

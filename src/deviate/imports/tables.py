@@ -213,6 +213,7 @@ def _without_set(
     free = [name for name in metrics if name not in options.wanted and is_nameless(name)]
     if roles.iteration or options.rows == "iterations":
         found = held_columns(free, [part.rows for part in parts])
+        found += [name for name in _said_once(metrics, parts, options) if name not in found]
     else:
         rows = [row for part in parts for row in part.rows]
         found = grid_columns(free, rows)
@@ -220,6 +221,14 @@ def _without_set(
             found += [name for name in set_columns(free, rows, of_tracker=is_trackers(rows)) if name not in found]
     kept = [name for name in metrics if name not in found]
     return (kept, found) if kept else (metrics, [])
+
+
+def _said_once(metrics: list[str], parts: Sequence[Part], options: TableOptions) -> list[str]:
+    """Return what each of several logs says once and alike, beside what differs between them."""
+    cells = {name: [[row[name] for row in part.rows if name in row] for part in parts] for name in metrics}
+    alike = [name for name, several in cells.items() if all(each == several[0] for each in several)]
+    once = [name for name in alike if len(cells[name][0]) == 1 and name not in options.wanted]
+    return once if options.in_time and len(parts) > 1 and len(alike) < len(metrics) else []
 
 
 def check_runs(count: int) -> None:

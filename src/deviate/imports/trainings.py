@@ -448,7 +448,7 @@ def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptio
         return f"{label}, row {place + 1}" if options.rows == "runs" else label
     if options.rows == "runs":
         return f"{table.source} row {place + 1}" if files > 1 else f"row {place + 1}"
-    return table.training or "mean of the files" if FILE in options.mean_over else table.source
+    return table.training or ("mean of the files" if FILE in options.mean_over else table.source)
 
 
 def _named(column: str, word: str) -> str:

@@ -204,3 +204,75 @@ def test_rows_of_one_iteration_may_be_trainings(log):
         read(path)
     assert caught.value.hint.startswith("type --rows runs")
     assert list(values(read(path, rows="runs"), "loss").values()) == [[0.5], [0.4]]
+
+
+def test_a_full_stop_ends_a_number(log):
+    text = "".join(f"After epoch {k} the loss is 0.{9 - k}25.\n" for k in range(4))
+    assert values(read(log(text)), "loss") == {"train.log": [0.925, 0.825, 0.725, 0.625]}
+
+
+def test_a_bare_name_among_names_of_a_split_is_of_it(log):
+    text = "".join(f"epoch {k} val_loss 0.{9 - k} acc 0.{k} val_f1 0.{k}5\n" for k in range(4))
+    assert values(read(log(text)), "val acc") == {"train.log": [0.0, 0.1, 0.2, 0.3]}
+    text = "".join(f"epoch {k} loss 0.{9 - k} acc 0.{k} val_loss 0.{9 - k} val_acc 0.{k}5\n" for k in range(4))
+    assert values(read(log(text)), "acc") == {"train.log": [0.0, 0.1, 0.2, 0.3]}
+
+
+def test_tensors_and_lines_of_a_program_name_no_values(log):
+    code = "def f(x):\n    if x:\n        return 10\n    return 0.5\n"
+    tensors = "".join(f"name = net/{k}/gamma:0, shape = ({k}68,)\n" for k in range(3))
+    text = code + tensors + "".join(f"epoch {k} loss 0.{9 - k}\n" for k in range(4))
+    assert {each.metric for each in read(log(text)).runs[0].readings} == {"loss"}
+
+
+def test_a_counter_may_stand_behind_its_number(log):
+    text = "".join(f"[{k}00-minibatch] loss: 0.{9 - k}\n" for k in range(1, 5))
+    assert iterations(read(log(text)), "loss") == [100, 200, 300, 400]
+
+
+def test_what_each_of_several_logs_says_once_and_alike_is_left_out(log):
+    paths = [
+        log("".join(f"epoch {k} loss 0.{9 - k}{seed}\n" for k in range(4)) + "test score 12.5\n", f"{name}.log")
+        for seed, name in enumerate("ab")
+    ]
+    results = read(*paths)
+    assert {each.metric for run in results.runs for each in run.readings} == {"loss"}
+    assert "No metrics: test score (settings by their values)" in results.notes[-1]
+
+
+def test_logs_of_parts_of_the_data_are_one_training(tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        for k, name in enumerate(("train.log", "test.log")):
+            text = "".join(f"epoch {e} loss 0.{9 - e - k}{ord(folder) % 7}\n" for e in range(5))
+            (tmp_path / folder / name).write_text(text)
+    paths = [tmp_path / folder / name for folder in "ab" for name in ("train.log", "test.log")]
+    results = read(*paths)
+    assert [run.label for run in results.runs] == [str(tmp_path / folder) for folder in "ab"]
+    assert len(values(results, "train loss")[str(tmp_path / "a")]) == 5
+    assert len(values(results, "test loss")[str(tmp_path / "b")]) == 5
+    assert "read as one training" in " ".join(results.notes)
+    assert len(read(*paths, run=("file",)).runs) == 4
+
+
+def test_of_a_folder_of_folders_the_parts_of_the_data_go_together_and_the_rest_is_named(tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        for name, rows in (("train.csv", 5), ("val.csv", 5), ("probe.csv", 3)):
+            text = "epoch,loss\n" + "".join(f"{e},0.{9 - e}{ord(folder) % 7}\n" for e in range(rows))
+            (tmp_path / folder / name).write_text(text)
+    results = read(tmp_path)
+    assert {each.metric for run in results.runs for each in run.readings} == {"train loss", "val loss"}
+    assert len(results.runs) == 2
+    assert any("several folders have them: probe.csv" in note for note in results.notes)
+
+
+def test_hints_of_a_folder_judge_files_by_what_they_hold(tmp_path):
+    (tmp_path / "progress.txt").write_text("Epoch\tReturn\n0\t1.5\n1\t2.5\n2\t3.5\n")
+    config = tmp_path / "config.json"
+    config.write_text('{"lr": 0.1, "epochs": 3}')
+    with pytest.raises(NotImportable) as asked:
+        read(tmp_path)
+    assert asked.value.hint.endswith("/progress.txt") or asked.value.hint.endswith("/*.txt")
+    with pytest.raises(NotImportable, match="holds what was set"):
+        read(config)

@@ -203,10 +203,10 @@ ONE_AT_A_TIME = [(64, 2), (64, 2), (64, 2), (64, 2), (128, 2), (256, 2), (64, 4)
 
 def test_a_factor_at_a_time_before_the_first_metric_is_set(table):  # noqa: F811
     rows = [f"{a},{b},0.{k * 5 % 8}17,{k * 3 % 8 / 7:.3f}" for k, (a, b) in enumerate(ONE_AT_A_TIME)]
-    path = table("alpha,kappa,acc,gap\n" + "\n".join(rows) + "\n")
+    path = table("alpha,knob,acc,gap\n" + "\n".join(rows) + "\n")
     said = notes(path, rows="runs")
     assert "these are 5 settings in 8 runs" in said[0]
-    assert "alpha, kappa (settings by their values)" in said[-1]
+    assert "alpha, knob (settings by their values)" in said[-1]
     assert values(read(path, rows="runs"), "gap")["row 1"] == [0.0]
 
 

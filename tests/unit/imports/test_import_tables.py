@@ -856,3 +856,27 @@ def test_a_folder_of_logs_of_mlperf_is_read_at_once_in_order(tmp_path):
         ("64", 3), ("66", 3), ("74", 3),
     ]  # fmt: skip
     assert {reading.metric for run in runs for reading in run.readings} == {"eval_accuracy"}
+
+
+def test_numbers_in_objects_of_jsonpickle_are_read_and_each_metric_has_its_own_steps(table):
+    def wrapped(value):
+        return {"py/object": "numpy.float64", "dtype": "float64", "value": value}
+
+    for seed, status in enumerate(["COMPLETED", "FAILED"]):
+        whole = {
+            "loss": [wrapped(0.5 - k / 10 + seed) for k in range(4)],
+            "loss_T": [wrapped(100 * k) for k in range(4)],
+            "return": [1.5 * k for k in range(3)],
+            "return_T": [150 * k for k in range(3)],
+            "grad": {"py/reduce": [{"py/b64": "abc"}]},
+        }
+        table(json.dumps(whole), f"{seed}/info.json")
+        path = table(json.dumps({"status": status, "start_time": "2020"}), f"{seed}/run.json")
+    results = read(*(path.parent.parent / str(seed) / "info.json" for seed in range(2)))
+    assert [run.status for run in results.runs] == ["COMPLETED", "FAILED"]
+    shown = {
+        name: [each.iteration for each in results.runs[0].readings if each.metric == name]
+        for name in ("loss", "return")
+    }
+    assert shown == {"loss": [0, 100, 200, 300], "return": [0, 150, 300]}
+    assert len({each.metric for each in results.runs[0].readings}) == 2
