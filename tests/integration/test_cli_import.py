@@ -118,7 +118,9 @@ def test_a_column_makes_several_experiments(project):
 
 def test_a_run_that_failed_enters_no_statistic(project):
     (project / "runs.csv").write_text("run_id,status,metrics.acc\na,FINISHED,0.9\nb,FINISHED,0.8\nc,FAILED,0.1\n")
-    deviate("import", "runs.csv")
+    done = deviate("import", "runs.csv")
+    assert "1 run failed: c; no statistic has their 1 value" in done.out
+    assert "deviate.load('runs').records(include_failed=True)" in done.out
     (variant,) = deviate("report", "runs", "--format", "json").json["variants"]
     assert [run["status"] for run in variant["runs"]] == ["completed", "completed", "failed"]
     assert variant["metrics"][0]["values"] == [0.9, 0.8]
@@ -128,7 +130,7 @@ def test_files_without_values_are_counted_as_runs_that_failed(project):
     for name, text in (("a", "epoch,acc\n0,0.9\n"), ("b", ""), ("c", "epoch,acc\n0,0.8\n")):
         (project / f"{name}.csv").write_text(text)
     done = deviate("import", "a.csv", "b.csv", "c.csv", "--name", "some")
-    assert "1 run failed: b.csv" in done.out
+    assert "1 run failed: b.csv\n" in done.out
     said = deviate("report", "some").out
     assert "1 of 3 runs failed" in said
     assert "b.csv has no row below its head" in " ".join(said.split())

@@ -209,10 +209,19 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
     from deviate.report.words import count, listed
     from deviate.store.run_files import Unfinished
+    from deviate.store.slots import RECORD
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])
-    return [f"  {count(len(failed), 'run')} failed: {named}"] if failed else []
+    size = sum(file.stat().st_size for run in failed for file in run.path.glob("records-*.bin"))
+    # What they reported up to their end is stored, though no statistic has it.
+    kept = (
+        f"; no statistic has their {count(size // RECORD.itemsize, 'value')}, which in Python "
+        f"deviate.load({folder.name!r}).records(include_failed=True) shows"
+        if size
+        else ""
+    )
+    return [f"  {count(len(failed), 'run')} failed: {named}{kept}"] if failed else []
 
 
 def shown_lines(folder: ExperimentFolder) -> list[str]:
