@@ -166,7 +166,8 @@ _PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
 #: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, and a line of a program that was printed.
 _NO_NAMES = re.compile(r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$")
 
-#: A counter behind its number: ``100-minibatch``.
+#: A counter behind its number: ``300-minibatch``. It is called otherwise, since ``100-episode mean`` counts nothing.
+_BEHIND = " count"
 _NUMBER_FIRST = re.compile(r"(?<![\w.-])(?P<value>\d+)-(?P<name>[A-Za-z]+)(?![\w-])")
 
 #: A line that begins with its iteration alone, as XGBoost writes it.
@@ -396,7 +397,7 @@ def _values(line: str) -> Iterator[_Named]:
         yield _Named("iteration", "[", begun[1], begun.start(1))
     for match in _NUMBER_FIRST.finditer(line):
         if is_counter(match["name"]):
-            yield _Named(match["name"], "", match["value"], match.start("value"))
+            yield _Named(f"{match['name']}{_BEHIND}", "", match["value"], match.start("value"))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
     split, end = "", 0
     objects = list(_OBJECT.finditer(line)) if "{" in line else []
@@ -482,7 +483,9 @@ def _counters(found: Sequence[Pairs]) -> dict[str, str]:
             along.setdefault(name, {})[index] = value
             beside[name] += len(counted) < len(pairs)
     counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()))} or {
-        name: numbers for name, numbers in along.items() if len(set(numbers.values())) == 1 and beside[name] > 1
+        name: numbers
+        for name, numbers in along.items()
+        if len(set(numbers.values())) == 1 and beside[name] > 1 and not name.endswith(_BEHIND)
     }
     fewest = min((_falls(numbers.values()) for name, numbers in counting.items() if beside[name]), default=None)
     kept = {

@@ -61,7 +61,7 @@ def _items(path: Path) -> list[Any]:
         whole = _plain(parsed(text, path)) if '"py/' in text else parsed(text, path)
     except ValueError as error:
         rows = list(_lines(text, path, error))
-        return _with_set(rows) if MLPERF in text else rows
+        return _with_set([row for row in rows if isinstance(row, dict)]) if MLPERF in text else rows
     return _rows_of(whole, path.stem)
 
 
@@ -396,12 +396,12 @@ def _reported(event: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_set(events: list[Any]) -> list[Any]:
+def _with_set(events: list[dict[str, Any]]) -> list[Any]:
     """Give events of MLPERF what was set: what stands with one value before the first event that is counted."""
     first = next((place for place, event in enumerate(events) if any(map(is_counter, event))), 0)
     values: dict[str, list[Any]] = {}
     for event in events[:first]:
-        values.setdefault(event.get("key", ""), []).append(event.get("value"))
+        values.setdefault(str(event.get("key")), []).append(event.get("value"))
     facts = {
         f"{SET}{key}": each[0]
         for key, each in values.items()
