@@ -329,7 +329,8 @@ def format_of(request: ImportRequest) -> Format:
 
 
 def _not_known(path: Path) -> NotImportable:
-    if os.path.isdir(path) and (files := files_below(path, "*")):
+    files = [file for file in files_below(path, "*") if file.name not in CONFIGS] if os.path.isdir(path) else []
+    if files:
         return NotImportable(f"{path} is a folder of files", hint=_name_files(path, files))
     template = "" if os.path.isdir(path) else found_rows(path).template
     return NotImportable(

@@ -282,7 +282,7 @@ def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
     named = sorted((name for name in columns if is_run_name(name)), key=_order)
     own = _first_of(columns, NAMES)
-    if own and (own == "Name" or is_trackers(rows)) and _is_list_of_runs(own, named, rows):
+    if own and is_trackers(rows) and _is_list_of_runs(own, named, rows):
         return (own,)
     if len(named) < 2:
         return tuple(named) or tuple(filter(None, [own]))
@@ -291,7 +291,7 @@ def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
 
 
 #: Columns of the lists that wandb exports.
-_OF_TRACKERS = frozenset({"Runtime", "Created", "Notes", "Tags", "Sweep", "_runtime", "_timestamp", "_wandb"})
+_OF_TRACKERS = frozenset({"Name", "Runtime", "Created", "Notes", "Tags", "Sweep", "_runtime", "_timestamp", "_wandb"})
 
 
 def is_trackers(rows: list[Row]) -> bool:
