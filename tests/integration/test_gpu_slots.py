@@ -14,7 +14,7 @@ import random
 random.seed(1)
 weight = random.random()
 for epoch in range(4):
-    weight *= 0.9
+    weight -= 0.1 * weight
     loss = weight + {noise}
     print(f"loss {{loss:.6f}}")
 """

@@ -22,19 +22,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name, seed in (("one", "0"), ("two", "5")):
-            words = (
-                "run",
-                "-n",
-                "4",
-                "--name",
-                name,
-                "--seed",
-                seed,
-                "--predictions",
-                "preds.csv",
-                "--set",
-                "discard_work=true",
-            )
+            words = ("run", "-n", "4", "--name", name, "--seed", seed, "--predictions", "preds.csv")
             assert deviate(*words, "--set", "discard_work=true", "--", sys.executable, "predict.py").status == 0
     return folder
 
