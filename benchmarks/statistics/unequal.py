@@ -93,14 +93,24 @@ def claims(ps: Any, size: int) -> float:
 
 
 def given(
-    a: Any, b: Any, test: Test, statistics: Any, rng: np.random.Generator, *, when: Callable[[int, int], bool]
+    a: Any,
+    b: Any,
+    test: Test,
+    statistics: Any,
+    rng: np.random.Generator,
+    *,
+    when: Callable[[int, int], bool],
+    most: float = ALPHA,
 ) -> tuple[Any, Any]:
-    """Return p of a test alone, and the larger of it and of the permutations, as Deviate has it."""
+    """Return p of a test alone, and the larger of it and of the permutations, as Deviate has it.
+
+    Permuted are the samples whose p alone is `most` or less.
+    """
     alone = np.nan_to_num(test(a, b), nan=1.0)
     both = alone.copy()
     if when(a.shape[1], b.shape[1]):
         order = rng.permuted(np.tile(np.arange(a.shape[1] + b.shape[1]), (DRAWN, 1)), axis=1)
-        asked = np.flatnonzero(alone <= ALPHA)
+        asked = np.flatnonzero(alone <= most)
         for chosen in np.array_split(asked, len(asked) // CHUNK + 1):
             if chosen.size:
                 both[chosen] = np.maximum(alone[chosen], permuted(a[chosen], b[chosen], statistics, order))
@@ -159,9 +169,15 @@ def check(a: Any, b: Any, means: Any, spreads: Any) -> None:
     for place in asked:
         found = contrast(a[place], b[place], np.random.default_rng(0))
         for p, known in ((found.p, means[place]), (found.tests[found.spread.test].p, spreads[place])):
-            # Both are of random arrangements, and twice a share of them.
-            room = 8 * np.sqrt(2 * known * (1 / DRAWN + 1 / RESAMPLES))
-            assert known > ALPHA or (p is not None and abs(p - known) <= room), (p, known)
+            if known <= ALPHA:
+                is_near(p, known)
+
+
+def is_near(p: float | None, known: float) -> None:
+    """End the program where two p are farther apart than random arrangements allow; both are twice a share of them."""
+    room = 8 * np.sqrt(2 * known * (1 / DRAWN + 1 / RESAMPLES))
+    assert p is not None, known
+    assert abs(p - known) <= room, (p, known)
 
 
 if __name__ == "__main__":
