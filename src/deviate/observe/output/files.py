@@ -270,7 +270,11 @@ _WEIGHTS = word_lists("data_rows")["weights"]
 _GAPS = r"[\s,;|]+"
 _RUN = re.compile(rf"{NUMBER}(?:{_GAPS}{NUMBER})+")
 _BARE_LIST = re.compile(rf"\s*{LIST},?\s*")
-_ARRAY = re.compile(rf"\b(?:tensor|array|Array)\(\s*(?:\[[\s\[]*{NUMBER}|\[*\s*{LIST})|\[\s*(?:\[|{LIST})")
+#: An array whose type is written, one in brackets within brackets, and one that is abbreviated: ``[1 2 ... 3]``.
+_ARRAY = re.compile(
+    rf"\b(?:tensor|array|Array)\(\s*(?:\[[\s\[]*{NUMBER}|\[*\s*{LIST})|\[\s*(?:\[|{LIST})"
+    rf"|\[[^\[\]]*{NUMBER},?\s*\.\.\.,?\s*{NUMBER}[^\[\]]*\]"
+)
 #: Logs, as are files that report metrics by name.
 _OUTPUT = {"stdout", "stderr"}
 

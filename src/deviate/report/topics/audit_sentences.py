@@ -45,7 +45,10 @@ def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
     if names["pinned"]:
         yield f"Pinned, the same in every run: {joined(names['pinned'])}."
     if names["absent"]:
-        yield f"No draw counted: {joined(names['absent'])}."
+        # What a program draws after that, nobody saw.
+        cut = any(probe.ended in ("all seen", "limit") for probe in audit.probes)
+        until = " until probes were ended" if cut else ""
+        yield f"No draw counted{until}: {joined(names['absent'])}."
     # Of GPU kernels two probes can tell nothing.
     if unknown := [*names["unknown"], *(["impl"] if brief and audit.gpu else [])]:
         yield f"Unknown: {joined(unknown)}."

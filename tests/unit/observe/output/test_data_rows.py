@@ -50,6 +50,7 @@ def test_a_stored_model_holds_no_metric_and_all_its_numbers_are_listed():
         ("1 0.5 0.6 0.7 0.8", "2 0.4 0.6 0.7 0.9", {"metric"}),
         ("[0.5, 0.25]\n[0.4, 0.75]", "[0.6, 0.15]\n[0.3, 0.35]", {"metric"}),
         ("tensor([[0.25]])\nloss tensor(0.5)", "tensor([[0.75]])\nloss tensor(0.25)", {"data", "metric"}),
+        ("rows\n[5.1 3.5 ... 1.4 0.2]", "rows\n[4.9 3.0 ... 1.3 0.3]", {"data"}),
         ("[[0.9 0.06 0.04]]", "[[0.8 0.15 0.05]]", {"data"}),
         ("per class: [0.5, 0.25, 0.5]", "per class: [0.6, 0.15, 0.75]", {"data"}),
     ],
