@@ -129,7 +129,7 @@ def test_output_errors_and_lines_are_the_same(source: str, data: st.DataObject) 
     with with_runtime() as folder:
         assert behave(result.text) == bare
         for line in next(folder.glob("events-*")).read_text().splitlines():
-            assert json.loads(line)["event"] in ("start", "reserved", "note", "name", "loop")
+            assert json.loads(line)["event"] in ("start", "reserved", "note", "notes-left-out", "name", "loop")
 
 
 @pytest.mark.filterwarnings("ignore")
