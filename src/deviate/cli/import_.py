@@ -213,7 +213,7 @@ def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])
-    size = sum(file.stat().st_size for run in failed for file in run.path.glob("records-*.bin"))
+    size = sum(file.stat().st_size for run in failed for file in run.record_files())
     # What they reported up to their end is stored, though no statistic has it.
     kept = (
         f"; no statistic has their {count(size // RECORD.itemsize, 'value')}, which in Python "

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from deviate.imports.foreign import ForeignRun
+from deviate.imports.repeated import is_nameless
 from deviate.imports.trainings import FEWEST_BEFORE
 from deviate.lexicon.words import meaning_of
 
@@ -40,10 +41,9 @@ def counting_with(runs: Sequence[ForeignRun], names: Sequence[str]) -> dict[str,
             continue
         meaning = meaning_of(name)
         is_time = meaning is not None and meaning.kind == "speed" and meaning.direction == "lower"
-        is_free = meaning is None or (meaning.kind == "quality" and meaning.direction is None)
         if is_time and (all(map(_is_even, several)) or min(map(len, several)) > FEWEST):
             found[name] = "clocks"
-        elif is_free and (all(map(_is_even, several)) or (differ and _are_same(several))):
+        elif is_nameless(name) and (all(map(_is_even, several)) or (differ and _are_same(several))):
             found[name] = "counters by their values"
     return found if len(found) < len(names) else {}
 

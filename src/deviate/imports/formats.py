@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -314,7 +313,7 @@ def format_of(request: ImportRequest) -> Format:
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
     if request.format or request.patterns:
         return request.format or "log"
-    kinds = {path: _kind(path) for path in _paths(request)}
+    kinds = {path: _kind(path) for path in _paths(request)[0]}
     # Beside files that are known, one of their name that shows nothing may be of a run that failed.
     suffixes = {path.suffix for path, kind in kinds.items() if kind}
     unknown = [path for path, kind in kinds.items() if kind is None and path.suffix not in suffixes]
@@ -355,8 +354,7 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     if 0 < len(of_training) < len(alike):
         if len(of_training) <= MOST_TYPED:
             return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in of_training)}"
-        pairs = zip(min(of_training, key=_name).name, max(of_training, key=_name).name, strict=False)
-        begin = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        begin = os.path.commonprefix([file.name for file in of_training])  # noqa: RUF071 (names, no paths)
         if begin and sum(file.name.startswith(begin) for file in alike) == len(of_training):
             depths = {len(file.relative_to(folder).parts) for file in alike if file.name.startswith(begin)}
             if len(depths) == 1:
@@ -369,10 +367,6 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
     pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
     return f"name its files: deviate import {place}/{pattern}"
-
-
-def _name(path: Path) -> str:
-    return path.name
 
 
 #: Files of a folder that are looked into, and those that a hint names one by one.
@@ -406,9 +400,13 @@ def _kind(path: Path) -> Format | None:
     return next((kind for pattern, kind in marks if files_below(path, pattern)), None)
 
 
-def _paths(request: ImportRequest) -> list[Path]:
-    """Return the files to read, each once; of a folder of folders those that are in each of them."""
-    named = [file for path in request.paths for file in _files_of(path)]
+def _paths(request: ImportRequest) -> tuple[list[Path], list[str]]:
+    """Return the files to read, each once; of a folder of folders those that are in each of them.
+
+    Others that are in several of these are left out, and their names returned.
+    """
+    listed = [_files_of(path) for path in request.paths]
+    named = [file for files, _ in listed for file in files]
     found = [file for file in named if file.name not in CONFIGS]
     if not found and not request.format:
         raise NotImportable(
@@ -416,11 +414,15 @@ def _paths(request: ImportRequest) -> list[Path]:
             hint=f"name the files of results beside it; if it is one, type --format {_SUFFIXES[named[0].suffix]}",
         )
     found = found or named
-    return list({path.resolve(): path for path in reversed(found)}.values())[::-1]
+    rest = [name for _, names in listed for name in names]
+    return list({path.resolve(): path for path in reversed(found)}.values())[::-1], rest
 
 
-def _files_of(path: Path) -> Sequence[Path]:
-    return (os.path.isdir(path) and _kind(path) is None and (recurring(path)[0] or _of_mlperf(path))) or [path]
+def _files_of(path: Path) -> tuple[Sequence[Path], list[str]]:
+    if not os.path.isdir(path) or _kind(path) is not None:
+        return [path], []
+    files, rest = recurring(path)
+    return files or _of_mlperf(path) or [path], rest
 
 
 def _of_mlperf(folder: Path) -> list[Path]:
@@ -438,15 +440,13 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     tables: list[Table] = []
     broken: list[ForeignRun] = []
     first: NotImportable | None = None
-    paths = _paths(request)
+    paths, rest = _paths(request)
     set_in = [path.name for path in request.paths if path.name in CONFIGS and path not in paths]
     notes = [f"{some_of(set_in, MOST_LEFT_OUT)} holds settings, and is no run."] if set_in else []
-    for path in request.paths:
-        if os.path.isdir(path) and path not in paths and (rest := recurring(path)[1]):
-            notes.append(
-                f"Left out, though several folders have them: {some_of(rest, MOST_LEFT_OUT)}. Name such files to read "
-                "them."
-            )
+    if rest:
+        notes.append(
+            f"Left out, though several folders have them: {some_of(rest, MOST_LEFT_OUT)}. Name such files to read them."
+        )
     labels = _labels(paths)
     folders = {path.parent for path in paths}
     are_apart = len(folders) > 1 and len(folders) * len({path.name for path in paths}) == len(paths)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from deviate.imports.objects import KEY, SET
 from deviate.imports.roles import FOLDS, is_counter, is_run_name, is_setting
-from deviate.imports.rows import number
+from deviate.imports.rows import alike
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, words_of
 
@@ -68,12 +68,7 @@ def _called(name: str) -> str:
 
 
 def _differs(name: str, found: Sequence[Mapping[str, tuple[str, str]]]) -> bool:
-    return len({_alike(each[name][0]) for each in found if name in each}) > 1
-
-
-def _alike(word: str) -> float | str:
-    value = number(word)
-    return word if value is None else value
+    return len({alike(each[name][0]) for each in found if name in each}) > 1
 
 
 def _is_numbered(name: str) -> bool:

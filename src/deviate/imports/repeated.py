@@ -13,7 +13,7 @@ from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import NUMBER, SETTINGS, Roles, columns_of, is_amount, is_run_name, is_setting
-from deviate.imports.rows import Row, is_moment, is_name, number
+from deviate.imports.rows import Row, alike, is_moment, is_name, number
 from deviate.imports.trainings import LONGEST_NAME, Part, naming_column
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, meaning_of, words_of
@@ -265,7 +265,7 @@ def held_columns(names: Sequence[str], trainings: Sequence[Sequence[Row]]) -> li
     """Return the columns that hold still in each of several trainings, and not over them."""
     held = []
     for name in names:
-        words = [[_alike(row[name]) for row in rows if name in row] for rows in trainings]
+        words = [[alike(row[name]) for row in rows if name in row] for rows in trainings]
         is_still = all(len(each) >= FEWEST_HELD and len(set(each)) == 1 for each in words)
         if is_still and len({each[0] for each in words}) > 1:
             held.append(name)
@@ -277,7 +277,7 @@ def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
 
     One column alone is none unless each of its values comes three times, one value after the other or all in turn.
     """
-    values = {name: [_alike(row[name]) for row in rows] for name in names if all(name in row for row in rows)}
+    values = {name: [alike(row[name]) for row in rows] for name in names if all(name in row for row in rows)}
     times = {name: Counter(words) for name, words in values.items()}
     few = [
         name for name, count in times.items()
@@ -362,7 +362,7 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
     """Say which settings differ between the runs of one experiment; `option` takes the name of one to split them by."""
     differing = differing_settings(runs)
     if differing:
-        settings = {tuple(_alike(run.settings.get(name, "")) for name in differing) for run in runs}
+        settings = {tuple(alike(run.settings.get(name, "")) for name in differing) for run in runs}
         parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
         first = next(iter(differing))
         # What some values alone tell apart may have been set as well.
@@ -396,17 +396,6 @@ def _are_others(runs: Sequence[ForeignRun], differing: Collection[str]) -> bool:
     return any(len(set(words := _written(name, runs))) > 1 and not _is_own(name, words) for name in names)
 
 
-def _alike(word: str) -> str | float:
-    """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``.
-
-    The last digits of ``9.999999999999983e-05`` are the rounding of a computed value.
-    """
-    value = number(word)
-    if value is None or math.isnan(value):
-        return word.lower()
-    return value if value.is_integer() else float(f"{value:.9g}")
-
-
 def _names(runs: Sequence[ForeignRun]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in run.settings))
 
@@ -414,8 +403,8 @@ def _names(runs: Sequence[ForeignRun]) -> list[str]:
 def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:
     """Return the words of a setting, those of one value all alike."""
     written = [run.settings[name] for run in runs if name in run.settings]
-    first = {_alike(word): word for word in reversed(written)}
-    return [first[_alike(word)] for word in written]
+    first = {alike(word): word for word in reversed(written)}
+    return [first[alike(word)] for word in written]
 
 
 def _is_own(name: str, words: Sequence[str]) -> bool:

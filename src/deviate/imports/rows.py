@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -204,6 +205,17 @@ def seconds(word: str) -> float | None:
 _MOMENT = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?\b|\d\d?[-/.]\d\d?[-/.]\d{4}\b|.*\b\d\d?:\d\d:\d\d\b")
 
 
+def alike(word: str) -> str | float:
+    """Return what two ways to write one value have in common: ``True`` and ``true``, ``1`` and ``1.0``.
+
+    The last digits of ``9.999999999999983e-05`` are the rounding of a computed value.
+    """
+    value = number(word)
+    if value is None or math.isnan(value):
+        return word.lower()
+    return value if value.is_integer() else float(f"{value:.9g}")
+
+
 def is_moment(word: str) -> bool:
     """Tell whether a cell holds a date, a time of day or a duration with colons.
 
@@ -250,7 +262,7 @@ def read_bytes(path: Path) -> bytes:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
 
 
-#: What Git leaves in a file of which it has two versions.
+#: The conflict markers of Git.
 _MERGED, _BETWEEN = re.compile(rb"(?:<{7}|>{7}) \S"), b"=" * 7
 
 
