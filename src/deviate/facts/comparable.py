@@ -36,15 +36,15 @@ from deviate.stats.contrast import FEWEST_PAIRS, LEAST_PAIRED
 
 
 class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
-    """Factors whose draw is the same in all runs of a side."""
+    """Factors that one experiment draws alike in all of its runs."""
 
     #: Labels of the sides.
     a: str
     b: str
     #: Factors whose one draw is the same on both sides: a difference holds at that draw.
     shared: list[str] = []
-    #: Factors by label of a side that repeats one draw, where the other side has another: no verdict about recipes is
-    #: possible.
+    #: By label of an experiment that repeats one draw, the factors for which the other one draws otherwise: no verdict
+    #: about recipes is possible.
     unshared: dict[str, list[str]] = {}
     #: Label of an imported side -> factors that have one draw in all runs of the other side. What varied in imported
     #: runs is unknown, so a difference may come from the recipes or from this draw.
@@ -179,7 +179,7 @@ def _namesakes(a: Side, b: Side) -> list[tuple[int, int]]:
 
 
 def _by_name(labels: Mapping[int, str]) -> dict[tuple[str, ...], int]:
-    """Map the part of a name that tells the runs of a side apart to the run: ``("4",)`` of ``base_s4.log``.
+    """Map each run's distinguishing part of its name to the run: ``("4",)`` of ``base_s4.log``.
 
     Examples
     --------
@@ -354,7 +354,7 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
 
 
 def units_differ(match: Match) -> tuple[int, int] | None:
-    """Find a side that gives fractions and a side that gives percent.
+    """Find two experiments of which one gives fractions and the other percent.
 
     Returns
     -------

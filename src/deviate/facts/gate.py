@@ -245,7 +245,7 @@ def _grouped(side: Side) -> Evaluation:
 
 
 def _named(grouping: Grouping) -> tuple[str, list[str]]:
-    """Return the name of each example's group; group numbers depend on which groups a side has."""
+    """Return the name of each example's group; numbers of groups depend on which groups an experiment has."""
     return grouping.name, [grouping.groups[member] for member in grouping.members]
 
 
