@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords, known_keywords
 from deviate.api.stored import StoredExperiment as StoredExperiment
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deviate.facts.plan import Plan
     from deviate.probes.verdicts import Audit
     from deviate.report.views import View
+    from deviate.runs.request import Request
     from deviate.stats.multiplicity import Correction
 
 
@@ -64,11 +65,10 @@ def run(
     from deviate.api.progress import ignore, notebook_observer
     from deviate.facts.referee import Referee
     from deviate.runs.pipeline import run as run_study
-    from deviate.runs.request import Request, file_settings
 
     observe = notebook_observer() if progress else ignore
-    fields = {**file_settings(options.get("project"), options.get("here")), **options}
-    return StoredExperiment(run_study(Request(command=words, runs=n, **fields), observe, Referee()))
+    request = _request(words, runs=n, **options)
+    return StoredExperiment(run_study(request, observe, Referee()))
 
 
 @known_keywords(RunKeywords)
@@ -99,11 +99,17 @@ def audit(
     from deviate.probes.audit import audit as probe
     from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
-    from deviate.runs.request import Request, file_settings
 
-    fields = {**file_settings(options.get("project"), options.get("here")), **options}
-    request = Request(command=words, **fields)
+    request = _request(words, **options)
     return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
+
+
+def _request(words: list[str], **options: Any) -> Request:
+    """Return a request of what is given, and of what ``deviate.toml`` says beside it."""
+    from deviate.runs.request import Request
+    from deviate.source.config import file_settings
+
+    return Request(command=words, **{**file_settings(options.get("project"), options.get("here")), **options})
 
 
 @known_keywords()

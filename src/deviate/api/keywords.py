@@ -13,7 +13,7 @@ from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
     from deviate.facts.comparison_options import Inconclusive, PairingMode
-    from deviate.runs.request import Share
+    from deviate.source.config import Share
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")

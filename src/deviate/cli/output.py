@@ -51,7 +51,7 @@ def set_option(command: Command) -> Command:
 
 def request_fields(settings: tuple[str, ...], project: Path | None) -> dict[str, Any]:
     """Return what the ``[run]`` table of deviate.toml and ``--set`` say, by the fields of a request."""
-    from deviate.runs.request import file_settings, read_settings
+    from deviate.source.config import file_settings, read_settings
 
     return {**file_settings(project), **read_settings(settings)}
 

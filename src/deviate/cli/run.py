@@ -189,7 +189,8 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     from deviate.facts.referee import Referee
     from deviate.runs.cells import asks_for_cells
     from deviate.runs.pipeline import run
-    from deviate.runs.request import Request, file_settings, read_settings
+    from deviate.runs.request import Request
+    from deviate.source.config import file_settings, read_settings
 
     options["command"] = list(options["command"])
     given = read_settings(settings)

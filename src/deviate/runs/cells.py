@@ -23,10 +23,10 @@ from deviate.runs.executors.registry import ENGINES
 from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.housekeeping import require_idle
 from deviate.runs.pipeline import place, study
-from deviate.runs.request import Request, check_request, file_settings
+from deviate.runs.request import Request, check_request
 from deviate.runs.resume import requested_runs
 from deviate.source.cells import AT, MOST_CELLS, Cell, read_cells
-from deviate.source.config import FILE_NAME, RunEntry, Setting, read_config
+from deviate.source.config import FILE_NAME, Setting, Settings, file_settings, read_config, said
 from deviate.store.folders import MOST_NAMED, ExperimentFolder, Workspace
 from deviate.store.locks import locked
 
@@ -300,27 +300,15 @@ def _require_one_script(requests: Sequence[Request]) -> None:
 
 def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, Any]) -> Request:
     entry = cell.entry
-    listed = {name: tuple(getattr(entry, name)) for name in ("include", "exclude", "link", "factor", "evaluate")}
-    same = (
-        "environment",
-        "entry",
-        "until",
-        "seed",
-        "jobs",
-        "gpus",
-        "accept_status",
-        "warm",
-        "predictions",
-        "weights",
-    )
+    same = ("environment", "until", "seed", "jobs", "gpus", "warm", "predictions", "weights")
     fields = {
         "runs": entry.n,
         "variants": tuple(entry.vary),
         "most": entry.max,
+        "evaluate": tuple(entry.evaluate),
         **{name: getattr(entry, name) for name in same},
-        **listed,
         **file_settings(root),
-        **{name: value for name in RunEntry.__struct_fields__ if (value := getattr(entry, name)) is not None},
+        **said(entry, Settings),
         **typed,
     }
     return Request(command=cell.command, name=cell.name, project=project, here=root, **fields)

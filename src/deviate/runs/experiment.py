@@ -147,11 +147,8 @@ def make_runs(
                 _require_records(folder, event.run)
                 if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
                     seen = True
-                    yield (
-                        factors
-                        if request.share == "implementation"
-                        else msgspec.structs.replace(factors, alike=_alike(folder))
-                    )
+                    alike = [] if request.share == "implementation" else _alike(folder)
+                    yield msgspec.structs.replace(factors, alike=alike)
 
 
 def _rounds(
@@ -206,8 +203,8 @@ def run_maker(
             retry_killed=first,
             accept_status=accepted_statuses(request, folder.project),
             keep_work=not request.discard_work,
-            strict=request.strict,
-            same_hardware=request.same_hardware,
+            strict=bool(request.strict),
+            same_hardware=bool(request.same_hardware),
             probe="run" if sharing and sharing.waits else "iteration",
             container=container_wish(request, folder.project),
             warnings=tuple(marks),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import Any, Literal
 
 import msgspec
 
@@ -15,20 +14,17 @@ from deviate.runs.containers import ContainerWish, check_wish
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
 from deviate.runs.kept import CAPTURED_PREDICTIONS, WEIGHT_SUFFIXES, is_file
 from deviate.runs.kept import CAPTURED_WEIGHTS as WEIGHT_KINDS
-from deviate.source.config import EvaluateEntry, RunEntry, Settings, read_config
+from deviate.source.config import EvaluateEntry, TypedSettings, read_config, said
 from deviate.store.folders import PREDICTION_SUFFIXES
 
-Share = Literal["draws", "none", "implementation"]
 
-
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user asks for with ``deviate run``."""
+class Request(TypedSettings, frozen=True, kw_only=True):
+    """What a user asks for with ``deviate run``: of each setting what is typed, else what ``deviate.toml`` says."""
 
     command: list[str]
     runs: int = DEFAULT_RUNS
     variants: tuple[str, ...] = (DEFAULT_VARIANT,)
     name: str | None = None
-    entry: str | None = None
     project: Path | None = None
     #: Where the user stands; None: where the process does.
     here: Path | None = None
@@ -37,41 +33,19 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     #: GPUs of this machine that runs share: ``all``, how many, or a list as CUDA_VISIBLE_DEVICES has it; None: those
     #: that are visible.
     gpus: str | None = None
-    #: Runs that share a GPU; None: one, or as many as `jobs` make it.
-    per_gpu: int | None = None
     #: Where runs are started, by its word in `deviate.runs.executors.registry`; None: see
     #: `deviate.runs.pipeline`.
     executor: str | None = None
-    timeout: float | None = None
-    #: Seconds after which a run is ended that neither records nor prints anything.
-    stall: float | None = None
-    #: GiB of memory that the processes of a run may hold together.
-    memory: float | None = None
     #: A file of what each run reads from standard input; None: nothing, or what the experiment has.
     stdin: Path | None = None
-    #: Exit statuses with which a training has ended well, beside 0.
-    accept_status: tuple[int, ...] = ()
     #: Fork runs from a process that has imported their frameworks.
     warm: bool = False
-    #: Start no run on a machine that is not like that of the first one.
-    same_hardware: bool = False
-    #: ``IMAGE`` or ``ENGINE://IMAGE``: what runs are started in; None: as they are.
-    container: str | None = None
     #: Go on where the first runs of a variant fail alike.
     even_so: bool = False
-    #: Which runs are trained once for several, see `RunEntry`.
-    share: Share = "draws"
     seed: int = 0
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    link: tuple[str, ...] = ()
     retry_failed: bool = False
     #: Add runs to the experiment although the project was changed since; they are marked.
     edited: bool = False
-    discard_work: bool = False
-    strict: bool = False
-    #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
-    factor: tuple[str, ...] = ()
     #: What is kept of predictions, see `Experiment`.
     predictions: str = DEFAULT_PREDICTIONS
     #: What is kept of weights, see `Experiment`.
@@ -85,16 +59,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     then: tuple[str, ...] = ()
     #: Evaluations beside those of ``deviate.toml``, and variables of theirs and of all others.
     evaluate: tuple[EvaluateEntry, ...] = ()
-    environment: dict[str, str] = {}
-    #: Of a run on a cluster, in the cluster's words; None: as ``deviate.toml`` says.
-    partition: str | None = None
-    time: str | None = None
-    gres: str | None = None
-    cpus: int | None = None
-    #: Folder of each machine of the cluster in which its runs are made.
-    scratch: str | None = None
-    #: Of a Ray cluster.
-    address: str | None = None
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
     #: Say what would be submitted, and submit nothing.
     print_script: bool = False
 
@@ -112,7 +77,6 @@ def option_words(request: Request) -> list[str]:
     >>> option_words(Request(command=["sh", "go.sh"], entry="train.py", exclude=("*.ckpt",), jobs=2))
     ['-j', '2', '--set', 'entry=train.py', '--set', 'exclude=*.ckpt']
     """
-    default = Request(command=[])
     single = {
         "--project": request.project,
         "-j": request.jobs,
@@ -123,79 +87,22 @@ def option_words(request: Request) -> list[str]:
         "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
-    given = {name: getattr(request, name) for name in _DECISIVE if getattr(request, name) != getattr(default, name)}
+    given = {name: value for name, value in said(request, TypedSettings).items() if name not in _NO_MATTER}
     words += [
         word for name, value in given.items() for text in _set_texts(value) for word in ("--set", f"{name}={text}")
     ]
     return [*words, *(["--warm"] if request.warm else [])]
 
 
-#: Settings that decide what a run is, and not what is kept of it.
-_DECISIVE = [field for field in Settings.__struct_fields__ if field not in ("timeout", "discard_work")]
+#: Settings that have an option of their own, or decide what is kept of a run and not what it is.
+_NO_MATTER = ("timeout", "discard_work")
 
 
 def _set_texts(value: object) -> list[str]:
-    """Return how ``--set`` says a value: lists say it several times."""
-    if isinstance(value, (tuple, list)):
+    """Return how ``--set`` says a value: several are said one by one."""
+    if isinstance(value, tuple):
         return [text for each in value for text in _set_texts(each)]
     return [f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)]
-
-
-# What is said otherwise than on the command line, or by ``--set``.
-
-
-def file_settings(project: Path | None = None, here: Path | None = None) -> dict[str, Any]:
-    """Return what the ``[run]`` table of ``deviate.toml`` says, by the fields of `Request`.
-
-    Raises
-    ------
-    BadConfig
-        If the file is not as it must be.
-    """
-    return _said(read_config(project or here or Path.cwd()).run)
-
-
-def read_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Return what ``--set KEY=VALUE`` says, by the fields of `Request`; keys of lists may come again.
-
-    Raises
-    ------
-    BadOption
-        If a text is not KEY=VALUE, or the key or its value is none that can be.
-
-    Examples
-    --------
-    >>> read_settings(["stall=60", "exclude=*.ckpt", "exclude=logs/**", "accept_status=0,1"])
-    {'stall': 60.0, 'accept_status': (0, 1), 'exclude': ('*.ckpt', 'logs/**')}
-    """
-    given: dict[str, Any] = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        key = key.strip().replace("-", "_")
-        if not sign or key not in Settings.__struct_fields__:
-            raise BadOption(
-                f"--set must be KEY=VALUE, found {text!r}", hint=f"keys: {', '.join(Settings.__struct_fields__)}"
-            )
-        if isinstance(getattr(_NOTHING, key), list):
-            given.setdefault(key, []).extend(value.split(",") if key == "accept_status" else [value])
-        elif key in given:
-            raise BadOption(f"--set {key} is typed twice and has one value", hint="leave one")
-        else:
-            given[key] = value
-    try:
-        return _said(msgspec.convert(given, Settings, strict=False))
-    except msgspec.ValidationError as problem:
-        message, _, place = str(problem).partition(" - at ")
-        key = place.strip("`$.").partition("[")[0]
-        raise BadOption(f"--set {key}: {message}", hint=f"type --set {key}=VALUE of that type") from problem
-
-
-_NOTHING = Settings()
-
-
-def _said(entry: RunEntry) -> dict[str, Any]:
-    said = {name: value for name, value in msgspec.structs.asdict(entry).items() if value not in (None, [])}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
 
 
 # What can be refused of a request before anything is read.

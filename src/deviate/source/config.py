@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_args
 import msgspec
 import tomlkit
 
-from deviate.core.errors import BadConfig
+from deviate.core.errors import BadConfig, BadOption
 from deviate.core.experiment import (
     DEFAULT_PREDICTIONS,
     DEFAULT_RUNS,
@@ -143,6 +143,9 @@ class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     options: list[str] = []
 
 
+Share = Literal["draws", "none", "implementation"]
+
+
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The ``[run]`` table: how runs are made, for all experiments of the project; None: not said."""
 
@@ -159,39 +162,51 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     same_hardware: bool | None = None
     #: End a run at an operation without a deterministic form, where the implementation is held fixed.
     strict: bool | None = None
-    #: Which runs are trained once for several: those that draw the same, none, or also those that differ in the
-    #: implementation alone, where threads are pinned and no GPU is used.
-    share: Literal["draws", "none", "implementation"] | None = None
+    #: Which runs are trained once for several: those that draw the same (None, too), none, or also those that differ in
+    #: the implementation alone, where threads are pinned and no GPU is used.
+    share: Share | None = None
     #: Delete the working folder of each completed run.
     discard_work: bool | None = None
 
 
 class Settings(RunEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``--set KEY=VALUE`` takes: what stands in ``[run]``, and what has another place in the file."""
+    """What a project and each ``[[experiment]]`` of it may say of runs; what is empty is not said."""
 
-    #: As at the top of the file.
+    #: The script that trains, where the command does not show it.
     entry: str | None = None
-    accept_status: list[int] = []
+    #: Exit statuses with which a training has ended well, beside 0.
+    accept_status: tuple[int, ...] = ()
     #: As under ``[snapshot]``.
-    include: list[str] = []
-    exclude: list[str] = []
-    link: list[str] = []
-    #: ``FILE:LINE=NAME``, as ``[[draw]]`` says it.
-    factor: list[str] = []
-    #: As under ``[slurm]`` and ``[ray]``.
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    #: ``FILE:LINE=NAME``: factors of draws, above what ``[[draw]]`` says.
+    factor: tuple[str, ...] = ()
+
+
+class TypedSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``--set KEY=VALUE`` takes: those, and what a cluster is asked for, as under ``[slurm]`` and ``[ray]``."""
+
     partition: str | None = None
     time: str | None = None
     gres: str | None = None
     cpus: int | None = None
+    #: Folder of each machine of the cluster in which its runs are made.
     scratch: str | None = None
     address: str | None = None
+
+
+def said(entry: RunEntry, kind: type[RunEntry]) -> dict[str, Any]:
+    """Return the settings of a kind that an entry says."""
+    values = {name: getattr(entry, name) for name in kind.__struct_fields__}
+    return {name: value for name, value in values.items() if value is not None and value != ()}
 
 
 #: What stands for ``{key}`` in the commands of an experiment.
 Setting = int | float | str
 
 
-class ExperimentEntry(RunEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExperimentEntry(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One ``[[experiment]]`` table: an experiment, or one for each combination of what its grid lists."""
 
     name: str
@@ -204,19 +219,13 @@ class ExperimentEntry(RunEntry, frozen=True, kw_only=True, forbid_unknown_fields
     #: The interpreter in place of the command's first word.
     python: str = ""
     evaluate: list[EvaluateEntry] = []
-    #: As the options and settings of ``deviate run`` that are called so.
-    entry: str | None = None
+    #: As the options of ``deviate run`` that are called so.
     until: str | None = None
     max: int | None = None
     seed: int = 0
     jobs: int | None = None
     gpus: str | None = None
-    accept_status: tuple[int, ...] = ()
     warm: bool = False
-    include: list[str] = []
-    exclude: list[str] = []
-    link: list[str] = []
-    factor: list[str] = []
     predictions: str = DEFAULT_PREDICTIONS
     weights: str = DEFAULT_WEIGHTS
 
@@ -291,6 +300,54 @@ def read_config(project: Path) -> Config:
         for index, table in enumerate(listed if isinstance(listed, list) else []):
             _convert(table, entry, path, text, f"{key}[{index}]")
     return _convert(tables, Config, path, text, "")
+
+
+def file_settings(project: Path | None = None, here: Path | None = None) -> dict[str, Any]:
+    """Return what the ``[run]`` table says, by the fields of a request.
+
+    Raises
+    ------
+    BadConfig
+        If the file is not as it must be.
+    """
+    return said(read_config(project or here or Path.cwd()).run, RunEntry)
+
+
+_NOTHING = TypedSettings()
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Return what ``--set KEY=VALUE`` says, by the fields of a request; keys of several values may come again.
+
+    Raises
+    ------
+    BadOption
+        If a text is not KEY=VALUE, or the key or its value is none that can be.
+
+    Examples
+    --------
+    >>> read_settings(["stall=60", "exclude=*.ckpt", "exclude=logs/**", "accept_status=0,1"])
+    {'stall': 60.0, 'accept_status': (0, 1), 'exclude': ('*.ckpt', 'logs/**')}
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not sign or key not in TypedSettings.__struct_fields__:
+            keys = ", ".join(TypedSettings.__struct_fields__)
+            raise BadOption(f"--set must be KEY=VALUE, found {text!r}", hint=f"keys: {keys}")
+        if isinstance(getattr(_NOTHING, key), tuple):
+            given.setdefault(key, []).extend(value.split(",") if key == "accept_status" else [value])
+        elif key in given:
+            raise BadOption(f"--set {key} is typed twice and has one value", hint="leave one")
+        else:
+            given[key] = value
+    try:
+        return said(msgspec.convert(given, TypedSettings, strict=False), TypedSettings)
+    except msgspec.ValidationError as problem:
+        message, _, place = str(problem).partition(" - at ")
+        key = place.strip("`$.").partition("[")[0]
+        raise BadOption(f"--set {key}: {message}", hint=f"type --set {key}=VALUE of that type") from problem
 
 
 def _convert(value: Any, struct: type[T], path: Path, text: str, table: str) -> T:

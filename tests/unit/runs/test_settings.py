@@ -3,7 +3,8 @@
 import pytest
 
 from deviate.core.errors import BadConfig, BadOption
-from deviate.runs.request import Request, file_settings, option_words, read_settings
+from deviate.runs.request import Request, option_words
+from deviate.source.config import file_settings, read_settings
 
 
 def test_texts_become_what_the_request_takes():
