@@ -44,9 +44,9 @@ def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
         yield f"Varies between runs: {joined(names['varies'])}."
     if names["pinned"]:
         yield f"Pinned, the same in every run: {joined(names['pinned'])}."
-    if names["absent"]:
-        # What a program draws after that, nobody saw.
-        cut = any(probe.ended in ("all seen", "limit") for probe in audit.probes)
+    # What a program draws after a probe was ended, nobody saw: a screen that has draws to tell of leaves it out.
+    cut = any(probe.ended in ("all seen", "limit") for probe in audit.probes)
+    if names["absent"] and not (brief and cut and (names["varies"] or names["pinned"])):
         until = " until probes were ended" if cut else ""
         yield f"No draw counted{until}: {joined(names['absent'])}."
     # Of GPU kernels two probes can tell nothing.
