@@ -103,8 +103,9 @@ def test_predictions_that_scikit_learn_reports_on(torchs: Zygote, tmp_path: Path
 
 def test_names_of_classes_that_scikit_learn_reports_on(torchs: Zygote, tmp_path: Path) -> None:
     require("sklearn")
-    found = captured(run_both(torchs, tmp_path, "sklearn_report.py"))
-    assert found.header["classes"] == ["cat", "dog", "eel"]
+    run = run_both(torchs, tmp_path, "sklearn_report.py")
+    assert captured(run).header["classes"] == ["cat", "dog", "eel"]
+    assert {each.header["rows"] for each in run.passes} == {75}
 
 
 def test_a_regression(torchs: Zygote, tmp_path: Path) -> None:

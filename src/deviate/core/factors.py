@@ -45,7 +45,7 @@ DESCRIBED = {
     "augment": "data augmentation",
     "layers": "stochastic layers (dropout)",
     "other": "other draws of the training",
-    DATA: "draws that make or split the data set",
+    DATA: "draws that count as data",
     IMPLEMENTATION: "implementation (kernels, order of parallel sums)",
 }
 

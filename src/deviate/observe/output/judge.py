@@ -255,8 +255,9 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     if not seen.varies_within:
         if not _LISTS["settings"].isdisjoint(words_of(name)):
             return "setting", "one value in all runs, and the name is of a setting"
-        # A number of steps, whatever else its name has: ``gradient_accumulation_steps``.
-        if is_metric and POSITIONS.isdisjoint(words_of(name)[-1:]):
+        # A number of steps, whatever else its name has: ``gradient_accumulation_steps``, ``Loss at 299: 0.21``.
+        is_count = seen.slot.decimals == 0 and meaning_of_slot(seen.slot).kind == "loss"
+        if is_metric and not is_count and POSITIONS.isdisjoint(words_of(name)[-1:]):
             return "metric", "the name is of a metric, though it was equal in all runs"
         return "constant", "one value in all runs" if len(seen.values) > 1 else "one value in the only run that has it"
     if _counts_evenly(seen):

@@ -242,7 +242,7 @@ def _class_row(each: ClassStability) -> Row:
 def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool, has_scores: bool) -> Table:
     inputs = [bool(flip.input or flip.picture) for flip in flips]
     shown, lacking = any(inputs), SOME_INPUTS if any(inputs) else NO_INPUTS
-    heads = ("number" if by_index else "position", "target", "most runs", "runs", "others", "runs")
+    heads = ("number" if by_index else "position", "target", "most frequent", "runs", "next", "runs")
     return Table(
         caption="Examples on which runs disagree most",
         slug="flips",

@@ -21,35 +21,19 @@ NAMED = 6
 
 
 def reported_sentences(facts: Completeness) -> list[str]:
-    """Say how many of the numbers that differed between runs are measured, and why others are not."""
+    """Name the numbers that differed between runs and are not measured, and why; numbers without words share a form."""
     missing = [missing_text(facts.missing)] if facts.missing else []
     left_out = count(facts.lines_left_out, "printed line")
     unread = [f"{left_out} of too many forms were not searched for numbers."] if facts.lines_left_out else []
     unread += [unread_text(facts.unread_trackers)] if facts.unread_trackers else []
     if not facts.differing:
         return ["No number that this program reported differed between runs.", *missing, *unread]
-    sentences = [measured_text(facts.differing, facts.measured)]
+    sentences = [] if facts.left else ["Every reported number that differed between runs is measured."]
     if facts.observed:
         sentences.append(f"Seen in the output alone: {_named(facts.observed)}.")
     if facts.left:
         sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
     return [*sentences, *missing, *unread]
-
-
-def measured_text(differing: int, measured: int) -> str:
-    """Say how many of the numbers that differed between runs are measured.
-
-    Examples
-    --------
-    >>> measured_text(5, 5)
-    'All 5 numbers that differed between runs are measured.'
-    """
-    if measured == differing:
-        them = {1: "The only number", 2: "Both numbers"}.get(differing, f"All {differing} numbers")
-        are = "is" if differing == 1 else "are"
-        return f"{them} that differed between runs {are} measured."
-    verb = "is" if measured == 1 else "are"
-    return f"Of {count(differing, 'reported number')} that differed between runs, {measured} {verb} measured."
 
 
 def missing_text(names: list[str]) -> str:

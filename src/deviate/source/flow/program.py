@@ -240,7 +240,7 @@ class Program:
             return self._callers[unit]
         # What is called without a name may be taken from a table: ``MAKERS[kind](model)``.
         names = {unit.name, ""} | self.aliases.get(unit.name, set()) | self._passed_as.get(unit, set())
-        if unit.owner is not None and unit.name == "__init__":
+        if unit.owner is not None and unit.name in {"__init__", "__post_init__"}:
             for cls in self.family(flow, unit.owner):
                 names |= {cls.name} | self.aliases.get(cls.name, set())
         sites = [site for name in sorted(names) for site in self._calling(flow, name, unit)]
@@ -298,7 +298,9 @@ class Program:
             if isinstance(ref, Unit):
                 units.append(ref)
             elif isinstance(ref, ClassScope):
-                units.extend(self.method(flow, ref, "__init__")[:1])
+                # Of a data class Python writes the constructor, which calls the other one.
+                made = self.method(flow, ref, "__init__") or self.method(flow, ref, "__post_init__")
+                units.extend(made[:1])
             elif isinstance(ref, Instance):
                 units.extend(self.method(flow, ref.cls, "__call__"))
         return units

@@ -118,7 +118,9 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
 def hints_of(finding: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
     file = finding.unit.module.file
-    split = finding.split or split_of(finding.unit.display_name) or split_of(finding.variable)
+    given = finding.reported.expr.args[:1] if isinstance(finding.reported.expr, ast.Call) else []
+    texts = [finding.unit.display_name, finding.variable, *map(dotted_text, given)]
+    split = finding.split or next(filter(None, map(split_of, texts)), "")
     return [
         split,
         statistic_of(finding.reported.expr),

@@ -38,6 +38,7 @@ def kinds(*runs: str) -> dict[str, str]:
         ("took 12.5 s", "took 11.5 s", {"time": "metric"}),
         ("best epoch: 7", "best epoch: 9", {"best epoch": "metric"}),
         ("| acc | 1 |", "| acc | 1 |", {"acc": "metric"}),
+        ("Loss at 299 => 0.21", "Loss at 299 => 0.22", {"Loss": "constant", "Loss (new)": "metric"}),
         ("gradient_accumulation_steps=1", "gradient_accumulation_steps=1", {"gradient_accumulation_steps": "constant"}),
         ("a Block at @140549674325840", "a Block at @140549321272208", {"Block": "identifier"}),
         ("key 7301923847561029384", "key 1103847561029384756", {"key": "identifier"}),

@@ -36,6 +36,27 @@ PROJECTS: dict[str, dict[str, str]] = {
 """
         + _TORCH_LOOP,
     },
+    "a data class that draws its examples when it is made": {
+        "train": """
+        from dataclasses import dataclass, field
+        import numpy as np
+        import torch
+
+        @dataclass
+        class Points:
+            rng: np.random.Generator
+            x: np.ndarray = field(init=False)
+
+            def __post_init__(self):
+                self.x = self.rng.uniform(0, 1, size=(100, 2))  # !data
+
+            def tensor(self):
+                return torch.from_numpy(self.x).float()
+
+        examples = Points(np.random.default_rng(1)).tensor()
+"""
+        + _TORCH_LOOP,
+    },
     "a simulated series with arithmetic like an update": {
         "train": """
         import torch

@@ -28,6 +28,8 @@ TARGETS = ("y_true", "y1", "references", "target")
 
 #: Searches and folds of scikit-learn evaluate what is no model of the program's yet.
 SEARCHES = "sklearn/model_selection/"
+#: So does an estimator that stops early.
+FITS = ("fit", "partial_fit")
 
 
 class Metrics:
@@ -89,9 +91,10 @@ def chosen(args, place, kwargs, names):
 
 
 def is_search(frame, callers):
-    """Tell whether scikit-learn itself evaluates, for a search or for folds."""
+    """Tell whether scikit-learn itself evaluates: for a search, for folds, or while it fits."""
     while frame is not None and not callers.is_program(frame):
-        if (inside_library(frame.f_code.co_filename) or "").startswith(SEARCHES):
+        inside = inside_library(frame.f_code.co_filename) or ""
+        if inside.startswith(SEARCHES) or (frame.f_code.co_name in FITS and inside.startswith("sklearn/")):
             return True
         frame = frame.f_back
     return False
