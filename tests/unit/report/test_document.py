@@ -306,7 +306,7 @@ def test_what_varied_and_what_was_held_is_said_for_each_variant():
     variants = {name: {"test acc": [0.5, 0.6]} for name in (ALGO, "control", "as-is")}
     varied, fixed, untouched = (variant.factors for variant in cases.document(variants).variants)
     assert any("data order" in item for item in varied.varied)
-    assert any("the data set" in item for item in varied.held)
+    assert any("count as data" in item for item in varied.held)
     assert fixed.varied == []
     assert any("data order" in item for item in fixed.held)
     assert "own seeds were left alone" in " ".join(untouched.caveats)

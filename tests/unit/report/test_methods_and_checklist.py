@@ -72,8 +72,8 @@ def test_a_promise_that_fingerprints_break_is_told():
 def test_what_varied_is_a_sentence_of_its_own_for_each_condition():
     assert (
         "Between the runs, the initial parameters, data order, data augmentation, stochastic layers (dropout) and "
-        "other draws of the training varied on purpose; the draws that "
-        "make or split the data set, command, source and data files and number of threads (1) stayed the same."
+        "other draws of the training varied on purpose; the draws that count as data, command, source and data files "
+        "and number of threads (1) stayed the same."
     ) in said(cases.usual())
     text = said(cases.sources())
     assert "; between those of init, only the initial parameters;" in text
