@@ -106,7 +106,7 @@ def test_the_report_says_how_much_of_the_output_is_measured(project: Path, monke
     monkeypatch.chdir(project)
     said = " ".join(deviate("report", "hidden").out.split())
     assert "umbers that differed between runs" in said
-    assert "Seen in the output alone: " in said
+    assert "Read from the output: " in said
 
 
 def test_the_direction_of_an_observed_metric_can_be_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

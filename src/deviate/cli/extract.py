@@ -67,13 +67,13 @@ class _BeforeCommand(click.Command):
 )
 @click.option("--diff", is_flag=True, help="Show how the source is instrumented.")
 @click.option(
-    "--write", is_flag=True, help="Write the metrics into deviate.toml; with --verify those seen in the output alone."
+    "--write", is_flag=True, help="Write the metrics into deviate.toml; with --verify those read from the output."
 )
 @click.option(
     "--review",
     is_flag=True,
-    help="Select, rename and aggregate the metrics in the terminal, then write them; with --verify those seen in the "
-    "output alone.",
+    help="Select, rename and aggregate the metrics in the terminal, then write them; with --verify those read from "
+    "the output.",
 )
 @click.option("--all", is_flag=True, help="List also the values that are not recorded, with the reason.")
 @verbose_option
@@ -167,7 +167,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     wishes = review_numbers(facts.printed) if asks else found
     path = write_observed(project, wishes, replaces=asks)
     metrics = sum(wish.metric for wish in wishes)
-    say(f"{metrics} metrics that are seen in the output written to {path}", err=True)
+    say(f"{metrics} metrics that are read from the output written to {path}", err=True)
 
 
 def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **options: Any) -> None:

@@ -401,7 +401,7 @@ def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
         target = unscripted_target(request.command, request.here or Path.cwd(), request.project)
         controlled = unread.starts_python
         notes = [
-            f"No source was read ({unread.message}): metrics are seen in the output alone. "
+            f"No source was read ({unread.message}): metrics are read from the output. "
             f"{PYTHON_CONTROLLED if controlled else UNCONTROLLED}"
         ]
     cwd = target.project / target.folder

@@ -249,8 +249,8 @@ def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(en
 @pytest.mark.parametrize(
     ("silent", "printed", "text"),
     [(["acc"], [], "0 of 1 metric found in the source recorded values; the program"),
-     (["acc"], [OBSERVED], "found in the source recorded values; 1 more is seen in the output alone; the program"),
-     ([], [OBSERVED, OBSERVED], "No metric was found in the source; 2 are seen in the output alone; the program"),
+     (["acc"], [OBSERVED], "found in the source recorded values; 1 more is read from the output; the program"),
+     ([], [OBSERVED, OBSERVED], "No metric was found in the source; 2 are read from the output; the program"),
      ([], [COUNTER], "No metric was found in the source, nor in the output; the program")],
 )  # fmt: skip
 def test_what_is_seen_in_the_output_alone_is_counted(silent, printed, text):

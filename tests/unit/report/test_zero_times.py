@@ -40,8 +40,8 @@ def test_a_loss_that_is_zero_in_every_run_is_a_result():
 
 def test_a_time_that_the_output_alone_shows_takes_no_room_on_the_screen():
     seen = {"algo+impl": [SEEN]}
-    assert "Seen in the output alone" not in screen(made([1.0, 2.0, 3.0], reported=seen))
-    assert "Seen in the output alone" in " ".join(cases.render_terminal(made([1.0, 2.0, 3.0], reported=seen)).split())
+    assert "Read from the output" not in screen(made([1.0, 2.0, 3.0], reported=seen))
+    assert "Read from the output" in " ".join(cases.render_terminal(made([1.0, 2.0, 3.0], reported=seen)).split())
     acc = ReportedNumber(source="stdout", template="acc N", position=0, name="acc", varies=True, metric="acc",
                          observed=True)  # fmt: skip
-    assert "Seen in the output alone" in screen(made([1.0, 2.0, 3.0], reported={"algo+impl": [acc]}))
+    assert "Read from the output" in screen(made([1.0, 2.0, 3.0], reported={"algo+impl": [acc]}))

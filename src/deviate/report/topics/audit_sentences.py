@@ -226,7 +226,7 @@ def verification_answer(verification: Verification) -> str:
     foreseen = len(verification.verified) + len(verification.silent)
     observed = sum(number.kind is not None for number in verification.printed)
     further = f"{observed} more" if foreseen else f"{observed}"
-    seen = f"{further} {'is' if observed == 1 else 'are'} seen in the output alone; " if observed else ""
+    seen = f"{further} {'is' if observed == 1 else 'are'} read from the output; " if observed else ""
     if not foreseen:
         where = "" if observed else ", nor in the output"
         return f"No metric was found in the source{where}; {seen}{_ending(verification)}."

@@ -367,7 +367,10 @@ def _full_table(variant: VariantFacts, level: float, *, titled: bool) -> Table:
     rows = []
     for metric in variant.metrics:
         text = MetricText(metric)
-        cells = [Cell(text.name, remark="seen in the output" if metric.observed else metric.site), Cell(text.aggregate)]
+        cells = [
+            Cell(text.name, remark="read from the output" if metric.observed else metric.site),
+            Cell(text.aggregate),
+        ]
         rows.append(Row(cells=[*cells, *(each.cell(metric, text) for each in numbers)]))
     return Table(
         caption=f"{variant.variant}: {count(len(variant.metrics), 'metric')} over {count(variant.completed, 'run')}",

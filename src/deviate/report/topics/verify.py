@@ -38,7 +38,7 @@ from deviate.report.topics.reported import left_number
 # What trial runs reported in text and the source does not show, for the pages of audit and verification.
 
 #: Titles of the section, and of the table of metrics in it.
-PRINTED = "Seen in the output alone"
+PRINTED = "Read from the output"
 
 #: Metrics on a brief page, and other numbers.
 METRICS_SHOWN = 20
