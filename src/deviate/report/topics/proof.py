@@ -294,12 +294,10 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         why = "No emulated processor changed anything that is reported."
     elif variant.varying == {IMPLEMENTATION} or any(absent):
         return  # there was nothing to vary, or no noise: said elsewhere
-    elif variant.varying == {"other"} and not facts.evidence:
-        why = "No draw was seen that varies between them."
     elif _drew_otherwise(facts, variant):
         why = "What they drew differs, as fingerprints show; nothing that is reported depends on it."
     else:
-        why = "Runs that were to vary did not: a seed seems to be pinned where Deviate does not reach."
+        why = "No draw was seen that varies between them."
         severity = "warning"
     if facts.identity is not None and not facts.identity.identical:
         message = f"All {facts.completed} runs have the same value of every metric, time aside, yet {_seen(facts)}"

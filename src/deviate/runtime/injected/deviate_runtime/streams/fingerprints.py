@@ -13,6 +13,7 @@ import operator
 import zlib
 
 from ..factors import AUGMENT, INIT, SHUFFLE
+from .seeds import record_source
 
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.
 FIRST = 4
@@ -23,22 +24,6 @@ SAMPLES = 32
 
 
 by_name = operator.itemgetter(0)
-
-
-#: Generators of one name that nothing seeds whose lines are recorded.
-UNSEEDED = 16
-
-
-def record_generator(sources, generator):
-    """Record who seeded a generator that moved; of those that nothing seeds, each line has an entry of its own."""
-    name, made = generator.name, generator.made
-    if generator.seeded is not None or made is None:
-        sources[name] = generator.seeded
-        return
-    names = (name if number == 1 else "%s %d" % (name, number) for number in range(1, UNSEEDED + 1))
-    free = next((each for each in names if sources.get(each) in (None, made)), None)
-    if free is not None:
-        sources[free] = made
 
 
 class Series:
@@ -127,7 +112,10 @@ class Fingerprints:
             mark = self.mark(generator, factor)
             if self.last_mark(generator, factor) != mark:
                 moved.append((generator.name, mark))
-                record_generator(fingerprint.sources, generator)
+                if hasattr(generator, "item"):  # one of several that the program made
+                    record_source(self.streams, factor, generator.name, generator.seeded or generator.made)
+                else:
+                    fingerprint.sources[generator.name] = generator.seeded
                 if factor in (SHUFFLE, AUGMENT):
                     self.streams.repeats.shuffled(generator, mark)
             self.marks[self.slot(generator, factor)] = mark
@@ -206,6 +194,8 @@ class Fingerprints:
     def flush(self):
         """Write what was drawn so far and is not written yet; the main loop goes on, so initialisation is over."""
         for factor, fingerprint in list(self.factors.items()):
+            if fingerprint.sources and not fingerprint.count and self.streams.controls:
+                self.update(factor, fingerprint)
             if fingerprint.count and not (fingerprint.is_written or fingerprint.has_content):
                 self.write(factor, fingerprint, "first")
 

@@ -66,7 +66,7 @@ def record_source(streams, factor, generator, seeded):
 
 def location_of(seeded):
     """Return what identifies a location that seeds."""
-    return None if seeded is None else (seeded["call"], seeded["file"], seeded["line"])
+    return None if seeded is None else (seeded.get("call"), seeded["file"], seeded["line"])
 
 
 def program_frame(streams, frame):

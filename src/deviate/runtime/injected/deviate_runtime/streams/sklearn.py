@@ -8,7 +8,6 @@ import sys
 
 from ..factors import DATA, OTHER, SHUFFLE
 from ..patching import replaces
-from .derive import mix
 from .seeds import derived, keeps_seed, record_seed, replace_everywhere
 
 #: Modules whose draws make or split data.
@@ -79,7 +78,8 @@ def unseeded(streams, factor, plain):
         return plain(None)
     state = generator.state(factor)
     streams.fingerprints.of(factor).sources[generator.name] = generator.seeded
-    streams.fingerprints.add_draw(factor, mix(generator.mark(state)))
+    # It need not draw: folds in their order are given a generator, too.
+    streams.fingerprints.sample(factor)
     random_state = sys.modules["numpy.random"].RandomState
     # Not one of the program's: it shares the state of the factor.
     return random_state.__base__(state)

@@ -5,6 +5,7 @@ import sys
 
 from ...factors import OTHER, SHUFFLE
 from ..generators import Made, bound_seed, is_switched, note_unseen, put_in_place, stand_for
+from ..seeds import record_source
 from .states import Switched, hand_back, token
 
 #: Where torch seeds generators with numbers it has just drawn.
@@ -89,7 +90,7 @@ def adopt(streams, plain, item, seeded, seed):
     """Begin to switch a generator, or have it draw for the factor that makes it."""
     key = streams.key(seed)
     if streams.current != OTHER:
-        streams.fingerprints.of(streams.current).sources["torch.Generator"] = seeded
+        record_source(streams, streams.current, "torch.Generator", seeded)
     if is_switched(streams):
         generator = MadeSwitched(streams, plain, item, key)
         generator.seeded = seeded
