@@ -20,7 +20,7 @@ _SPLITS = (
 )
 
 #: What is a part of a result: an item of a list, the second number under one name, a spread.
-_PART = re.compile(r"\[(-?\d+|items)\]$| \(\d+\)$|±$|(?<![a-z])std(dev)?$", re.IGNORECASE)
+_PART = re.compile(r"\[(-?\d+|items)\]$| \(\d+\)$|±$|(?<![a-z])std(dev)?(?![a-z])", re.IGNORECASE)
 #: What an agent is trained for.
 _RETURN = re.compile(r"(?<![a-z])(rew(ard)?s?|returns?|ep_?ret)(?![a-z])", re.IGNORECASE)
 _EXPLAINED = re.compile(r"explained[ _-]?var", re.IGNORECASE)

@@ -293,6 +293,9 @@ Values = NDArray[np.float64]
 #: What a slot has in common with that of another run.
 Key = tuple[str, str, int]
 
+#: Why a number is no metric though it varies.
+UNNAMED_NUMBER = "nothing names it"
+
 #: Why a number is no metric that the user refused.
 REFUSED = "refused in deviate.toml"
 
@@ -359,6 +362,8 @@ def reported_numbers(
     by_run = {run: [each.series for each in series] for run, series in mined.items()}
     judged = [_without_load(each, loads) for each in (judge(by_run) if judged is None else judged)]
     sourced = _measured(by_run, recorded)
+    if any(recorded.values()):
+        judged = [each if each.slot.key in sourced else _with_name(each) for each in judged]
     said = {wish.name: wish for wish in wishes}
     wanted = {name for name, wish in said.items() if wish.metric}
     candidates = [
@@ -399,6 +404,13 @@ def _without_load(judged: Judged, loads: Collection[Key]) -> Judged:
     if judged.kind != "metric" or judged.slot.key not in loads:
         return judged
     return msgspec.structs.replace(judged, kind="load", reason=OF_LOAD, meaning=None)
+
+
+def _with_name(judged: Judged) -> Judged:
+    """Return a number that nothing names as none of the metrics: where the source shows metrics, it shows theirs."""
+    if judged.kind != "metric" or judged.slot.words:
+        return judged
+    return msgspec.structs.replace(judged, kind="unnamed", reason=UNNAMED_NUMBER, meaning=None)
 
 
 def observed_metric(number: ReportedNumber) -> MeasuredMetric:

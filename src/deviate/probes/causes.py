@@ -57,8 +57,12 @@ class Outcome:
     printed: Mapping[str, Series] = field(default_factory=dict)
 
     def beside(self, other: Outcome) -> dict[str, Series]:
-        """Return the values to compare with those of another probe: of text, what both reported."""
-        return {**{name: each for name, each in self.printed.items() if name in other.printed}, **self.series}
+        """Return the values to compare with those of another probe: of text, what both reported that came to their end.
+
+        Of a line that is written over the text keeps the last state alone, which is where a probe was ended.
+        """
+        both = self.printed.keys() & other.printed.keys() if self.ended and other.ended else set[str]()
+        return {**{name: each for name, each in self.printed.items() if name in both}, **self.series}
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def seed_text(seed: ReplacedSeed) -> str:
     'torch.manual_seed(0) at train.py:12'
     """
     where = f"{seed.file}:{seed.line}" if seed.line else seed.file
-    return f"{seed.call}({seed.given}) at {where}{' (library default)' if seed.library else ''}"
+    return f"{seed.call}({seed.given}) at {where}{' (in a library)' if seed.library else ''}"
 
 
 def disturbed(run: RunResult) -> str:

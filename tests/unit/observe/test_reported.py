@@ -247,13 +247,13 @@ def test_lines_that_hold_a_number_alone_show_several_metrics(tmp_path):
         assert tables.names == [("loss", 1), ("time", 0)]
 
 
-def test_a_number_alone_that_nothing_recorded_is_still_observed(tmp_path):
+def test_where_the_source_shows_metrics_a_number_that_nothing_names_is_none(tmp_path):
     experiment = make_experiment(tmp_path, [metric("time", kind="speed"), metric("loss", kind="loss")])
     for index in range(2):
         make_bare(experiment, index, unseen=[0.123456789])
     with open_tables(experiment) as tables:
         [number] = tables.observation.numbers["control"]
-        assert (number.metric, number.observed) == ("column 1 of stdout line 'N'", True)
+        assert (number.metric, number.reason) == ("", "nothing names it")
 
 
 def test_what_is_a_metric_in_one_variant_is_one_in_the_others(tmp_path):

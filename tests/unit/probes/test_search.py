@@ -1,6 +1,7 @@
 """Which cause is named, given what probes show in which it is held still or turned round."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,3 +154,12 @@ def test_probes_are_compared_as_far_as_both_went_unless_both_ended():
     assert differ(outcome(1, 2, ended=False), outcome(1, 4, 3))
     assert not differ(outcome(1), outcome(2, usable=False))
     assert value_difference(outcome(1, 2), outcome(1, 2)) is None
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_of_text_alone_the_values_of_probes_are_compared_that_came_to_their_end(ended):
+    one, other = outcome(0.9), outcome(0.9, ended=ended)
+    best = one.series["loss"]
+    one, other = replace(one, printed={"best": best, "acc": best}), replace(other, printed={"best": best})
+    assert set(one.beside(other)) == ({"loss", "best"} if ended else {"loss"})
+    assert set(other.beside(one)) == set(one.beside(other))

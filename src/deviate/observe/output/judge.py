@@ -91,7 +91,8 @@ def _differing(runs: Sequence[Sequence[SlotSeries]]) -> set[tuple[str, str, int]
 
 
 JudgedKind = Literal[
-    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total", "data", "load"
+    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total", "data", "load",
+    "unnamed",
 ]  # fmt: skip
 
 _LISTS = word_lists("judge")

@@ -149,6 +149,8 @@ class _Walk:
         """Look at what is done with the value of one expression."""
         parent = self.parents.of(node, scope.module)
         match parent:
+            case ast.Attribute(attr=attr) if attr in handling.ABOUT:
+                pass
             case ast.Attribute():
                 call = self.parents.of(parent, scope.module)
                 self.waiting.append((call if isinstance(call, ast.Call) and call.func is parent else parent, scope))

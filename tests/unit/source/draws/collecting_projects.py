@@ -126,6 +126,23 @@ _RING = """
             print('loss', learn())
 """
 
+_MASKED = """
+        def mask(inputs):
+            before = inputs.clone()
+            chosen = torch.bernoulli(torch.full(before.shape, 0.2)).bool()  # !other
+            inputs[chosen] = 9
+            words = torch.randint(9, before.shape)  # !other
+            inputs[chosen] = words[chosen].float()
+            return inputs, before
+        for step in range(60):
+            masked, kept = mask(torch.zeros(8, 2))
+            loss = (net(masked) - kept).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            print('loss', loss.item())
+"""
+
 _BY_HAND = """
         w = np.zeros(2)
         lr = 0.01
@@ -192,6 +209,7 @@ PROJECTS: dict[str, dict[str, str]] = {
     ),
     "positions in a memory that is written over": {"train": _HEAD + _RING},
     "minibatches of a rollout, without a framework": {"train": _HEAD + _BY_HAND},
+    "tokens that take the place of some in a batch": {"train": _HEAD + _MASKED},
     "what an environment is given": {"train": _HEAD + _GIVEN},
     "one element of what is collected": _collecting("batch = [random.choice(memory)]  # !other", "[]"),
     "a replay memory of a class": {"train": _HEAD + _AGENT},
