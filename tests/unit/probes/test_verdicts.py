@@ -97,7 +97,7 @@ def test_what_is_the_same_is_pinned_by_who_seeded_it():
 def test_a_library_s_default_is_told_from_a_line_of_the_project():
     (pin,) = judged(prints(sources=[DEFAULT]), prints(sources=[DEFAULT]), seeds=[DEFAULT_SEED]).pins
     assert (pin.library, pin.seen) == (True, True)
-    assert pin_text(pin) == "a library's seed: set_seed(42) in transformers/trainer.py:400, through train.py:15"
+    assert pin_text(pin) == "a seed set in a library: set_seed(42) in transformers/trainer.py:400, through train.py:15"
 
 
 def test_a_library_s_seed_that_nobody_is_seen_to_draw_from_is_suspected():

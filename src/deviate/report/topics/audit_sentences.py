@@ -187,7 +187,7 @@ def pin_text(pin: Pin) -> str:
         return f"{pin.call}{given} at {where}{'' if pin.seen else ', if it draws from this key'}"
     through = f", through {pin.through}" if pin.through else ""
     # The program may have passed it: a default is said of nothing.
-    return f"a library's seed{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
+    return f"a seed set in a library{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
 
 
 def probes_text(probes: list[Probe]) -> str:
