@@ -68,3 +68,27 @@ def test_members_that_are_fitted_in_threads_are_no_draws_of_the_program(run: Run
     assert prints[0] == prints[1] == prints[2]
     assert {(event["line"], event["given"]) for event in first.of("seed")} >= {(13, "42"), (14, "42")}
     assert all(event["line"] for event in first.of("seed"))
+
+
+FOLDS = textwrap.dedent("""
+    import sys
+    from sklearn.datasets import load_wine
+    from sklearn.model_selection import KFold, cross_val_score, train_test_split
+    from sklearn.neighbors import KNeighborsClassifier
+    x, y = load_wine(return_X_y=True)
+    if "split" in sys.argv:
+        x, _, y, _ = train_test_split(x, y)
+    print(cross_val_score(KNeighborsClassifier(), x, y, cv=5).mean())
+    """)
+
+
+def test_folds_in_their_order_draw_nothing_though_they_are_given_a_generator(run: Run) -> None:
+    seeds = dict.fromkeys(FACTORS, 7)
+    drawn = {
+        words: {
+            event["name"]
+            for event in run(FOLDS, "program.py", *words, control="streams", seeds=seeds, warm=WARM).of("fingerprint")
+        }
+        for words in ((), ("split",))
+    }
+    assert drawn == {(): set(), ("split",): {"data"}}

@@ -200,7 +200,7 @@ def test_the_variance_on_a_test_set_without_end_is_told_or_limited(shift, said):
 
 def test_provenance_says_what_proves_the_predictions():
     assert provenance(facts()) == [
-        "Captured in evaluate at train.py:9, the last pass there in each run.",
+        "Captured in evaluate at train.py:9, what was predicted there last in each run.",
         "Examples are matched by their number in the data set.",
         "The shares of correct labels are the values of acc in every run.",
     ]

@@ -61,10 +61,7 @@ ALPHA = 0.05
 ERRORS = {"fpr": "false positive rate", "fnr": "false negative rate"}
 
 #: What to say where nothing was captured; notes of the runtime say more where it knows why.
-NOTHING_CAPTURED = (
-    "No predictions were captured: no evaluation of a model was recognised by a call, a comparison or a metric. "
-    "`--predictions FILE` takes them from a file that each run writes."
-)
+NOTHING_CAPTURED = "No predictions were captured. `--predictions FILE` takes them from a file that each run writes."
 
 #: What to say where scores were asked for, and the representations that come with them were not kept.
 NO_REPRESENTATIONS = (
@@ -299,7 +296,7 @@ def provenance(facts: Stability) -> list[str]:
 
 
 def _kept(facts: Stability) -> str:
-    return "the last pass there in each run" if facts.kept == "last" else "the best pass there in each run"
+    return "what was predicted there last in each run" if facts.kept == "last" else "the best pass there in each run"
 
 
 def show_interval(interval: Interval, shown: Callable[[float], str] = show_percent) -> str:

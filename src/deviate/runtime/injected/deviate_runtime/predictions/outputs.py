@@ -30,7 +30,7 @@ def numpy_of(value):
         return widened(numpy, array) if str(value.dtype) == "torch.bfloat16" and array is not None else array
     if type(value).__name__ in ("ArrayImpl", "EagerTensor"):
         return numpy.asarray(value)
-    if type(value).__module__.startswith("pandas.") and hasattr(value, "to_numpy"):
+    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "to_numpy"):
         return named(numpy, value.to_numpy())
     if type(value) in (list, tuple) and value and isinstance(value[0], (int, float, numpy.generic, str)):
         return numpy.asarray(value)

@@ -122,8 +122,12 @@ class Batches(Digest):
             return batch
 
     def take(self, batch):
-        """Take the content of a batch into the digest."""
-        for part in parts(batch, MAX_BYTES):
+        """Take the content of a batch into the digest; where a part cannot be read, none is written."""
+        read = list(parts(batch, MAX_BYTES))
+        if not read or None in read:
+            self.count = FIRST
+            return
+        for part in read:
             self.digest = zlib.crc32(part, self.digest)
         self.count += 1
         if self.count == 1:
@@ -138,7 +142,10 @@ class Batches(Digest):
 
 
 def parts(value, most, depth=0):
-    """Yield the bytes of the parts of a batch, at most `most` of each tensor; tensors on a device are not copied."""
+    """Yield the bytes of the parts of a batch, at most `most` of each tensor, and None for what cannot be read.
+
+    Tensors on a device are not copied.
+    """
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
         yield tensor_bytes(value, most)
     elif depth < MAX_DEPTH and hasattr(value, "items"):
@@ -148,8 +155,12 @@ def parts(value, most, depth=0):
     elif depth < MAX_DEPTH and isinstance(value, (list, tuple)):
         for inner in value:
             yield from parts(inner, most, depth + 1)
-    elif isinstance(value, (str, bytes, int, float, bool)):
+    elif hasattr(value, "tobytes") and hasattr(value, "dtype") and value.dtype != object:
+        yield value.tobytes()[:most]
+    elif value is None or isinstance(value, (str, bytes, int, float, bool)):
         yield repr(value).encode("utf-8", "backslashreplace")
+    else:
+        yield None
 
 
 def tensor_bytes(tensor, most):
