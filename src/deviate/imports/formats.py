@@ -348,29 +348,19 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
     ((suffix, _),) = Counter(file.suffix for file in known or tables or files).most_common(1)
     alike = [file for file in files if file.suffix == suffix]
-    first = alike[0]
-    place = folder.as_posix().rstrip("/")
-    of_training = [file for file in known if file in alike] if len(alike) <= MOST_TRIED else alike
-    if 0 < len(of_training) < len(alike):
-        if len(of_training) <= MOST_TYPED:
-            return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in of_training)}"
-        begin = os.path.commonprefix([file.name for file in of_training])  # noqa: RUF071 (names, no paths)
-        if begin and sum(file.name.startswith(begin) for file in alike) == len(of_training):
-            depths = {len(file.relative_to(folder).parts) for file in alike if file.name.startswith(begin)}
-            if len(depths) == 1:
-                stars = "*/" * (depths.pop() - 1)
-                return f"name its files: deviate import {place}/{stars}{begin}*{suffix}"
-        names = {file.name for file in of_training}
-        known = [file for file in alike if file.name in names]
-        if len(names) == 1 and len(known) == len(of_training):
-            first, files = of_training[0], of_training
-    name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
-    pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
-    return f"name its files: deviate import {place}/{pattern}"
+    wanted = [file for file in known if file in alike] if known and len(alike) <= MOST_TRIED else alike
+    # The shortest pattern that names these files and no others, else each of them.
+    first, begin = wanted[0], os.path.commonprefix([file.name for file in wanted])  # noqa: RUF071 (names, no paths)
+    stars = "*/" * (len(first.relative_to(folder).parts) - 1)
+    for name in (f"*{suffix}", first.name, f"{begin}*{suffix}"):
+        named = [file for file in folder.glob(f"{stars}{name}") if file in files]
+        if set(named) == set(wanted) or (wanted is alike and name == f"*{suffix}"):
+            return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{stars}{name}"
+    return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in wanted)}"
 
 
-#: Files of a folder that are looked into, and those that a hint names one by one.
-MOST_TRIED, MOST_TYPED = 40, 4
+#: Files of a folder that are looked into.
+MOST_TRIED = 40
 
 
 def _is_of_training(path: Path) -> bool:
