@@ -200,7 +200,7 @@ def found_rows(path: Path) -> Found:
     data = read_bytes(path)
     check_text(path, data)
     lines = [line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
-    lines = [line.rpartition("\r")[2] for line in lines]
+    lines = [_COLOUR.sub("", line.rpartition("\r")[2]) for line in lines]
     found = [pairs for pairs in _found(lines) if pairs]
     counters = _counters(found)
     known, metrics = _metrics(found, counters)
@@ -216,7 +216,7 @@ def found_rows(path: Path) -> Found:
 
 def _is_result(name: str) -> bool:
     meaning = meaning_of(name)
-    return meaning is not None and meaning.kind in ("quality", "loss")
+    return meaning is not None and meaning.direction is not None and meaning.kind in ("quality", "loss")
 
 
 def _sample(lines: Sequence[str]) -> str:
@@ -224,6 +224,9 @@ def _sample(lines: Sequence[str]) -> str:
     times = Counter(re.sub(NUMBER, "0", line, flags=re.IGNORECASE) for line in lines)
     return forms[max(forms, key=lambda form: times[form])].strip()[:LONGEST_SAMPLE] if forms else ""
 
+
+#: What colours a terminal.
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 #: Characters of a line that a hint shows.
 LONGEST_SAMPLE = 100

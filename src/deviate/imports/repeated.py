@@ -20,7 +20,7 @@ from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, meaning_of, words_of
 
 #: Columns that a hint names.
-MOST_COLUMNS = 2
+MOST_COLUMNS = 3
 
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
@@ -57,9 +57,10 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
         column = typed_word(name)
         word = next(row[name] for row in rows if name in row)
         is_set = is_in_settings(name) or name in grid
-        if not is_set and all(number(row[name]) is not None for row in rows if name in row):
-            yield f"--run-column {column} if {name!r} names trainings"
-            if plain(name) != NUMBER or options.experiment:
+        if not is_in_settings(name) and all(number(row[name]) is not None for row in rows if name in row):
+            runs = " ".join(f"--run-column {typed_word(each)}" for each in (*roles.run, name))
+            yield f"{runs} if {name!r} names trainings"
+            if not is_set and (plain(name) != NUMBER or options.experiment):
                 continue
             is_set = True
         if not options.experiment:
