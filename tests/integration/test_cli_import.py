@@ -138,9 +138,14 @@ def test_files_without_values_are_counted_as_runs_that_failed(project):
 
 
 def test_copies_of_one_run_are_pointed_out(project):
-    (project / "one.csv").write_text("epoch,acc\n0,0.1\n1,0.2\n")
-    (project / "two.csv").write_text("epoch,acc\n0,0.1\n1,0.2\n")
-    assert "exactly the same values" in deviate("import", "one.csv", "two.csv", "--name", "twice").out
+    for name in ("run1.csv", "run2.csv", "best.csv"):
+        (project / name).write_text("epoch,acc\n0,0.1\n1,0.2\n")
+    done = deviate("import", "run1.csv", "run2.csv", "--name", "twice")
+    assert "exactly the same values" in done.out
+    assert "Taken for repeats of one recipe: no settings of theirs are told" in done.out
+    asked = deviate("import", "run1.csv", "best.csv", "--name", "other")
+    assert asked.status == 2
+    assert "--run-column file if all are repeats" in asked.err
 
 
 def test_a_name_is_taken_once_and_replaced_on_request(project):

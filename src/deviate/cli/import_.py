@@ -202,6 +202,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         f"{count(len(metrics), 'metric')} ({listed(metrics)})",
         *_failed_lines(folder, imported.labels if imported else {}),
         *(f"  {note}" for note in (imported.notes if imported else [])),
+        *([f"  {imported.assumed}"] if imported and imported.assumed else []),
         f"  deviate report {experiment.name}",
     ]
 

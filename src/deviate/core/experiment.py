@@ -189,6 +189,8 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
     #: What a reader of the results has to know about how they were read.
     notes: list[str] = []
+    #: What its runs were taken for without a proof; empty where the notes say that they may be something else.
+    assumed: str = ""
 
 
 class Until(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,9 +18,9 @@ from deviate.core.errors import BadOption, NameTaken, NotImportable, some_of
 from deviate.core.experiment import IMPORTED, Capture, Experiment, Imported, Metric, Run
 from deviate.core.shell_words import typed_word
 from deviate.imports.counting import counting_with
-from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, encodable, seed_of
+from deviate.imports.foreign import ForeignResults, ForeignRun, encodable, seed_of
 from deviate.imports.formats import format_of, read_results
-from deviate.imports.repeated import differing_settings, setting_notes
+from deviate.imports.repeated import assumed, differing_settings, setting_notes
 from deviate.imports.request import ImportRequest
 from deviate.imports.roles import LARGEST
 from deviate.imports.tables import check_runs, no_metrics_note, why_none
@@ -147,6 +147,7 @@ def _proposal(
             *_copies(runs),
             *_seeds(runs),
         ],
+        assumed=assumed(runs),
     )
     experiment = Experiment(
         name=name,
@@ -187,8 +188,9 @@ def _metric(name: str, request: ImportRequest) -> Metric:
 def _digest(runs: list[ForeignRun]) -> str:
     """Digest the values, so that the same results are known again whatever their files are called."""
     digest = hashlib.sha256()
-    for reading in _readings(runs):
-        digest.update(repr((reading.metric, reading.iteration, reading.value)).encode())
+    for run in runs:
+        for reading in sorted(run.readings, key=lambda each: (each.metric, each.iteration)):
+            digest.update(repr((reading.metric, reading.iteration, reading.value)).encode())
     return digest.hexdigest()
 
 
@@ -225,11 +227,6 @@ def _seeds(runs: list[ForeignRun]) -> Iterator[str]:
 
 #: The seed in what a run is called.
 _SEED = re.compile(r"\bseed[ _=-]?(\d+)", re.IGNORECASE)
-
-
-def _readings(runs: list[ForeignRun]) -> Iterator[Reading]:
-    for run in runs:
-        yield from run.readings
 
 
 #: Ends the name of an experiment, with a dot before and the process's id behind it, that another one replaces.

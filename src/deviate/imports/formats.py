@@ -16,9 +16,10 @@ from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.paths import files_below
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, natural, storable, without_unset
-from deviate.imports.logs import ITERATION, LinePattern, evenly_counting, found_rows, log_rows
+from deviate.imports.logs import ITERATION, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
+from deviate.imports.repeated import check_recipes
 from deviate.imports.request import FORMATS, Format, ImportRequest, TableOptions
 from deviate.imports.roles import FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
@@ -28,6 +29,7 @@ from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboar
 from deviate.imports.trainings import Table
 from deviate.lexicon.words import is_in_settings, meaning_of, split_of
 from deviate.observe.trackers.mlflow import META
+from deviate.observe.trackers.tensorboard import DamagedFileError, read_events
 
 # Which files hold results, what each of them is, and what their names and places tell.
 
@@ -280,7 +282,7 @@ def _with_names(results: ForeignResults) -> ForeignResults:
     """Add to the settings of runs what their names say was set."""
     named = settings_in_names([run.label for run in results.runs])
     runs = [
-        msgspec.structs.replace(run, settings={**in_name, **run.settings})
+        msgspec.structs.replace(run, settings=(settings := {**in_name, **run.settings}), held=list(settings))
         for run, in_name in zip(results.runs, named, strict=True)
     ]
     return msgspec.structs.replace(results, runs=runs)
@@ -331,11 +333,9 @@ def _not_known(path: Path) -> NotImportable:
     files = [file for file in files_below(path, "*") if file.name not in CONFIGS] if os.path.isdir(path) else []
     if files:
         return NotImportable(f"{path} is a folder of files", hint=_name_files(path, files))
-    template = "" if os.path.isdir(path) else found_rows(path).template
-    return NotImportable(
-        f"{path} does not show what it is",
-        hint=_pattern(template) if template else f"type --format with one of {', '.join(FORMATS)}; {_PATTERN}",
-    )
+    formats = f"type --format with one of {', '.join(FORMATS)}; "
+    hint = f"{formats}{_PATTERN}" if os.path.isdir(path) else _pattern(found_rows(path), formats)
+    return NotImportable(f"{path} does not show what it is", hint=hint)
 
 
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
@@ -348,29 +348,19 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
     ((suffix, _),) = Counter(file.suffix for file in known or tables or files).most_common(1)
     alike = [file for file in files if file.suffix == suffix]
-    first = alike[0]
-    place = folder.as_posix().rstrip("/")
-    of_training = [file for file in known if file in alike] if len(alike) <= MOST_TRIED else alike
-    if 0 < len(of_training) < len(alike):
-        if len(of_training) <= MOST_TYPED:
-            return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in of_training)}"
-        begin = os.path.commonprefix([file.name for file in of_training])  # noqa: RUF071 (names, no paths)
-        if begin and sum(file.name.startswith(begin) for file in alike) == len(of_training):
-            depths = {len(file.relative_to(folder).parts) for file in alike if file.name.startswith(begin)}
-            if len(depths) == 1:
-                stars = "*/" * (depths.pop() - 1)
-                return f"name its files: deviate import {place}/{stars}{begin}*{suffix}"
-        names = {file.name for file in of_training}
-        known = [file for file in alike if file.name in names]
-        if len(names) == 1 and len(known) == len(of_training):
-            first, files = of_training[0], of_training
-    name = first.name if len(files) > 1 and {file.name for file in files} == {first.name} else f"*{suffix}"
-    pattern = "/".join([*["*"] * (len(first.relative_to(folder).parts) - 1), name])
-    return f"name its files: deviate import {place}/{pattern}"
+    wanted = [file for file in known if file in alike] if known and len(alike) <= MOST_TRIED else alike
+    # The shortest pattern that names these files and no others, else each of them.
+    first, begin = wanted[0], os.path.commonprefix([file.name for file in wanted])  # noqa: RUF071 (names, no paths)
+    stars = "*/" * (len(first.relative_to(folder).parts) - 1)
+    for name in (f"*{suffix}", first.name, f"{begin}*{suffix}"):
+        named = [file for file in folder.glob(f"{stars}{name}") if file in files]
+        if set(named) == set(wanted) or (wanted is alike and name == f"*{suffix}"):
+            return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{stars}{name}"
+    return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in wanted)}"
 
 
-#: Files of a folder that are looked into, and those that a hint names one by one.
-MOST_TRIED, MOST_TYPED = 40, 4
+#: Files of a folder that are looked into.
+MOST_TRIED = 40
 
 
 def _is_of_training(path: Path) -> bool:
@@ -397,7 +387,16 @@ def _kind(path: Path) -> Format | None:
         (META, "mlflow"),
         (f"*{MARK}*", "tensorboard"),
     )
-    return next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+    kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+    # Sacred and others may have event files without a value beside their own.
+    return None if kind == "tensorboard" and not _has_scalars(path) and recurring(path)[0] else kind
+
+
+def _has_scalars(folder: Path) -> bool:
+    try:
+        return any(True for path in files_below(folder, f"*{MARK}*") for _ in read_events(path))
+    except DamagedFileError:
+        return True
 
 
 def _paths(request: ImportRequest) -> tuple[list[Path], list[str]]:
@@ -467,6 +466,7 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     tables, said = of_one_training(tables, request.table)
     options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
     results = read_tables(tables, options)
+    check_recipes(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
     return _joined(results, broken, labels)
 
@@ -501,9 +501,10 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         return csv_rows(path) if kind == "csv" else json_rows(path)
     if patterns:
         return log_rows(path, patterns)
-    rows, template, left_out = found_rows(path)
+    found = found_rows(path)
+    rows, template, left_out, _ = found
     if not rows:
-        raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(template))
+        raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(found))
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
         if template
@@ -517,9 +518,12 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
     return rows
 
 
-def _pattern(template: str) -> str:
+def _pattern(found: Found, formats: str = "") -> str:
     """Say what to type for a log in which nothing counts: the form of its lines, where they name values."""
-    return f"type --pattern {typed_word(template)} to count such lines in their order" if template else _PATTERN
+    if found.template:
+        return f"type --pattern {typed_word(found.template)} to count such lines in their order"
+    sample = f", with names in the place of the values of lines such as {found.sample!r}" if found.sample else ""
+    return f"{formats}{_PATTERN}{sample}"
 
 
 def _numbered_rows(rows: list[Row]) -> list[Row]:

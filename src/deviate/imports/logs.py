@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
-from deviate.imports.roles import FEWEST_COUNTED, FOLDS, NAMES, is_counter, is_run_name, is_setting, whole
+from deviate.imports.roles import FEWEST_COUNTED, FOLDS, NAMES, is_amount, is_counter, is_run_name, is_setting, whole
 from deviate.imports.rows import Row, check_text, number, read_bytes
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, split_of
@@ -151,7 +151,8 @@ Pairs = dict[str, tuple[str, str]]
 #: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
 #: ``loss is 0.5``.
 _NAMED = re.compile(
-    r"(?<![\w./-])(?!(?:and|the) )(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
+    r"(?<![\w./-])(?!(?:and|the) |[ap]m\b)"
+    r"(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
     rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
@@ -186,6 +187,8 @@ class Found(NamedTuple):
     template: str
     #: What stands before numbers of such lines that are in no row.
     left_out: list[str]
+    #: A line of the most frequent form of those with numbers.
+    sample: str
 
 
 def found_rows(path: Path) -> Found:
@@ -197,7 +200,7 @@ def found_rows(path: Path) -> Found:
     data = read_bytes(path)
     check_text(path, data)
     lines = [line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
-    lines = [line.rpartition("\r")[2] for line in lines]
+    lines = [_COLOUR.sub("", line.rpartition("\r")[2]) for line in lines]
     found = [pairs for pairs in _found(lines) if pairs]
     counters = _counters(found)
     known, metrics = _metrics(found, counters)
@@ -207,7 +210,26 @@ def found_rows(path: Path) -> Found:
     rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
     rows = [row for row in rows if not metrics.isdisjoint(row)]
     read = islice((line for line in lines if not metrics.isdisjoint(_pairs(line))), MOST_LOOKED_AT)
-    return Found(rows if len(rows) > 1 else [], _template(made, known, counters), _left_out(read) if rows else [])
+    template = _template(made, {name for name in known if not is_setting(name) and _is_result(name)}, counters)
+    return Found(rows if len(rows) > 1 else [], template, _left_out(read) if rows else [], _sample(lines))
+
+
+def _is_result(name: str) -> bool:
+    meaning = meaning_of(name)
+    return meaning is not None and meaning.direction is not None and meaning.kind in ("quality", "loss")
+
+
+def _sample(lines: Sequence[str]) -> str:
+    forms = {re.sub(NUMBER, "0", line, flags=re.IGNORECASE): line for line in reversed(lines) if _BARE.search(line)}
+    times = Counter(re.sub(NUMBER, "0", line, flags=re.IGNORECASE) for line in lines)
+    return forms[max(forms, key=lambda form: times[form])].strip()[:LONGEST_SAMPLE] if forms else ""
+
+
+#: What colours a terminal.
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+#: Characters of a line that a hint shows.
+LONGEST_SAMPLE = 100
 
 
 #: Lines in which numbers without a name are looked for.
@@ -314,13 +336,14 @@ def _stray(rows: Sequence[Row], known: Collection[str], counters: Collection[str
 
 
 def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counters: Mapping[str, str]) -> str:
-    """Return the most frequent form of a line, of those with a counter, then of those with a known metric."""
+    """Return the most frequent form of a line, of those with a counter, then of those with a known result."""
     forms = Counter(
         (not row.keys().isdisjoint(counters.values()), any(name in known for name in pairs), form)
         for row, pairs in made
         for form in [" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)]
     )
-    return max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))[-1]
+    counts, knows, form = max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))
+    return form if counts or knows else ""
 
 
 def _tells_runs(name: str) -> bool:
@@ -471,9 +494,9 @@ def _is_named(name: str, match: re.Match[str]) -> bool:
 def _counters(found: Sequence[Pairs]) -> dict[str, str]:
     """Return the names that count, each with the one that it is called by.
 
-    Such a name rises more often than it falls or, where none does, is the same beside the values of several lines. A
-    progress bar, which has no values beside it and starts again within the steps of another counter, counts none of
-    them.
+    Such a name rises more often than it falls or, where none does, is the same beside the values of several lines; one
+    that may be how many there shall be rises by equal steps. A progress bar, which has no values beside it and starts
+    again within the steps of another counter, counts none of them.
     """
     along: dict[str, dict[int, float]] = {}
     beside: Counter[str] = Counter()
@@ -482,10 +505,10 @@ def _counters(found: Sequence[Pairs]) -> dict[str, str]:
         for name, value in counted.items():
             along.setdefault(name, {})[index] = value
             beside[name] += len(counted) < len(pairs)
-    counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()))} or {
+    counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()), name)} or {
         name: numbers
         for name, numbers in along.items()
-        if len(set(numbers.values())) == 1 and beside[name] > 1 and not name.endswith(_BEHIND)
+        if len(set(numbers.values())) == 1 and beside[name] > 1 and not (name.endswith(_BEHIND) or is_amount(name))
     }
     fewest = min((_falls(numbers.values()) for name, numbers in counting.items() if beside[name]), default=None)
     kept = {
@@ -526,8 +549,10 @@ def _is_even(name: str, words: Sequence[str]) -> bool:
     return is_free and bool(steps) and min(steps) == max(steps) > 0 and len(steps) > len(words) // 2
 
 
-def _rises(numbers: Sequence[float]) -> bool:
-    return sum(one < two for one, two in pairwise(numbers)) > _falls(numbers)
+def _rises(numbers: Sequence[float], name: str) -> bool:
+    rises = Counter(two - one for one, two in pairwise(numbers) if one < two)
+    is_even = rises.total() > 1 and 2 * max(rises.values()) > rises.total()
+    return rises.total() > _falls(numbers) and (is_even or not is_amount(name))
 
 
 def _falls(numbers: Collection[float]) -> int:

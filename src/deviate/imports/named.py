@@ -50,7 +50,7 @@ def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
 def _numbers(label: str) -> dict[str, tuple[str, str]]:
     """Return the numbers in a name, each with the sign before it, by the words before them."""
     numbers: dict[str, tuple[str, str]] = {}
-    for place, match in enumerate(_VALUE.finditer(_STAMP.sub("@", _ENDING.sub("", label)))):
+    for place, match in enumerate(_VALUE.finditer(without_stamps(label))):
         word = match["value"].lower()
         word = (word.replace("p", ".", 1) if word.startswith("0p") else word) + (match["unit"] or "")
         name = (match["name"] or "").strip("_-")
@@ -59,6 +59,11 @@ def _numbers(label: str) -> dict[str, tuple[str, str]]:
         if name:
             numbers.setdefault(_called(name), (word, match["sign"] or ""))
     return numbers
+
+
+def without_stamps(label: str) -> str:
+    """Return a name without its ending, and without dates, times and versions."""
+    return _STAMP.sub("@", _ENDING.sub("", label))
 
 
 def _called(name: str) -> str:

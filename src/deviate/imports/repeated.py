@@ -11,15 +11,16 @@ from itertools import pairwise
 from deviate.core.errors import NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
+from deviate.imports.named import without_stamps
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import NUMBER, SETTINGS, Roles, columns_of, is_amount, is_run_name, is_setting
-from deviate.imports.rows import Row, alike, is_moment, is_name, number
+from deviate.imports.rows import ABSENT, Row, alike, is_moment, is_name, number
 from deviate.imports.trainings import LONGEST_NAME, Part, naming_column
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, meaning_of, words_of
 
 #: Columns that a hint names.
-MOST_COLUMNS = 2
+MOST_COLUMNS = 3
 
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
@@ -56,9 +57,10 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
         column = typed_word(name)
         word = next(row[name] for row in rows if name in row)
         is_set = is_in_settings(name) or name in grid
-        if not is_set and all(number(row[name]) is not None for row in rows if name in row):
-            yield f"--run-column {column} if {name!r} names trainings"
-            if plain(name) != NUMBER or options.experiment:
+        if not is_in_settings(name) and all(number(row[name]) is not None for row in rows if name in row):
+            runs = " ".join(f"--run-column {typed_word(each)}" for each in (*roles.run, name))
+            yield f"{runs} if {name!r} names trainings"
+            if not is_set and (plain(name) != NUMBER or options.experiment):
                 continue
             is_set = True
         if not options.experiment:
@@ -137,7 +139,7 @@ def check_words(part: Part, metrics: Sequence[str], roles: Roles, options: Table
     ]  # fmt: skip
     differing = [
         name for name in names
-        if len({row[name] for row in rows if name in row}) > 1 and _OWN.isdisjoint(words_of(name))
+        if len(words := {row[name] for row in rows if name in row}) > 1 and not _is_own(name, list(words))
     ]  # fmt: skip
     each = {tuple(row.get(name) for name in differing) for row in rows}
     counted = [number(row.get(roles.iteration, "")) or 0 for row in rows]
@@ -164,8 +166,10 @@ def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -
     return ""
 
 
-def _several_recipes(label: str, name: str, word: str, options: TableOptions) -> NotRuns:
+def _several_recipes(label: str, name: str, word: str, options: TableOptions, value: str = "") -> NotRuns:
     recipes = "" if options.experiment else f"--experiment-column {typed_word(name)} if {name!r} names recipes, "
+    if value:
+        recipes += f"--metric-column {typed_word(name)} --value-column {typed_word(value)} if it names metrics, "
     return NotRuns(
         f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
         hint=f"{_type(options)} {recipes}--run-column {typed_word(name)} if {'it' if recipes else repr(name)} "
@@ -196,7 +200,8 @@ def check_repeated(
             hint=f"{_type(options)} {'; '.join(_readings(rows, roles, options))}",
         )
     for name, word in _mixed(rows, roles):
-        raise _several_recipes(label, name, word, options)
+        value = next((each for each in metrics if plain(each) == "value"), "")
+        raise _several_recipes(label, name, word, options, value)
     if _is_counted_finer(rows, metrics, roles):
         return
     raise NotRuns(
@@ -334,13 +339,22 @@ def _is_product(one: Sequence[str | float], other: Sequence[str | float]) -> boo
 
 # What was set in each run, as far as its source tells, and what is to be said where that differs.
 
-#: Words of names of what is another in each run, whatever was set.
+#: Last words of names of what is another in each run, whatever was set, and words of what it ran on.
 _OWN = frozenset({
-    "seed", "id", "uuid", "name", "names", "dir", "directory", "path", "file", "files", "output", "out", "log",
-    "logs", "date", "time", "times", "start", "started", "end", "ended", "created", "updated", "timestamp",
-    "runtime", "host", "hostname", "port", "device", "gpu", "user", "notes", "tags", "version", "commit", "url",
-    "exp", "folder",
+    "seed", "id", "uuid", "date", "time", "times", "started", "ended", "created", "updated", "timestamp", "runtime",
+    "device",
 })  # fmt: skip
+_MACHINE = frozenset({"host", "hostname", "port", "gpu", "user"})
+#: Last words of names of what is called otherwise in each run: what differs there but by numbers tells recipes.
+_CALLED = frozenset({
+    "name", "names", "dir", "directory", "path", "file", "files", "folder", "output", "out", "log", "logs",
+    "notes", "tags", "version", "commit", "url", "exp",
+})  # fmt: skip
+#: Numbers from here on are Unix seconds (2001).
+_MOMENT = 1e9
+
+#: In the place of what some runs tell and others do not.
+UNSAID = "not said"
 
 #: Settings, and values of each, that a note names.
 MOST_SETTINGS, MOST_VALUES = 6, 4
@@ -364,7 +378,7 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
     if differing:
         settings = {tuple(alike(run.settings.get(name, "")) for name in differing) for run in runs}
         parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
-        first = next(iter(differing))
+        first = next((name for name, values in differing.items() if UNSAID not in values), next(iter(differing)))
         # What some values alone tell apart may have been set as well.
         more = "at least " if len(settings) < len(runs) and _are_others(runs, differing) else ""
         value = f"={next(iter(differing[first]))}" if option == "--where" else ""
@@ -373,17 +387,53 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
             f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{option} {typed_word(first + value)} {'takes one' if value else 'makes an experiment of each'}."
         )
-    elif stems := _recipes(runs):
+    if stems := recipes_in([run.label for run in runs if run.readings]):
         yield (
             f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
             "no identical runs. Import one after the other."
         )
 
 
+def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse runs of files whose names tell recipes, unless options say what tells runs or experiments apart.
+
+    Raises
+    ------
+    NotRuns
+        With both readings.
+    """
+    files = list(dict.fromkeys(run.source for run in runs if run.readings))
+    of_groups: dict[str, list[str]] = {}
+    for run in runs:
+        of_groups.setdefault(run.group, []).append(run.source)
+    recipes = [] if options.run or options.experiment or not all(files) else recipes_in(files)
+    if recipes and any(len(set(each)) > 1 for each in of_groups.values()):
+        one = [file for file in files if recipes_in([files[0], file]) == []]
+        alone = f", or name the files of one recipe: {some_of([typed_word(file) for file in one], MOST_VALUES)}"
+        raise NotRuns(
+            f"the names of the files show {len(recipes)} recipes ({some_of(recipes, MOST_VALUES)}): repeats of one "
+            "training, or several trainings",
+            hint="type --experiment-column file if each file is of its own, --run-column file if all are repeats"
+            + (alone if len(one) > 1 else ""),
+        )
+
+
+def assumed(runs: Sequence[ForeignRun]) -> str:
+    """Return what several runs were taken for without a proof; empty where something tells that they are no repeats."""
+    known = [run for run in runs if run.readings]
+    if len(known) < 2 or next(setting_notes(runs, option=""), None) is not None:
+        return ""
+    ends = sorted({max(reading.iteration for reading in run.readings) for run in known})
+    though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
+    what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are told"
+    return f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers alone."
+
+
 def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
     """Return the settings that differ between runs, each with its values."""
     recorded = _recorded(runs)
-    return {name: values for name in _names(runs) if len(values := _values(name, runs, recorded)) > 1}
+    found = {name: values for name in _names(runs) if len(values := _values(name, runs, recorded)) > 1}
+    return dict(sorted(found.items(), key=lambda each: UNSAID in each[1]))
 
 
 def _recorded(runs: Sequence[ForeignRun]) -> set[str]:
@@ -401,36 +451,47 @@ def _names(runs: Sequence[ForeignRun]) -> list[str]:
 
 
 def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:
-    """Return the words of a setting, those of one value all alike."""
-    written = [run.settings[name] for run in runs if name in run.settings]
+    """Return the words of a setting in each run with values, those of one value all alike."""
+    words = [run.settings.get(name, "") for run in runs if name in run.settings or run.readings]
+    # What is said to be nothing is as good as not said.
+    unsaid = next((word for word in words if word and word.lower() in ABSENT), UNSAID)
+    written = [unsaid if word.lower() in ABSENT else word for word in words]
     first = {alike(word): word for word in reversed(written)}
     return [first[alike(word)] for word in written]
 
 
 def _is_own(name: str, words: Sequence[str]) -> bool:
     """Tell whether what a name holds is another in each run, whatever was set."""
-    return is_run_name(name) or not _OWN.isdisjoint(words_of(name)) or any(is_moment(word) for word in words)
+    numbers = [number(word) for word in words]
+    are_moments = any(map(is_moment, words)) or all(value is not None and value > _MOMENT for value in numbers)
+    of = words_of(name) or [""]
+    if is_run_name(name) or are_moments or of[-1] in _OWN or not _MACHINE.isdisjoint(of):
+        return True
+    return of[-1] in _CALLED and len({_words_in(word) for word in words}) == 1
 
 
 def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) -> list[str]:
     """Return the values that make a setting; none where they are another in each run for another reason.
 
-    Numbers that are `recorded` as values of a metric may be equal by chance.
+    Numbers of a column that is no setting by its name may be results, and equal by chance.
     """
     words = _written(name, runs)
     times = Counter(words)
-    if _is_own(name, words):
+    told = [word for word in words if word != UNSAID]
+    values = [number(word) for word in told]
+    if len(times) < 2 or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
         return []
-    values = [number(word) for word in words]
-    if plain(name) == NUMBER and _are_numbered(values):
-        return []
-    if is_setting(name) or any(name in run.held for run in runs):
+    if is_setting(name) or any(name in run.held for run in runs) or _are_names(told):
         return list(times)
     if _are_chosen([value for value in values if value is not None]) and None not in values:
         return list(times)
     is_of_result = name in recorded and any(value is not None for value in values)
     shared = min(times.values(), default=0) > 1 if is_of_result else len(times) < len(words)
-    return list(times) if shared else []
+    return list(times) if shared and len(told) == len(words) else []
+
+
+def _are_names(words: Sequence[str]) -> bool:
+    return all(is_name(word) and len(word) <= LONGEST_NAME for word in words)
 
 
 def _are_chosen(values: Sequence[float]) -> bool:
@@ -441,27 +502,30 @@ def _are_chosen(values: Sequence[float]) -> bool:
     return len(set(values)) > 2 and len(steps) == 1
 
 
-def _recipes(runs: Sequence[ForeignRun]) -> list[str]:
-    """Return the recipes that the names of runs tell: their words without numbers and seeds.
+def recipes_in(labels: Sequence[str]) -> list[str]:
+    """Return the recipes that names tell: their words without numbers and moments, where these differ.
 
-    They tell some if at least half of the runs have a word that some of the others have, and not all. Two words that a
-    tracker drew (``silent-river-12``) are none.
+    Examples
+    --------
+    >>> recipes_in(["adam_s0.csv", "adam_s1.csv", "sgd_s0.csv"]), recipes_in(["run3/log.csv", "run-7/log.csv"])
+    (['adam', 'sgd'], [])
     """
-    if all(_DRAWN.fullmatch(run.label) for run in runs):
-        return []
-    names = [_words_in(run.label) for run in runs]
-    times = Counter(word for name in names for word in set(name))
-    telling = {word for word, count in times.items() if 1 < count < len(names)}
-    recipes = dict.fromkeys(" ".join(name) for name in names)
-    return list(recipes) if len(recipes) > 1 and 2 * sum(not telling.isdisjoint(n) for n in names) >= len(names) else []
+    names = list(dict.fromkeys(map(_words_in, labels)))
+    same = {word for word in names[0] if all(word in name for name in names)} if names else set()
+    return [" ".join(word for word in name if word not in same) or "none" for name in names] if len(names) > 1 else []
 
 
-#: Names that wandb and MLflow give runs.
-_DRAWN = re.compile(r"[a-z]+-[a-z]+-\d+")
+#: Names that wandb and MLflow draw for runs, and ids.
+_DRAWN = re.compile(r"(?<![a-z])[a-z]+-[a-z]+-\d+(?!\w)|\b(?=[a-z\d]*[a-z])(?=[a-z\d]*\d)[a-z\d]{8,}\b")
 
-_OF_A_RUN = re.compile(r"(?:seed|run|row|trial|training|version|s|r)?\d*", re.IGNORECASE)
+#: Words of any run, and of moments; a letter alone numbers.
+_OF_A_RUN = re.compile(
+    r"\w?|seed|run|row|trial|train(?:ing)?|version|exp(?:eriment)?|job|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
+    re.IGNORECASE,
+)
 
 
-def _words_in(label: str) -> list[str]:
-    parts = re.split(r"[\W_]+", re.sub(r"\.[a-z]{2,5}\b", "", label))
-    return [part for part in parts if not _OF_A_RUN.fullmatch(part)]
+def _words_in(label: str) -> tuple[str, ...]:
+    text = _DRAWN.sub("@", without_stamps(label))
+    parts = (part.strip("0123456789") for part in re.split(r"[\W_]+", text))
+    return tuple(part.lower() for part in parts if not _OF_A_RUN.fullmatch(part))

@@ -346,7 +346,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     took = clocks[0] if clocks and len(part.rows) == 1 and not roles.value else None
     states = [row[roles.state] for row in part.rows if roles.state in row]
     run = ForeignRun(
-        label=part.label, group=part.group, readings=[],
+        label=part.label, group=part.group, source=part.source, readings=[],
         seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,
         status=states[-1] if states else "",
     )  # fmt: skip

@@ -15,7 +15,7 @@ from deviate.core.paths import files_below
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
 from deviate.imports.rows import flat
 from deviate.imports.trainings import split_stored
-from deviate.observe.trackers.mlflow import META, METRICS, read_database, read_metric
+from deviate.observe.trackers.mlflow import META, METRICS, PARENT, read_database, read_metric, read_parents
 from deviate.observe.trackers.scalar import Scalar
 from deviate.observe.trackers.tensorboard import (
     DamagedFileError,
@@ -55,15 +55,25 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     once = set(by_digest.values())
     folders = [run for path in metas if path in once for run in _from_folder(path)]
     databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
-    runs = in_order(training for run in (*folders, *databases) for training in split_stored(run, "step"))
-    return ForeignResults(runs=runs)
+    # What a parent has are values of its children, such as the best of them, unless they have a course.
+    parents = {path.read_text(encoding="utf-8", errors="replace").strip() for path in _tags(metas)}
+    parents |= {run for root in roots if os.path.isfile(root) for run in read_parents(root)}
+    found = [(run, identity in parents and len({each.iteration for each in run.readings}) < 2)
+             for identity, run in (*folders, *databases)]  # fmt: skip
+    runs = in_order(training for run, no in found if not no for training in split_stored(run, "step"))
+    notes = [f"{run.label} is the parent of other runs, and counted as no training." for run, no in found if no]
+    return ForeignResults(runs=runs, notes=notes)
+
+
+def _tags(metas: Sequence[Path]) -> list[Path]:
+    return [tag for path in metas if os.path.isfile(tag := path.parent / "tags" / PARENT)]
 
 
 def _metric_files(folder: Path) -> list[Path]:
     return files_below(folder / METRICS, "*") if os.path.isdir(folder / METRICS) else []
 
 
-def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
+def _from_folder(meta_file: Path) -> Iterator[tuple[str, ForeignRun]]:
     folder, meta = meta_file.parent, _flat_yaml(meta_file)
     # A run that logged nothing lacks the folder of metrics in a copy made by Git.
     # A model that MLflow 3 logs has a folder of metrics, too, and a version of one in its registry names its run.
@@ -76,13 +86,16 @@ def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
         scalars = [
             scalar for path in files for scalar in read_metric(path, path.relative_to(folder / METRICS).as_posix())
         ]
-        yield ForeignRun(
-            label=seeded_label(meta.get("run_name") or folder.name, seed_of(settings)),
-            settings=settings,
-            readings=_readings(scalars, start),
-            group=_flat_yaml(folder.parent / META).get("name", ""),
-            seconds=_seconds(start, _milliseconds(meta.get("end_time"))),
-            status=_STATUS.get(meta.get("status", ""), meta.get("status", "")).lower(),
+        yield (
+            folder.name,
+            ForeignRun(
+                label=seeded_label(meta.get("run_name") or folder.name, seed_of(settings)),
+                settings=settings,
+                readings=_readings(scalars, start),
+                group=_flat_yaml(folder.parent / META).get("name", ""),
+                seconds=_seconds(start, _milliseconds(meta.get("end_time"))),
+                status=_STATUS.get(meta.get("status", ""), meta.get("status", "")).lower(),
+            ),
         )
 
 
@@ -96,10 +109,10 @@ def _flat_yaml(path: Path) -> dict[str, str]:
 
 
 def _readings(scalars: Iterable[Scalar], start: float | None) -> list[Reading]:
-    """Return scalars with the seconds since `start`, in Unix milliseconds."""
+    """Return scalars with the seconds since `start`, in Unix milliseconds; MLflow 3 writes those of a model twice."""
     return [
         Reading(each.tag, each.step, each.value, math.nan if start is None else round(each.wall_time - start / 1000, 3))
-        for each in scalars
+        for each in dict.fromkeys(scalars)
     ]
 
 
@@ -122,16 +135,19 @@ def _seconds(start: float | None, end: float | None) -> float | None:
     return None if start is None or end is None else (end - start) / 1000
 
 
-def _from_database(path: Path) -> Iterator[ForeignRun]:
+def _from_database(path: Path) -> Iterator[tuple[str, ForeignRun]]:
     try:
         for run in read_database(path):
-            yield ForeignRun(
-                label=seeded_label(run.name, seed_of(run.params)),
-                settings=run.params,
-                readings=_readings(run.scalars, run.start),
-                group=run.experiment,
-                seconds=_seconds(run.start, run.end),
-                status=run.status,
+            yield (
+                run.identity,
+                ForeignRun(
+                    label=seeded_label(run.name, seed_of(run.params)),
+                    settings=run.params,
+                    readings=_readings(run.scalars, run.start),
+                    group=run.experiment,
+                    seconds=_seconds(run.start, run.end),
+                    status=run.status,
+                ),
             )
     except (DamagedFileError, TypeError) as error:
         raise NotImportable(

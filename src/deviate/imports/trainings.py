@@ -84,7 +84,28 @@ def split_trainings(
                 split.resumed.append((training.at, row[0].iteration))
                 training.go_back()
         training.add(row)
+    if len(split.trainings) > 1 and not (begins_anew or values_decide):
+        _check_lengths(split, label, counter)
     return split
+
+
+def _check_lengths(split: Split, label: str, counter: str) -> None:
+    """Refuse trainings of which some end long before the longest: they may be starts that were broken off.
+
+    Raises
+    ------
+    NotRuns
+        With the readings that are possible.
+    """
+    ends = [max(reading.iteration for reading in each) for each in split.trainings]
+    short = sum(end < NEAR * max(ends) for end in ends)
+    if short:
+        raise NotRuns(
+            f"{label} holds {len(ends)} trainings, as {counter!r} begins again with each, and {short} of them end "
+            f"before {NEAR:.0%} of the longest: trainings, or starts that were broken off",
+            hint=f"type --iteration-column {typed_word(counter)} if each is a training, --rows iterations if the rows "
+            "are one training; the rows of starts that are none are to be removed",
+        )
 
 
 class _Along:
@@ -330,6 +351,8 @@ class Part(msgspec.Struct, frozen=True):
     rows: list[Row]
     #: The place of each row among those of its file, from 0.
     places: list[int]
+    #: The file of all rows; empty where they are of several.
+    source: str = ""
 
     def by_file(self) -> list[list[Row]]:
         """Return the rows of each file."""
@@ -360,7 +383,7 @@ def parts_of(
             group = row.get(roles.group, "") if grouped else ""
             label = row[naming] if naming else _label(table, place, row, known, options, len(tables))
             by_source = found.setdefault((group, label), {})
-            part = by_source.setdefault(table.source, Part(label, group, [], []))
+            part = by_source.setdefault(table.source, Part(label, group, [], [], table.source))
             part.rows.append(row)
             part.places.append(len(part.places))
     parts: list[Part] = []
@@ -390,7 +413,9 @@ def naming_column(rows: Sequence[Row], roles: Roles) -> str:
 
 def _joined(parts: Sequence[Part]) -> Part:
     rows = [row for part in parts for row in part.rows]
-    return msgspec.structs.replace(parts[0], rows=rows, places=[place for part in parts for place in part.places])
+    places = [place for part in parts for place in part.places]
+    source = parts[0].source if len(parts) == 1 else ""
+    return msgspec.structs.replace(parts[0], rows=rows, places=places, source=source)
 
 
 def _by_files(parts: list[Part], twice: dict[str, int], tables: Sequence[Table]) -> list[Part]:

@@ -87,7 +87,8 @@ def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bo
 
     What authors watch comes first: a whole result whose better values are known, of test data, then of validation, then
     of training; quality before loss. A component is behind the loss that it is a part of, an explained variance behind
-    the reward of an episode; items of lists and spreads are behind all other results.
+    the reward of an episode, what is of a step behind the same of an epoch; items of lists and spreads are behind all
+    other results.
 
     Examples
     --------
@@ -97,14 +98,20 @@ def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bo
     >>> valid, items = metric("val loss", "loss", "lower"), metric("acc [3]", "quality", "higher")
     >>> [each.name for each in sorted([items, part, loss, valid], key=ranks([items, part, loss, valid]))]
     ['val loss', 'train loss', 'train dice_loss', 'acc [3]']
+    >>> several = [metric(f"test_acc_{each}", "quality", "higher") for each in ("step", "epoch")]
+    >>> main_metric(several).name
+    'test_acc_epoch'
     """
     every = list(metrics)
+    names = {metric.name for metric in every}
     is_rewarded = any(_RETURN.search(metric.name) for metric in every)
     summed = {split(metric.name) for metric in every if metric.kind == "loss" and _is_whole(metric.name)}
 
     def rank(metric: Named) -> tuple[int, int, int, bool]:
         is_component = metric.kind == "loss" and split(metric.name) in summed and not _is_whole(metric.name)
-        is_beside = is_component or (is_rewarded and _EXPLAINED.search(metric.name) is not None)
+        is_of_epoch = metric.name.endswith("_step") and f"{metric.name.removesuffix('_step')}_epoch" in names
+        is_explained = is_rewarded and _EXPLAINED.search(metric.name) is not None
+        is_beside = is_component or is_explained or is_of_epoch
         kind = group(metric.kind, metric.direction)
         return _tier(metric, kind, is_beside=is_beside), split(metric.name), kind, not _RETURN.search(metric.name)
 

@@ -276,3 +276,42 @@ def test_hints_of_a_folder_judge_files_by_what_they_hold(tmp_path):
     assert asked.value.hint.endswith("/progress.txt") or asked.value.hint.endswith("/*.txt")
     with pytest.raises(NotImportable, match="holds what was set"):
         read(config)
+
+
+AMOUNTS = "".join(
+    f"Parameters: num_epoch: {amount}, lr: 0.1\n"
+    + "".join(f"Training epoch: {k}\n mean_loss: {amount / (k + 1):.3f}\n" for k in range(5))
+    for amount in (50, 80, 70)
+)
+
+
+def test_an_amount_that_is_printed_as_a_setting_counts_nothing(log):
+    results = read(log(AMOUNTS))
+    assert len(results.runs) == 3
+    assert values(results, "mean_loss")["train.log, training 1"] == [50.0, 25.0, 16.667, 12.5, 10.0]
+    with pytest.raises(NotImportable):
+        read(log("".join(f"Iters: 4675, loss: 0.{k}\n" for k in range(1, 6))))
+
+
+def test_a_time_of_day_is_no_metric_and_the_hint_shows_a_line(log):
+    lines = "".join(f"Epoch {k} @ 10:2{k} PM : 0.9{k} C.E. Loss, 9{k}% Accuracy\n" for k in range(5))
+    with pytest.raises(NotImportable) as refused:
+        read(log(lines))
+    assert "lines such as 'Epoch 0 @ 10:20 PM : 0.90 C.E. Loss, 90% Accuracy'" in refused.value.hint
+    results = read(log(lines), kind="log", patterns=("Epoch {epoch} ... M : {loss} ...",))
+    assert values(results, "loss") == {"train.log": [0.9, 0.91, 0.92, 0.93, 0.94]}
+
+
+def test_the_hint_for_a_log_of_settings_names_no_form_of_its_lines(log):
+    with pytest.raises(NotImportable) as refused:
+        read(log("INFO Namespace(layer_num=32, learning_rate=0.1, save_steps=500)\nINFO quantised 32 layers\n"))
+    assert "layer_num=" not in refused.value.hint
+
+
+def test_starts_that_may_have_been_broken_off_are_asked_about(log):
+    text = "".join(f"step {k} loss 0.{9 - k % 9}{k}\n" for last in (2, 20) for k in range(last))
+    with pytest.raises(NotRuns) as asked:
+        read(log(text))
+    assert "1 of them end before 25% of the longest" in asked.value.message
+    assert len(read(log(text), iteration="step").runs) == 2
+    assert len(read(log(text), rows="iterations").runs) == 1

@@ -6,9 +6,9 @@ import pytest
 from test_import_tables import proposed, read, table, values  # noqa: F401
 
 from deviate.core.errors import NotRuns
-from deviate.imports.foreign import ForeignRun
+from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.named import settings_in_names
-from deviate.imports.repeated import setting_notes
+from deviate.imports.repeated import assumed, recipes_in, setting_notes
 
 
 def curve(seed):
@@ -260,3 +260,66 @@ def test_rows_of_one_seed_with_other_words_are_no_epochs_of_one_run(table):  # n
         read(table(text))
     assert "--experiment-column optimizer" in asked.value.hint
     assert len(read(table(text), iteration="epoch").runs) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("per_device_train_batch_size", ("16", "32", "16"), "(16, 32)"),
+        ("checkpoint_path", ("small.pt", "large.pt", "small.pt"), "(small.pt, large.pt)"),
+        ("beta_start", ("0.1", "0.2", "0.1"), "(0.1, 0.2)"),
+        ("dropout", ("0.1", None, "0.1"), "(0.1, not said)"),
+        ("output_dir", ("out/1", "out/2", "out/3"), ""),
+        ("start_time", ("1700000001", "1700000002", "1700000003"), ""),
+        ("gpu_name", ("x", "y", "x"), ""),
+        ("note", ("None", None, "null"), ""),
+    ],
+)
+def test_what_was_set_is_told_from_what_is_a_runs_own(name, words, said):
+    runs = [
+        ForeignRun(label=f"r{k}", readings=[Reading("acc", 0, k)], settings={name: word} if word else {}, held=[name])
+        for k, word in enumerate(words)
+    ]
+    assert [f"{name!r} {said} differs" in note for note in setting_notes(runs, option="--where")] == [True] * bool(said)
+    assert bool(assumed(runs)) is not bool(said)
+
+
+def test_what_runs_were_taken_for_is_said(table):  # noqa: F811
+    paths = [table(curve(k) + "5,0.3,0.8\n" * k, f"run{k}.csv") for k in range(2)]
+    (proposal,) = proposed(*paths)
+    assert proposal.experiment.imported.notes == []
+    assert proposal.experiment.imported.assumed == (
+        "Taken for repeats of one recipe, though they end at iterations 4 to 5: no settings of theirs are told, and "
+        "their names differ by numbers alone."
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "recipes"),
+    [
+        (["a2c_std/log.csv", "dqn_std/log.csv", "ppo_cur/log.csv"], ["a2c std", "dqn std", "ppo cur"]),
+        (["baseline_1", "baseline_2", "ours_1"], ["baseline", "ours"]),
+        (["net.log", "net_pretrained.log"], ["none", "pretrained"]),
+        (["train/log.csv", "train2/log.csv", "exp-3/log.csv"], []),
+        (["wise-roo-476", "loud-colt-529"], []),
+        (["run-20260303_172224-0ccsn368", "run-20260303_180047-rf4nc5op"], []),
+        (["Aug09_12-30-45_host", "Sep01_10-00-02_host"], []),
+    ],
+)
+def test_recipes_in_names(names, recipes):
+    assert recipes_in(names) == recipes
+
+
+def test_a_column_of_names_beside_values_may_be_of_metrics(table):  # noqa: F811
+    path = table("step,type,value\n0,train,2\n0,val,3\n1,train,1\n1,val,2\n")
+    with pytest.raises(NotRuns) as asked:
+        read(path)
+    assert "--metric-column type --value-column value if it names metrics" in asked.value.hint
+    assert values(read(path, metric="type", value="value"), "val") == {"results.csv": [3.0, 2.0]}
+
+
+def test_copies_are_known_whatever_the_order_of_their_names(table):  # noqa: F811
+    rows = [{"epoch": k, "acc": k / 8, "loss": 1 / (k + 1)} for k in range(3)]
+    turned = [dict(reversed(row.items())) for row in rows]
+    paths = [table(json.dumps(each), f"run{k}.json") for k, each in enumerate((rows, turned))]
+    assert "exactly the same values" in " ".join(notes(*paths))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.build import propose
-from deviate.imports.formats import read_results
+from deviate.imports.formats import format_of, read_results
 from deviate.imports.request import ImportRequest, TableOptions
 from deviate.imports.trackers import read_mlflow, read_tensorboard, read_wandb
 from deviate.observe.trackers.tensorboard import MOST_CHECKED, TornMessageError, fields, read_events, signed, varint
@@ -568,3 +568,40 @@ def test_a_version_in_the_registry_of_mlflow_is_no_run(tmp_path):
     version.mkdir(parents=True)
     (version / "meta.yaml").write_text("name: net\nrun_id: abc\nversion: 1\ncurrent_stage: None\n")
     assert [run.label for run in read_mlflow([tmp_path]).runs] == ["first"]
+
+
+def test_the_parent_of_runs_of_mlflow_is_no_training_and_a_line_twice_is_one_value(tmp_path):
+    for name in ("parent", "first", "second"):
+        mlflow_run(tmp_path / "0", name, [0.5])
+    for name in ("first", "second"):
+        (tmp_path / "0" / name / "tags").mkdir()
+        (tmp_path / "0" / name / "tags" / "mlflow.parentRunId").write_text("parent")
+        (tmp_path / "0" / name / "metrics" / "val" / "acc").write_text(f"2000 0.{len(name)} 0\n" * 2)
+    results = read_mlflow([tmp_path])
+    assert {run.label: len(run.readings) for run in results.runs} == {"first": 1, "second": 1}
+    assert results.notes == ["parent is the parent of other runs, and counted as no training."]
+    path = tmp_path / "mlflow.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            CREATE TABLE runs (run_uuid, name, status, start_time, end_time, experiment_id, lifecycle_stage);
+            CREATE TABLE experiments (experiment_id, name);
+            CREATE TABLE params (key, value, run_uuid);
+            CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan);
+            CREATE TABLE tags (key, value, run_uuid);
+            INSERT INTO runs VALUES ('p', 'all', 'FINISHED', 1, 2, 0, 'active'), ('c', 'one', 'FINISHED', 1, 2, 0, '');
+            INSERT INTO metrics VALUES ('acc', 0.5, 1000, 'p', 0, 0), ('acc', 0.5, 1000, 'c', 0, 0);
+            INSERT INTO tags VALUES ('mlflow.parentRunId', 'p', 'c');
+        """)
+        database.commit()
+    assert [run.label for run in read_mlflow([path]).runs] == ["one"]
+
+
+def test_event_files_without_a_value_do_not_hide_what_sacred_wrote(tmp_path):
+    for run in (1, 2):
+        folder = tmp_path / "runs" / str(run)
+        folder.mkdir(parents=True)
+        (folder / "events.out.tfevents.1").write_bytes(b"")
+        (folder / "metrics.json").write_text(json.dumps({"acc": {"steps": [0, 1], "values": [0.5, run / 4]}}))
+    request = ImportRequest(paths=[tmp_path / "runs"], project=tmp_path)
+    assert format_of(request) == "json"
+    assert len(read_results(request, "json").runs) == 2

@@ -618,7 +618,13 @@ def test_settings_are_said_of_the_runs_of_each_experiment(table):
     apart = [note for each in proposed(path, experiment="recipe") for note in each.experiment.imported.notes]
     assert apart == ["No metrics: width (settings). --metric width takes one in."] * 2
     names = [table(f"epoch,acc\n0,0.{k}\n", f"{net}_seed{k}.csv") for net in ("deep", "wide") for k in range(2)]
-    assert "show 2 recipes (deep, wide)" in proposed(*names)[0].experiment.imported.notes[0]
+    with pytest.raises(NotRuns) as asked:
+        proposed(*names)
+    assert "show 2 recipes (deep, wide)" in asked.value.message
+    assert "--experiment-column file if each file is of its own, --run-column file if all are" in asked.value.hint
+    assert f"name the files of one recipe: {names[0].name}" in asked.value.hint
+    assert [len(each.runs) for each in proposed(*names, experiment="file")] == [1] * 4
+    assert "show 2 recipes (deep, wide)" in proposed(*names, run=("file",))[0].experiment.imported.notes[0]
 
 
 HINTS = {
@@ -694,7 +700,10 @@ def test_every_hint_when_typed_leads_on(table, text):
     ("text", "said"),
     [
         ("name,swap_prob,acc\na_02,0.2,0.71\na_04,0.4,0.74\na_06,0.6,0.72\n", "'swap_prob' (0.2, 0.4, 0.6)"),
-        ("name,acc\nnet_adam_x,0.71\nnet_adam_y,0.74\nnet_sgd_x,0.72\nnet_wide,0.73\n", "show 4 recipes"),
+        (
+            "name,acc\nnet_adam_x,0.71\nnet_adam_y,0.74\nnet_sgd_x,0.72\nnet_wide,0.73\n",
+            "show 3 recipes (adam, sgd, wide)",
+        ),
     ],
     ids=["numbers at equal distances", "words of names that some runs share"],
 )
@@ -732,7 +741,8 @@ def test_the_hint_for_a_folder_names_files_that_are_there(table, tmp_path):
     (tmp_path / "logs").mkdir()
     for run in (1, 2):
         table("epoch 0 loss 0.9\nepoch 1 loss 0.8\n", f"logs/result_{run}.txt")
-    for folder, kind in (("runs", "json"), ("logs", None), ("logs", "log")):
+    assert len(read(tmp_path / "runs", kind="json").runs) == 2
+    for folder, kind in (("logs", None), ("logs", "log")):
         with pytest.raises(NotImportable) as refused:
             read(tmp_path / folder, kind=kind)
         pattern = refused.value.hint.rpartition("deviate import ")[2].removeprefix(f"{tmp_path}/")

@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,9 @@ from deviate.observe.trackers.tensorboard import DamagedFileError
 #: Beside the folder ``metrics`` of a run.
 META, METRICS = "meta.yaml", "metrics"
 
+#: The tag of a run that names the one it is a part of.
+PARENT = "mlflow.parentRunId"
+
 SQLITE = b"SQLite format 3\0"
 
 #: How a file of the folder ``metrics`` begins: ``timestamp value step``, and what later versions add.
@@ -27,6 +30,7 @@ _LINE = re.compile(rb"\d{12,14} \S+(?: -?\d+(?: [^\n]*)?)?\n")
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run in the SQLite store, as far as a column holds what it should; times are Unix milliseconds."""
 
+    identity: str
     name: str
     status: str
     start: float | None
@@ -86,6 +90,7 @@ _STEPS = 100_000
 #: Parameters of one run that are read.
 MOST_PARAMS = 1_000
 
+_PARENTS = "SELECT DISTINCT value FROM tags WHERE key = ?"
 _PARAMS = "SELECT key, value FROM params WHERE run_uuid = ?"
 _METRICS = "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step"
 
@@ -105,6 +110,13 @@ def read_database(path: Path) -> Iterator[StoredRun]:
         raise DamagedFileError(str(error)) from error
 
 
+def read_parents(path: Path) -> set[str]:
+    """Return the runs of a SQLite store that others name as theirs."""
+    with suppress(sqlite3.Error), closing(_open(path)) as database:
+        return {str(parent) for (parent,) in database.execute(_PARENTS, (PARENT,)).fetchmany(MOST_VALUES)}
+    return set()
+
+
 def _runs(database: sqlite3.Connection) -> Iterator[StoredRun]:
     left = MOST_VALUES
     for run, name, status, start, end, experiment in database.execute(_RUNS).fetchmany(left):
@@ -113,6 +125,7 @@ def _runs(database: sqlite3.Connection) -> Iterator[StoredRun]:
         if left < 0:
             raise DamagedFileError(f"it has more than {MOST_VALUES:,} values")
         yield StoredRun(
+            identity=str(run),
             name=str(name or run),
             status=str(status or "").lower(),
             start=start,
