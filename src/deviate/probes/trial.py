@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -240,7 +241,7 @@ class PrintedNumber(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     first: float
     last: float
-    #: Whether runs reported other values; null after one run.
+    #: Whether runs reported other values; null after one run, and where not all reported it.
     varies: bool | None = None
     #: Of an observed metric; null where it is none.
     kind: Kind | None = None
@@ -264,8 +265,9 @@ def printed_numbers(folders: Sequence[RunFolder], experiment: Experiment) -> lis
     for each in (one for every in mined.values() for one in every):
         series.setdefault(each.series.slot.key, each)
     numbers = reported_numbers(mined, recorded, experiment.observed)
+    runs = Counter(each.series.slot.key for every in mined.values() for each in every)
     return [
-        _printed(number, series[number.key], compared=len(folders) > 1)
+        _printed(number, series[number.key], compared=runs[number.key] == len(folders) > 1)
         for number in sorted(_once(numbers).values(), key=lambda each: not each.observed)
     ]
 

@@ -38,6 +38,12 @@ def test_two_runs_tell_what_differs(folders):
     assert (differ["acc"], differ["epoch"]) == (True, False)
 
 
+def test_what_one_run_alone_printed_is_not_compared(folders):
+    runs, experiment = folders
+    runs[1].stdout_file.write_text("epoch 0 loss 1.0625 acc 41.5%\n")
+    assert {each.name: each.varies for each in printed_numbers(runs, experiment)}["f1"] is None
+
+
 def test_what_the_user_refuses_is_listed_with_that_reason(folders):
     runs, experiment = folders
     experiment = msgspec.structs.replace(experiment, observed=[ObservedWish(name="acc", metric=False)])

@@ -337,7 +337,7 @@ def _counts_evenly(seen: _Seen) -> bool:
         with np.errstate(over="ignore", invalid="ignore"):
             steps = np.diff(run)
         onward = steps[steps != 0]
-        if len(onward) == 0 or not np.all(run == np.floor(run)):
+        if len(np.unique(run)) < 3 or not np.all(run == np.floor(run)):
             return False
         ahead = onward[onward > 0]
         if len(ahead) < 2 or np.any(ahead != ahead[0]) or bool(np.any(run[1:][steps < 0] > run[0] + ahead[0])):

@@ -289,7 +289,7 @@ def kind_text(number: PrintedNumber) -> str:
 
 def difference_text(number: PrintedNumber) -> str:
     """Say whether two runs of the program as it is reported the same."""
-    return "differ" if number.varies else "equal"
+    return {True: "differ", False: "equal", None: "in one alone"}[number.varies]
 
 
 def origin_text(name: UnforeseenName) -> str:

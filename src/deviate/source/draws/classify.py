@@ -154,9 +154,9 @@ class Classifier:
         return None
 
     def _in_time(self, role: Role, drawn: Drawn) -> Role:
-        """Correct a role by the moment: an order drawn only before the training is data, data drawn in it an order."""
+        """Correct a role by the moment: what is drawn only before the training is data, data drawn in it an order."""
         moment = self.moments.moment(drawn.site)
-        if role.factor == "shuffle" and moment == "before":
+        if role.factor in {"shuffle", "augment"} and moment == "before":
             return role._replace(factor="data", why=f"{role.why}, once before the training")
         if role.factor == "data" and moment == "during":
             return role._replace(factor="shuffle", why=f"{role.why}, anew while it trains")

@@ -48,6 +48,7 @@ def kinds(*runs: str) -> dict[str, str]:
         ("grad_step = 0, loss = 0.5\ngrad_step = 9, loss = 1.5", "grad_step = 0, loss = 0.6\ngrad_step = 9, loss = 1.6",
          {"grad_step": "counter", "loss": "metric"}),
         ("tick 0042 loss 0.5\ntick 0043 loss 0.6", "tick 0052 loss 0.5", {"tick": "counter", "loss": "metric"}),
+        ("flag 0\nflag 1\nflag 1\nflag 0\nflag 1", "flag 0\nflag 1\nflag 1\nflag 0\nflag 1", {"flag": "constant"}),
         ("state 07 down", "state 04 down", {"state": "identifier"}),
         ("score 0042", "score 0047", {"score": "metric"}),
         ("loss 0 tensor(0.5)\nloss 50 tensor(0.6)", "loss 0 tensor(0.7)\nloss 50 tensor(0.2)",
