@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deviate.lexicon.words import is_bookkeeping, is_counting, is_metric_word, word_lists, words_of
+from deviate.lexicon.words import (
+    is_bookkeeping,
+    is_counting,
+    is_metric_word,
+    is_schedule,
+    meaning_of,
+    word_lists,
+    words_of,
+)
 from deviate.observe.output.slots import MOST_ITEMS, Mined, Slot, SlotSeries, mine_log
 from deviate.observe.output.templates import IDENTIFIER, LIST, NUMBER, TIME
 from deviate.observe.output.text import decimals_of, displayed_lines, read_number
@@ -328,14 +336,15 @@ def _of_source(slots: Sequence[Slot]) -> dict[Key, str]:
 def _uncounted(slots: Sequence[tuple[Slot, int]]) -> dict[Key, str]:
     """Return what stands in items of lists, or in rows of a table, that no column or key counts: they are no time.
 
-    Rows of a table may be, where what they hold is named like a metric.
+    Rows of a table may be, where all that they hold is named like what a training reports: one a class is no time.
     """
     counting = {_parent(slot) for slot, _ in slots if is_counting(slot.words)}
+    is_history = all(meaning_of(slot.words) is not None or is_schedule(slot.words) for slot, _ in slots)
     return {
         slot.key: LISTED
         for slot, count in slots
         if NUMBER not in slot.template and _parent(slot) not in counting and count > 1
-        and ("*/" in slot.template or (_is_table(slot) and not is_metric_word(slot.words)))
+        and ("*/" in slot.template or (_is_table(slot) and not is_history))
     }  # fmt: skip
 
 

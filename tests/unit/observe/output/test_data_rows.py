@@ -108,9 +108,13 @@ def test_items_of_a_list_are_no_course_of_time_unless_a_key_counts_them():
     assert kinds(*passes, source="history.json")["bins/mae"] == "metric"
 
 
-def test_rows_of_a_table_that_nothing_counts_are_examples_unless_they_are_named_like_metrics():
+def test_rows_of_a_table_that_nothing_counts_are_no_time_unless_all_are_named_like_metrics():
     tables = [f"actual,offset,loss\n1.5,{0.2 + k},{0.5 + k}\n2.5,{0.4 + k},{0.3 + k}\n" for k in (0.1, 0.2)]
     found = kinds(*tables, source="rows.csv")
-    assert (found["offset"], found["loss"]) == ("data", "metric")
+    assert (found["offset"], found["loss"]) == ("data", "data")
+    history = [f"lr,loss,acc\n0.1,{0.2 + k},{0.5 + k}\n0.01,{0.4 + k},{0.3 + k}\n" for k in (0.1, 0.2)]
+    assert kinds(*history, source="rows.csv")["loss"] == "metric"
+    classes = [f"label,recall,support\n0,{0.2 + k},12\n1,{0.4 + k},15\n" for k in (0.1, 0.2)]
+    assert kinds(*classes, source="rows.csv")["recall"] == "data"
     counted = [f"epoch,offset\n1,{0.2 + k}\n2,{0.4 + k}\n" for k in (0.1, 0.2)]
     assert kinds(*counted, source="rows.csv")["offset"] == "metric"
