@@ -24,6 +24,7 @@ from deviate.facts.experiment import ExperimentFacts, experiment_facts
 from deviate.facts.run import RunResult
 from deviate.facts.samples import DEFAULTS
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
+from deviate.observe.aggregates import SampleRow
 from deviate.observe.identity import Series
 from deviate.report.figures import themed
 from deviate.report.topics.curves import curve_notes, experiment_figures
@@ -87,7 +88,8 @@ def facts_of(metrics: list[Metric], records: pd.DataFrame, iterations: int) -> E
         for variant, index in ran.itertuples(index=False)
     ]
     last = records[records["iteration"] == iterations - 1].astype({"variant": str, "metric": str})
-    samples = last.assign(aggregate="last")[["variant", "run", "metric", "aggregate", "value"]]
+    table = last.assign(aggregate="last")[list(SampleRow._fields)]
+    samples = [SampleRow(*row) for row in table.itertuples(index=False)]
     names = [(metric.name, -1) for metric in metrics]
     measured = known_metrics(experiment, names, DEFAULTS)
     by_variant = samples_by_variant(samples, runs, measured, experiment, DEFAULTS)

@@ -138,8 +138,8 @@ def test_repeats_device_threads_and_variables_come_from_the_configuration(projec
     assert "SD within a run" in deviate("report", "train", "-v").out
     with open_tables(load("train").folder) as tables:
         whole, parts, values = tables.records(), list(tables.parts()), values_by_run(tables)
-    joined = pd.concat(parts, ignore_index=True).astype({"variant": whole["variant"].dtype})
-    pd.testing.assert_frame_equal(joined, whole)
+    frames = [pd.DataFrame({"variant": variant, "run": run, **columns}) for variant, run, columns in parts]
+    pd.testing.assert_frame_equal(pd.concat(frames, ignore_index=True), whole)
     of_metric = whole.groupby(["variant", "run", "metric"])["value"].agg(list)
     kept = {
         (variant, run, name): series.values.tolist()

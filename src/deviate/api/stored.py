@@ -86,13 +86,20 @@ class StoredExperiment:
         DataFrame
             Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``.
         """
+        import pandas as pd
+
         from deviate.facts.samples import SampleOptions, settle_options
+        from deviate.observe.aggregates import SampleRow
         from deviate.observe.tables import open_tables
 
         with open_tables(self.folder) as tables:
             names = [name for name, _ in tables.names]
             options = settle_options(SampleOptions(aggregates=dict(aggregates or {})), names)
-            return tables.samples(options.aggregates)
+            rows = tables.samples(options.aggregates)
+        columns = list(SampleRow._fields)
+        return pd.DataFrame(rows, columns=columns).astype(
+            {"variant": str, "run": "int64", "metric": str, "aggregate": str, "value": "float64"}
+        )
 
     @known_keywords()
     def frame(self, *, aggregates: Mapping[str, str] | None = None, usage: bool = False) -> pd.DataFrame:
@@ -382,9 +389,12 @@ class StoredExperiment:
         DataFrame
             The columns of ``deviate report NAME --format summary``: n, mean, SD, CV, intervals and more.
         """
-        from deviate.report.writers.tables_csv import summary_table
+        import pandas as pd
 
-        return summary_table(self.report(level=level, aggregates=aggregates).facts)
+        from deviate.report.writers.tables_csv import SUMMARY_COLUMNS, summary_rows
+
+        rows = summary_rows(self.report(level=level, aggregates=aggregates).facts)
+        return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
 
     @known_keywords()
     def groups(self, groups: str | Sequence[str], *, positive: str = "", level: float = 0.95) -> pd.DataFrame:
@@ -398,9 +408,12 @@ class StoredExperiment:
             The columns of ``deviate report NAME --groups ... --format groups``: the column that makes the group
             (empty for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
         """
-        from deviate.report.writers.tables_csv import group_table
+        import pandas as pd
 
-        return group_table(self.report(level=level, curves=False, groups=groups, positive=positive).facts)
+        from deviate.report.writers.tables_csv import GROUP_COLUMNS, group_rows
+
+        rows = group_rows(self.report(level=level, curves=False, groups=groups, positive=positive).facts)
+        return pd.DataFrame(rows, columns=list(GROUP_COLUMNS))
 
     def forgetting(self) -> pd.DataFrame:
         """Return what the completed runs forget, one row an example of the evaluation that a report shows first.

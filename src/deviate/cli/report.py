@@ -25,8 +25,7 @@ from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from deviate.observe.tables import RecordPart
     from deviate.report.writers.registry import Writer
     from deviate.store.folders import ExperimentFolder
 
@@ -127,14 +126,14 @@ def command(
     show(view, writer, output, f"deviate report {typed_word(name)}", verbose=verbose)
 
 
-def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:
+def _record_parts(folder: ExperimentFolder) -> Iterator[RecordPart]:
     from deviate.observe.tables import open_tables
 
     with open_tables(folder) as tables:
         yield from tables.parts()
 
 
-def experiment_writers(parts: Iterable[pd.DataFrame]) -> dict[str, Writer]:
+def experiment_writers(parts: Iterable[RecordPart]) -> dict[str, Writer]:
     """Return what a report can be written in; `parts` are tables of the records that ``csv`` writes."""
     from deviate.report.writers.contracts import experiment_json
     from deviate.report.writers.registry import writers

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from deviate.facts.predictions import Evaluation, class_name
 from deviate.observe.matching import EveryPass, Withheld
@@ -16,6 +15,9 @@ from deviate.stats.churn import churn
 from deviate.stats.pairs import Estimate
 from deviate.stats.predictions import ForgettingSpread, correctness, forgetting_spread
 from deviate.stats.spread import Spread
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Why nothing is said of how predictions went.
 ONE_PASS = "one evaluation pass shows no course"
@@ -93,6 +95,8 @@ def learning_facts(every: EveryPass | Withheld, level: float) -> LearningFacts:
 
 def forgetting_tables(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
     """Return what runs forget in evaluations of which every pass was kept, one row an example of each."""
+    import pandas as pd
+
     tables = [
         forgetting_table(each.variant, each.every)
         for each in evaluations
@@ -103,6 +107,8 @@ def forgetting_tables(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
 
 def forgetting_table(variant: str, every: EveryPass) -> pd.DataFrame:
     """Return what runs forget as a table, one row an example; targets are known."""
+    import pandas as pd
+
     predicted = every.predictions
     assert predicted.labels is not None
     assert predicted.targets is not None

@@ -7,11 +7,10 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Status, Step
@@ -19,6 +18,7 @@ from deviate.facts.run import ending
 from deviate.facts.samples import Sample
 from deviate.lexicon.names import find_name
 from deviate.lexicon.words import split_of, words_of
+from deviate.observe.aggregates import SampleRow
 from deviate.observe.evaluations import Evaluated
 from deviate.observe.events import RuntimeNote
 from deviate.observe.examples import Groups, Inputs, Shown, match_rows, read_inputs
@@ -37,6 +37,9 @@ from deviate.observe.predictions import (
 )
 from deviate.observe.records import RunFiles
 from deviate.observe.tables import Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Where the accuracy that follows from captured labels is not the one that the program reports, which is right.
 
@@ -372,8 +375,11 @@ def prediction_table(evaluations: Iterable[Evaluation], *, scores: bool = False)
     Columns ``variant``, ``run``, ``example``, ``target``, ``prediction`` and ``score``; with `scores` one more for each
     class, where they were kept.
     """
+    # Only frames of the user are made here: no report waits for pandas.
+    import pandas as pd
+
     parts = [
-        pd.concat([_rows(each, each.predictions, position), _score_columns(each.predictions, position, scores)], axis=1)
+        pd.DataFrame(_columns(each, each.predictions, position, scores))
         for each in evaluations
         if each.predictions is not None
         for position in range(len(each.predictions.runs))
@@ -382,31 +388,23 @@ def prediction_table(evaluations: Iterable[Evaluation], *, scores: bool = False)
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-def _score_columns(predicted: Predictions, position: int, wanted: bool) -> pd.DataFrame:
-    scores = predicted.scores if wanted else None
-    if scores is None:
-        return pd.DataFrame(index=range(len(predicted.keys)))
-    names = [f"score of {class_name(predicted, label)}" for label in range(scores.shape[2])]
-    return pd.DataFrame(scores[position], columns=names)
-
-
-def _rows(evaluation: Evaluation, predicted: Predictions, position: int) -> pd.DataFrame:
+def _columns(evaluation: Evaluation, predicted: Predictions, position: int, wanted: bool) -> dict[str, object]:
     def named(codes: Array) -> Array:
         return np.array(predicted.classes)[codes] if predicted.classes else codes
 
     labels, values, top = predicted.labels, predicted.values, predicted.top
     chosen = named(labels[position]) if labels is not None else values[position] if values is not None else None
     target = predicted.targets
-    return pd.DataFrame(
-        {
-            "variant": evaluation.variant,
-            "run": int(predicted.runs[position].rpartition("-")[2]),
-            "example": predicted.keys,
-            "target": None if target is None else named(target) if labels is not None else target,
-            "prediction": chosen,
-            "score": None if top is None else top[position],
-        }
-    )
+    scores = () if not wanted or predicted.scores is None else predicted.scores[position].T
+    return {
+        "variant": evaluation.variant,
+        "run": int(predicted.runs[position].rpartition("-")[2]),
+        "example": predicted.keys,
+        "target": None if target is None else named(target) if labels is not None else target,
+        "prediction": chosen,
+        "score": None if top is None else top[position],
+        **{f"score of {class_name(predicted, label)}": each for label, each in enumerate(scores)},
+    }
 
 
 # How evaluations of runs ended, and the values of those that were repeated.
@@ -436,12 +434,12 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
     passes: dict[str, dict[str, dict[int, list[float]]]] = {}
 
 
-def evaluation_results(evaluated: Sequence[Evaluated], repeats: pd.DataFrame) -> list[EvaluationResult]:
-    """Return how evaluations of completed runs ended; `repeats` is the table of `Tables.repeats`."""
+def evaluation_results(evaluated: Sequence[Evaluated], repeats: Sequence[SampleRow]) -> list[EvaluationResult]:
+    """Return how evaluations of completed runs ended; `repeats` are those of `Tables.repeats`."""
     return [_result(each.step, each.every, repeats) for each in evaluated]
 
 
-def _result(step: Step, every: Sequence[Sequence[RunFiles]], repeats: pd.DataFrame) -> EvaluationResult:
+def _result(step: Step, every: Sequence[Sequence[RunFiles]], repeats: Sequence[SampleRow]) -> EvaluationResult:
     ended = [
         [(repeat, run, ending(run)) for repeat, run in enumerate(of_run) if run.outcome is not None]
         for of_run in zip(*every, strict=True)
@@ -453,11 +451,11 @@ def _result(step: Step, every: Sequence[Sequence[RunFiles]], repeats: pd.DataFra
         if end.status not in ("completed", "cancelled")
     ]
     evaluated = sum(sum(end.status == "completed" for _, _, end in of_run) == step.repeat for of_run in ended)
-    rows = repeats[repeats["metric"].str.startswith(step.prefix)] if step.repeat > 1 else repeats.head(0)
     passes: dict[str, dict[str, dict[int, list[float]]]] = {}
-    for variant, metric, run, value in zip(rows["variant"], rows["metric"], rows["run"], rows["value"], strict=True):
-        of_metric = passes.setdefault(str(variant), {}).setdefault(str(metric), {})
-        of_metric.setdefault(int(run), []).append(float(value))
+    for row in repeats if step.repeat > 1 else ():
+        if row.metric.startswith(step.prefix):
+            of_metric = passes.setdefault(row.variant, {}).setdefault(row.metric, {})
+            of_metric.setdefault(row.run, []).append(row.value)
     return EvaluationResult(step=step, runs=len(ended), evaluated=evaluated, failed=failed, passes=passes)
 
 

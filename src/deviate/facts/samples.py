@@ -5,25 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import Any
 
 import msgspec
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Direction, Experiment, Kind, Status
 from deviate.core.shell_words import typed_word
 from deviate.facts.run import RunResult
 from deviate.lexicon.names import find_name, same_name
-from deviate.observe.aggregates import check_aggregate
+from deviate.observe.aggregates import SampleRow, check_aggregate
 from deviate.observe.metrics import TIMES, MeasuredMetric, with_times
-from deviate.stats.curves import Reached, reached_best, reached_threshold
+from deviate.stats.curves import reached_best, reached_threshold
 from deviate.stats.weak import Sign, WeakRuns, weak_beyond, weak_by_mad
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Options on samples: aggregates, weak runs, times to reach a value, sizes of test sets, differences that matter.
 
@@ -242,9 +239,12 @@ def reach_metrics(bars: Iterable[Bar]) -> list[MeasuredMetric]:
     ]
 
 
-def reach_samples(records: pd.DataFrame, bars: Iterable[Bar], directions: dict[str, Direction | None]) -> pd.DataFrame:
+def reach_samples(
+    records: Mapping[str, NDArray[Any]], bars: Iterable[Bar], directions: Mapping[str, Direction | None]
+) -> list[SampleRow]:
     """Return the samples; a run that never got there has NaN, and the report says which these are.
 
+    `records` have the columns of `deviate.observe.tables.RECORD_COLUMNS`, those of a run one after the other.
     Iterations are counted as they were recorded: the first one is 0, and a value reported in it is reached "at 0".
 
     Raises
@@ -255,14 +255,20 @@ def reach_samples(records: pd.DataFrame, bars: Iterable[Bar], directions: dict[s
     rows = []
     for bar in bars:
         direction = _direction(bar, directions.get(bar.metric))
-        chosen = records[records["metric"] == bar.metric]
-        for (variant, run), part in chosen.groupby(["variant", "run"], sort=False):
-            reached = _reached(part, bar, direction)
+        chosen = {name: column[records["metric"] == bar.metric] for name, column in records.items()}
+        variants, runs = chosen["variant"], chosen["run"]
+        news = np.flatnonzero((variants[1:] != variants[:-1]) | (runs[1:] != runs[:-1])) + 1
+        for start, end in pairwise([0, *news.tolist(), *([len(runs)] if len(runs) else [])]):
+            iterations, values, elapsed = (chosen[name][start:end] for name in ("iteration", "value", "elapsed_s"))
+            if bar.bar is None:
+                reached = reached_best(iterations, values, direction, elapsed)
+            else:
+                reached = reached_threshold(iterations, values, bar.bar, direction, elapsed)
             for name, value in zip(reach_names(bar), (reached.iteration, reached.seconds), strict=True):
-                if name.startswith("seconds") and part["elapsed_s"].isna().all():
-                    continue
-                rows.append((variant, run, name, FIRST, np.nan if value is None else float(value)))
-    return pd.DataFrame(rows, columns=["variant", "run", "metric", "aggregate", "value"])
+                if not (name.startswith("seconds") and np.isnan(elapsed).all()):
+                    number = math.nan if value is None else float(value)
+                    rows.append(SampleRow(variants[start], int(runs[start]), name, FIRST, number))
+    return rows
 
 
 def _direction(bar: Bar, known: Direction | None) -> Direction:
@@ -274,13 +280,6 @@ def _direction(bar: Bar, known: Direction | None) -> Direction:
             hint=f"type a bar: --reach {typed_word(f'{bar.metric}>=0.9')}",
         )
     return known
-
-
-def _reached(part: pd.DataFrame, bar: Bar, direction: Direction) -> Reached:
-    iterations, values, elapsed = part["iteration"], part["value"], part["elapsed_s"]
-    if bar.bar is None:
-        return reached_best(iterations, values, direction, elapsed)
-    return reached_threshold(iterations, values, bar.bar, direction, elapsed)
 
 
 #: How a run ended, in the words of a reason.
@@ -353,7 +352,7 @@ Values = Mapping[int, float]
 
 
 def samples_of(
-    rows: pd.DataFrame,
+    rows: Iterable[SampleRow],
     runs: Sequence[RunResult],
     metrics: Mapping[str, MeasuredMetric],
     experiment: Experiment,
@@ -363,16 +362,15 @@ def samples_of(
 
     Parameters
     ----------
-    rows : DataFrame
-        Columns ``metric``, ``aggregate``, ``run`` and ``value``: one number per completed run of the variant and
-        metric, not finite ones included.
+    rows : iterable of SampleRow
+        One number per completed run of the variant and metric, not finite ones included.
     runs, metrics, experiment, options
         All runs of the variant that have ended; what is known of each name in `rows`; where metrics are reported; and
         options in which metrics are named as they were recorded.
     """
     values: dict[tuple[str, str], dict[int, float]] = {}
-    for name, aggregate, run, value in zip(rows["metric"], rows["aggregate"], rows["run"], rows["value"], strict=True):
-        values.setdefault((str(name), str(aggregate)), {})[int(run)] = float(value)
+    for row in rows:
+        values.setdefault((row.metric, row.aggregate), {})[row.run] = row.value
     completed = {run.index for run in runs if run.status == "completed"}
     finished = {
         name: {run: value for run, value in each.items() if run in completed} for (name, _), each in values.items()

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
-import pandas as pd
 
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import Direction, Experiment
@@ -33,6 +32,7 @@ from deviate.facts.samples import (
     settle_options,
 )
 from deviate.facts.weights import RunWeights, weights_by_variant
+from deviate.observe.aggregates import SampleRow
 from deviate.observe.events import (
     EnvironmentDifference,
     ReachedDraw,
@@ -162,7 +162,7 @@ def read_results(
         options = settle_options(options, (name for name, _ in names), partial=partial)
         directions = tables.directions(options.directions)
         metrics = known_metrics(experiment, names, options, tables.observed, directions)
-        frame = _frame(tables, options, metrics)
+        rows = _rows(tables, options, metrics)
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
@@ -176,7 +176,7 @@ def read_results(
         reports, looped = tables.reports(), frozenset(tables.looped)
     ended = [run_result(run, experiment) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
-    samples = samples_by_variant(frame, ended, metrics, experiment, options)
+    samples = samples_by_variant(rows, ended, metrics, experiment, options)
     evaluations = with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations
     evaluations = with_inputs(evaluations, samples, inputs) if inputs else evaluations
     return Results(
@@ -237,7 +237,7 @@ def known_metrics(
 
 
 def samples_by_variant(
-    frame: pd.DataFrame,
+    rows: Sequence[SampleRow],
     runs: list[RunResult],
     metrics: Mapping[str, MeasuredMetric],
     experiment: Experiment,
@@ -246,7 +246,7 @@ def samples_by_variant(
     """Return the samples of each variant that has ended runs, see `samples_of`."""
     return {
         variant: samples_of(
-            frame[frame["variant"] == variant],
+            (row for row in rows if row.variant == variant),
             sorted((run for run in runs if run.variant == variant), key=lambda run: run.index),
             metrics,
             experiment,
@@ -256,14 +256,13 @@ def samples_by_variant(
     }
 
 
-def _frame(tables: Tables, options: SampleOptions, metrics: Mapping[str, MeasuredMetric]) -> pd.DataFrame:
+def _rows(tables: Tables, options: SampleOptions, metrics: Mapping[str, MeasuredMetric]) -> list[SampleRow]:
     """Return one number per run and metric, with those of when runs reached a value."""
-    frame = tables.samples(options.aggregates, options.directions)
+    rows = tables.samples(options.aggregates, options.directions)
     if not options.reach:
-        return frame
+        return rows
     records = tables.records_of({bar.metric for bar in options.reach})
-    reached = reach_samples(records, options.reach, {name: metric.direction for name, metric in metrics.items()})
-    return pd.concat([part for part in (frame, reached) if len(part)], ignore_index=True)
+    return [*rows, *reach_samples(records, options.reach, {name: each.direction for name, each in metrics.items()})]
 
 
 def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from deviate.core.errors import BadOption
 from deviate.observe.predictions import Array
 from deviate.observe.records import RunFiles
 from deviate.observe.weights import Moment, NoCheckpointError, read_weights
 from deviate.store.integrity import DamagedError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Characters of a digest: equal ones mean equal numbers, as far as anybody can find others.
 DIGITS = 32
@@ -53,6 +56,8 @@ def weights_table(variants: Mapping[str, Mapping[str, RunWeights]]) -> pd.DataFr
     Every number is read, for the digests. Columns ``variant``, ``run``, ``iteration`` and ``file`` (both missing for
     the final weights), ``tensor``, ``shape``, ``dtype`` and ``digest``.
     """
+    import pandas as pd
+
     rows = [
         (
             variant,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-
-import numpy as np
-import pandas as pd
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Direction
@@ -16,6 +16,30 @@ from deviate.core.experiment import Direction
 SIMPLE = ("last", "best", "mean", "max", "min", "area")
 
 _AT = re.compile(r"at \d+")
+
+
+class Aggregated(NamedTuple):
+    """The records of a metric in a run, or in a pass of its evaluation; `max` and `min` pass over NaN."""
+
+    variant: str
+    run: int
+    metric: str
+    source: int
+    last: float
+    mean: float
+    max: float | None
+    min: float | None
+    reports: int
+
+
+class SampleRow(NamedTuple):
+    """The number of a metric in one run."""
+
+    variant: str
+    run: int
+    metric: str
+    aggregate: str
+    value: float
 
 
 def check_aggregate(text: str) -> str:
@@ -34,29 +58,14 @@ def check_aggregate(text: str) -> str:
     )
 
 
-def pick(table: pd.DataFrame, aggregate: str, direction: Direction | None) -> pd.DataFrame:
-    """Return one value per run.
+def pick(rows: Iterable[Aggregated], aggregate: str, direction: Direction | None) -> Iterator[SampleRow]:
+    """Yield one number per run, by ``last``, ``best``, ``mean``, ``max`` or ``min``.
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row per run with ``variant``, ``run`` and the columns ``last``, ``mean``, ``max`` and ``min``; the latter
-        two pass over NaN.
-    aggregate : {'last', 'best', 'mean', 'max', 'min'}
-        ``best`` is the maximum or minimum by `direction`, and NaN where no direction is known: then no value is better
-        than another.
-    direction : {'higher', 'lower'}, optional
-        Which values are better.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``variant``, ``run`` and ``value``.
+    ``best`` is the maximum or minimum by the direction, and NaN where none is known: then no value is better than
+    another.
     """
-    column = _best(direction) if aggregate == "best" else check_aggregate(aggregate)
-    values = np.nan if column is None else table[column].astype(float)
-    return table[["variant", "run"]].assign(value=values)
-
-
-def _best(direction: Direction | None) -> str | None:
-    return None if direction is None else {"higher": "max", "lower": "min"}[direction]
+    best = None if direction is None else {"higher": "max", "lower": "min"}[direction]
+    column = best if aggregate == "best" else check_aggregate(aggregate)
+    for row in rows:
+        value = None if column is None else getattr(row, column)
+        yield SampleRow(row.variant, row.run, row.metric, aggregate, math.nan if value is None else value)

@@ -29,6 +29,11 @@ SHAPE = """
 SELECT num_rows, (SELECT count(*) FROM parquet_schema($path) WHERE type IS NOT NULL) FROM parquet_file_metadata($path)
 """
 
+FILES = """
+CREATE TEMP TABLE files AS SELECT unnest($1::STRUCT(filename VARCHAR, held BOOLEAN, variant VARCHAR, run BIGINT,
+    place BIGINT, prefix VARCHAR, first BIGINT, repeat BIGINT, part BIGINT)[], recursive := true)
+"""
+
 # One row a record, in the order each run wrote them.
 RECORDS = """
 SELECT files.variant, files.run, files.place, files.part, files.prefix || metric::VARCHAR AS metric,
@@ -50,9 +55,9 @@ FROM record WHERE metric <> $tick GROUP BY place, variant, run, metric, repeat O
 """
 
 AT = """
-SELECT variant, run, metric, arg_max(value, position) AS value
+SELECT variant, run, arg_max(value, position) AS value
 FROM record WHERE metric = $metric AND iteration = $iteration
-GROUP BY place, variant, run, metric, repeat ORDER BY place, repeat
+GROUP BY place, variant, run, repeat ORDER BY place, repeat
 """
 
 # Trapezia between the iterations that reported, of each the last value; NaN of a run that diverged stays NaN.

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from deviate.observe.foreign_arrays import UNREADABLE, read_npy
 from deviate.observe.matching import Match, Predictions, Withheld, places_of
@@ -200,6 +199,8 @@ def match_groups(table: GroupTable, predicted: Predictions) -> Groups | Withheld
 
 def _grouping(name: str, values: Array) -> Grouping | None:
     """Divide the examples by their values; None where there are too many different ones, or lists."""
+    import pandas as pd
+
     try:
         codes, found = pd.factorize(values.astype(str) if values.dtype.kind == "S" else values)
     except TypeError:  # not hashable

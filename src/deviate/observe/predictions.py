@@ -14,7 +14,6 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from deviate.core.experiment import SCHEMA
 from deviate.observe.database import parquet_shape, read_parquet
@@ -105,10 +104,13 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
             return read_npz(path)
         case ".parquet":
             return _read_parquet(path)
-        case ".jsonl":
-            table = pd.read_json(path, lines=True)
-        case _:
-            table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+    # Few programs write such tables: pandas is imported for those that do.
+    import pandas as pd
+
+    if path.suffix == ".jsonl":
+        table = pd.read_json(path, lines=True)
+    else:
+        table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
     return {str(name): table[name].to_numpy() for name in table.columns}
 
 
@@ -433,6 +435,8 @@ def read_table(path: Path) -> EvaluationPass:
 
 def digest_of(ids: Array) -> Array:
     """Return a number for each id, by its text."""
+    import pandas as pd
+
     digests: Array = pd.util.hash_array(ids.astype(str).astype(object))
     return digests
 

@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from deviate.core.experiment import Direction, Experiment
-from deviate.observe.aggregates import pick
+from deviate.observe.aggregates import Aggregated, SampleRow, pick
 from deviate.observe.agreement import identities, record_tables, recorded_names
 from deviate.observe.database import AGGREGATES, AREA, AT, ITERATION_TIMES, LOOPED, VALUES_AT, connected
 from deviate.observe.derived import RunRecords
@@ -37,14 +38,17 @@ from deviate.observe.observation import Observation, observe
 from deviate.observe.output.listings import is_setting, options_given
 from deviate.observe.records import TICK_NAME, RunFiles, in_order, read_ended_runs
 from deviate.observe.reported import ReportedNumber
-from deviate.observe.views import create_view, view_of
+from deviate.observe.views import ViewedFile, create_view, view_of
 from deviate.store.folders import ExperimentFolder
 
 if TYPE_CHECKING:
+    import pandas as pd
     from duckdb import DuckDBPyConnection
 
+#: Variant and index of a run, and the other columns of its records.
+RecordPart = tuple[str, int, dict[str, NDArray[Any]]]
+
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
-SAMPLE_COLUMNS = ("variant", "run", "metric", "aggregate", "value")
 
 #: Stands for the iteration of a run's last values, whichever it is.
 LAST_VALUES = -2
@@ -66,7 +70,7 @@ class Tables:
     listed: Directions
     _recordings: list[RunRecords]
     #: The files that the view of records reads, with the run of each.
-    _listed: pd.DataFrame
+    _listed: list[ViewedFile]
     _database: DuckDBPyConnection
 
     def records(self) -> pd.DataFrame:
@@ -75,33 +79,26 @@ class Tables:
         Columns ``variant``, ``run``, ``metric``, ``iteration`` (of the main loop, from 0; -1 before it), ``elapsed_s``
         (since the run's first process started) and ``value``.
         """
-        return self._records("record", "metric <> $tick")
+        return self._records("record", "metric <> $tick").df()  # type: ignore[no-any-return]
 
-    def records_of(self, metrics: Collection[str]) -> pd.DataFrame:
-        """Return the records of some metrics, with the columns and in the order of `records`."""
-        return self._records("record", "metric IN (SELECT unnest($metrics))", metrics=list(metrics))
+    def records_of(self, metrics: Collection[str]) -> dict[str, NDArray[Any]]:
+        """Return the records of some metrics as columns like those of `records`, and in its order."""
+        chosen = "metric IN (SELECT unnest($metrics))"
+        return self._records("record", chosen, metrics=list(metrics)).fetchnumpy()  # type: ignore[no-any-return]
 
-    def parts(self) -> Iterator[pd.DataFrame]:
-        """Yield what `records` returns run by run, so that no more than the records of one are in memory.
-
-        Column ``variant`` is categorical.
-        """
+    def parts(self) -> Iterator[RecordPart]:
+        """Yield variant, run and the other columns of `records` run by run: no more than those of one are in memory."""
         for place, run in enumerate(self.runs):
-            source = f"({view_of(self._listed[self._listed['place'] == place])})"
+            source = f"({view_of([file for file in self._listed if file.place == place])})"
             chosen = "metric <> $tick AND place = $place"
             rows = self._records(source, chosen, columns=RECORD_COLUMNS[2:], place=place)
-            codes = np.zeros(len(rows), np.int8)
-            rows.insert(0, "variant", pd.Series(pd.Categorical.from_codes(codes, pd.Index([run.variant]))))
-            rows.insert(1, "run", run.index)
-            yield rows
+            yield run.variant, run.index, rows.fetchnumpy()
 
-    def _records(
-        self, source: str, chosen: str, columns: Sequence[str] = RECORD_COLUMNS, **parameters: object
-    ) -> pd.DataFrame:
+    def _records(self, source: str, chosen: str, columns: Sequence[str] = RECORD_COLUMNS, **parameters: object) -> Any:
         given = parameters if "$tick" not in chosen else {"tick": TICK_NAME, **parameters}
         order = "place, part, repeat, position, metric"
         query = f"SELECT {', '.join(columns)} FROM {source} AS record WHERE {chosen} ORDER BY {order}"
-        return self._database.execute(query, given).df()
+        return self._database.execute(query, given)
 
     @cached_property
     def observed(self) -> dict[str, MeasuredMetric]:
@@ -132,13 +129,12 @@ class Tables:
     def settings(self) -> set[str]:
         """Names made at run time of what is no metric: one value in all runs, and that of a setting."""
         listed = {metric.name for metric in self.experiment.all_metrics}
-        table = self._aggregates[~self._aggregates["metric"].isin(listed) & (self._aggregates["source"] != OBSERVED)]
         given = options_given(self.experiment.command)
         found = set[str]()
-        for name, rows in table.groupby("metric", sort=False):
-            low, high = rows["min"].min(), rows["max"].max()
-            if low == high and is_setting(str(name), float(low), given):
-                found.add(str(name))
+        for name, rows in self._aggregates.items():
+            ends = [end for row in rows if row.source != OBSERVED for end in (row.min, row.max) if end is not None]
+            if ends and name not in listed and min(ends) == max(ends) and is_setting(name, ends[0], given):
+                found.add(name)
         # A mapping of settings alone was reported, and is not said to be missing.
         kept = {source for name, source in self._recorded if name not in found}
         return found - {name for name, source in self._recorded if source not in kept}
@@ -160,44 +156,45 @@ class Tables:
 
     def samples(
         self, aggregates: Mapping[str, str] | None = None, directions: Directions | None = None
-    ) -> pd.DataFrame:
+    ) -> list[SampleRow]:
         """Return one number per run and metric, times included; a run without a record of a metric has no row for it.
 
-        Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``; the metrics in the order of
-        `measured_metrics`. `aggregates` and `directions`, by metric, take the place of the experiment's. Where an
-        evaluation was run several times, the number is the mean of those of its passes.
+        The metrics are in the order of `measured_metrics`. `aggregates` and `directions`, by metric, take the place of
+        the experiment's. Where an evaluation was run several times, the number is the mean of those of its passes.
         """
-        table = self.repeats(aggregates, directions)
+        rows = self.repeats(aggregates, directions)
         if all(step.repeat == 1 for step in self.experiment.evaluations):
-            return table
-        return table.groupby(list(SAMPLE_COLUMNS[:-1]), sort=False)["value"].agg(_mean).reset_index()
+            return rows
+        repeated = (list(same) for _, same in groupby(rows, lambda row: row[:-1]))
+        return [same[0]._replace(value=_mean([row.value for row in same])) for same in repeated]
 
     def repeats(
         self, aggregates: Mapping[str, str] | None = None, directions: Directions | None = None
-    ) -> pd.DataFrame:
-        """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
-        table = self._aggregates
-        recorded = zip(table["metric"], table["source"], strict=True)
-        known = [pair for pair in recorded if pair[0] not in self.settings]
+    ) -> list[SampleRow]:
+        """Return the same rows as `samples`, but one number per run, metric and pass of an evaluation."""
+        recorded = self._aggregates.items()
+        known = [(name, row.source) for name, rows in recorded if name not in self.settings for row in rows]
         measured = measured_metrics(self.experiment, known, self.observed, self.directions(directions))
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
-        parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
-        filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
-        return pd.concat(filled, ignore_index=True) if filled else _no_samples()
+        rows = [row for metric, aggregate in chosen for row in self._sample(metric, aggregate)]
+        return [*rows, *_run_times(self.runs)]
 
     @cached_property
-    def _aggregates(self) -> pd.DataFrame:
-        return self._database.execute(AGGREGATES, {"tick": TICK_NAME}).df()
+    def _aggregates(self) -> dict[str, list[Aggregated]]:
+        """By metric, in the order of the runs."""
+        by_metric: dict[str, list[Aggregated]] = {}
+        for row in self._database.execute(AGGREGATES, {"tick": TICK_NAME}).fetchall():
+            by_metric.setdefault(row[2], []).append(Aggregated(*row))
+        return by_metric
 
     def reports(self) -> dict[str, dict[str, list[int]]]:
         """Return how often runs reported each metric of the training, by variant: each number, ascending."""
         prefixes = tuple(step.prefix for step in self.experiment.evaluations)
-        table = self._aggregates
         counts: dict[str, dict[str, list[int]]] = {}
-        for variant, metric, count in zip(table["variant"], table["metric"], table["reports"], strict=True):
-            known = counts.setdefault(str(variant), {}).setdefault(str(metric), [])
-            if not str(metric).startswith(prefixes) and count not in known:
-                insort(known, int(count))
+        for row in (row for rows in self._aggregates.values() for row in rows):
+            known = counts.setdefault(row.variant, {}).setdefault(row.metric, [])
+            if not row.metric.startswith(prefixes) and row.reports not in known:
+                insort(known, row.reports)
         return counts
 
     @cached_property
@@ -220,19 +217,19 @@ class Tables:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""
         return identities(self.experiment, self.runs, self._recorded, self.observation)
 
-    def _sample(self, table: pd.DataFrame, metric: MeasuredMetric, aggregate: str) -> pd.DataFrame:
-        if metric.name == TIME_PER_RUN:
-            return _no_samples()
-        if metric.name == TIME_PER_ITERATION:
-            rows = self._database.execute(ITERATION_TIMES, {"tick": TICK_NAME}).df()
+    def _sample(self, metric: MeasuredMetric, aggregate: str) -> Iterable[SampleRow]:
+        name = metric.name
+        if name == TIME_PER_RUN:
+            return ()
+        if name == TIME_PER_ITERATION:
+            found = self._database.execute(ITERATION_TIMES, {"tick": TICK_NAME})
         elif aggregate.startswith("at "):
-            parameters = {"metric": metric.name, "iteration": int(aggregate.removeprefix("at "))}
-            rows = self._database.execute(AT, parameters).df()
+            found = self._database.execute(AT, {"metric": name, "iteration": int(aggregate.removeprefix("at "))})
         elif aggregate == "area":
-            rows = self._database.execute(AREA, {"metric": metric.name}).df()
+            found = self._database.execute(AREA, {"metric": name})
         else:
-            rows = pick(table[table["metric"] == metric.name], aggregate, metric.direction)
-        return _labelled(rows, metric.name, aggregate)
+            return pick(self._aggregates.get(name, []), aggregate, metric.direction)
+        return [SampleRow(variant, run, name, aggregate, value) for variant, run, value in found.fetchall()]
 
 
 @contextmanager
@@ -262,25 +259,15 @@ def open_tables(
         )
 
 
-def _mean(values: pd.Series) -> float:
+def _mean(values: list[float]) -> float:
     """Return the mean; of equal values this value, without a rounding."""
-    return float(values.iloc[0] if (values == values.iloc[0]).all() else values.mean(skipna=False))
+    with np.errstate(all="ignore"):
+        return values[0] if values.count(values[0]) == len(values) else float(np.mean(values))
 
 
-def _labelled(rows: pd.DataFrame, metric: str, aggregate: str) -> pd.DataFrame:
-    return rows.assign(metric=metric, aggregate=aggregate)[list(SAMPLE_COLUMNS)]
-
-
-def _run_times(runs: Iterable[RunFiles]) -> pd.DataFrame:
-    rows = [
-        (run.variant, run.index, run.outcome.seconds)
+def _run_times(runs: Iterable[RunFiles]) -> list[SampleRow]:
+    return [
+        SampleRow(run.variant, run.index, TIME_PER_RUN, "last", run.outcome.seconds)
         for run in runs
         if run.completed and run.outcome is not None and run.outcome.seconds is not None
     ]
-    return _labelled(pd.DataFrame(rows, columns=["variant", "run", "value"]), TIME_PER_RUN, "last")
-
-
-def _no_samples() -> pd.DataFrame:
-    return pd.DataFrame({"variant": [], "run": [], "metric": [], "aggregate": [], "value": []}).astype(
-        {"variant": str, "run": "int64", "metric": str, "aggregate": str, "value": "float64"}
-    )

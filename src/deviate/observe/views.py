@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from deviate.observe.database import HELD, NO_RECORDS, RECORDS, STORED, Table, listed, quoted, selected
+from deviate.observe.database import FILES, HELD, NO_RECORDS, RECORDS, STORED, Table, listed, quoted, selected
 from deviate.observe.derived import DerivedTable, RunRecords
 from deviate.observe.evaluations import Evaluated
 from deviate.observe.metrics import OBSERVED
@@ -23,31 +22,49 @@ if TYPE_CHECKING:
 AFTER_FILES = 2**31
 
 
+class ViewedFile(NamedTuple):
+    """A file that the view reads, and the run that it is of."""
+
+    filename: str
+    #: Whether its table is in memory.
+    held: bool
+    variant: str
+    run: int
+    #: Of the run among those in the view.
+    place: int
+    #: Of its metrics' names and positions in the experiment; not 0 for an evaluation.
+    prefix: str
+    first: int
+    repeat: int
+    #: Its own place among all files.
+    part: int
+
+
 def create_view(
     database: DuckDBPyConnection,
     records: Sequence[RunRecords],
     runs: Sequence[RunFiles],
     evaluated: Sequence[Evaluated],
     series: Sequence[ObservedSeries],
-) -> pd.DataFrame:
-    """Create the view and return the files that it reads, with the run of each.
+) -> list[ViewedFile]:
+    """Create the view and return the files that it reads.
 
     `records` are those of `runs`, `series` the values of observed metrics.
     """
     every = [*records, *(one.records for each in evaluated for one in each.passes)]
-    files = _file_table([each.stored() for each in every], runs, evaluated, database)
-    database.register("files", files)
+    files = _viewed([each.stored() for each in every], runs, evaluated, database)
+    database.execute(FILES, [[file._asdict() for file in files]])
     query, words = selected(database, _observed_rows(series))
     database.execute(f"CREATE TEMP TABLE observed AS {query}", words)
     database.execute(f"CREATE TEMP VIEW record AS {view_of(files) if records else NO_RECORDS}")
     return files
 
 
-def view_of(files: pd.DataFrame) -> str:
+def view_of(files: Sequence[ViewedFile]) -> str:
     """Return the query of the records that are in some of the files."""
-    stored = files["filename"][~files["held"]]
-    parts = [STORED.format(files=listed(stored))] if len(stored) else []
-    parts += [HELD] if files["held"].any() else []
+    stored = [file.filename for file in files if not file.held]
+    parts = [STORED.format(files=listed(stored))] if stored else []
+    parts += [HELD] if len(stored) < len(files) else []
     return RECORDS.format(stored=" UNION ALL BY NAME ".join(parts), tick=TICK_NAME)
 
 
@@ -92,12 +109,12 @@ def _observed_rows(series: Sequence[ObservedSeries]) -> Table:
     return Table(columns, words)
 
 
-def _file_table(
+def _viewed(
     files: Sequence[DerivedTable],
     runs: Sequence[RunFiles],
     evaluated: Iterable[Evaluated],
     database: DuckDBPyConnection,
-) -> pd.DataFrame:
+) -> list[ViewedFile]:
     """Return what files there are; those that are in memory are made known to the database."""
     rows = [(run, place, "", 0, 0) for place, run in enumerate(runs)]
     rows += [
@@ -106,9 +123,7 @@ def _file_table(
     for file in files:
         if file.held is not None:
             _hold(file, file.held, database)
-    named = [
-        (str(file.path), file.held is not None, run.variant, run.index, *rest)
-        for file, (run, *rest) in zip(files, rows, strict=True)
+    return [
+        ViewedFile(str(file.path), file.held is not None, run.variant, run.index, place, prefix, first, repeat, part)
+        for part, (file, (run, place, prefix, first, repeat)) in enumerate(zip(files, rows, strict=True))
     ]
-    columns = ["filename", "held", "variant", "run", "place", "prefix", "first", "repeat"]
-    return pd.DataFrame(named, columns=columns).assign(part=np.arange(len(named)))

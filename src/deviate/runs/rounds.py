@@ -71,9 +71,8 @@ def until_enough(
 
 def _looks(folder: ExperimentFolder, until: Until, variants: Sequence[str]) -> dict[str, Look]:
     with open_tables(folder) as tables:
-        table = tables.samples()
-    rows = table[table["metric"] == until.metric].sort_values("run")
-    values = {name: rows[rows["variant"] == name]["value"].to_numpy(dtype=float) for name in variants}
+        rows = sorted((row for row in tables.samples() if row.metric == until.metric), key=lambda row: row.run)
+    values = {name: np.array([row.value for row in rows if row.variant == name]) for name in variants}
     return {name: look(listed[np.isfinite(listed)], until) for name, listed in values.items()}
 
 

@@ -2,13 +2,13 @@
 
 import math
 
-import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deviate.core.experiment import Experiment
 from deviate.facts.run import RunResult
 from deviate.facts.samples import DEFAULTS, Bar, SampleOptions, samples_of
+from deviate.observe.aggregates import SampleRow
 from deviate.observe.metrics import MeasuredMetric
 
 ACCURACY = MeasuredMetric(name="test acc", aggregate="last", direction="higher", kind="quality")
@@ -21,10 +21,7 @@ EXPERIMENT = Experiment(
 
 def sampled(values, options=DEFAULTS):
     runs = [RunResult(variant="algo", index=index, status="completed") for index in range(len(values))]
-    rows = pd.DataFrame(
-        [("test acc", "last", index, value) for index, value in enumerate(values)],
-        columns=["metric", "aggregate", "run", "value"],
-    )
+    rows = [SampleRow("algo", index, "test acc", "last", value) for index, value in enumerate(values)]
     return samples_of(rows, runs, {"test acc": ACCURACY}, EXPERIMENT, options)
 
 

@@ -7,8 +7,10 @@ import struct
 import zlib
 
 import numpy as np
+import pandas as pd
 
 from deviate.core.experiment import Capture, Experiment, Metric, Run
+from deviate.observe.aggregates import SampleRow
 from deviate.observe.records import read_run
 from deviate.observe.tables import open_tables
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
@@ -96,7 +98,7 @@ def records(folder, **options):
 
 def samples(folder, aggregates=None):
     with open_tables(folder) as tables:
-        return tables.samples(aggregates)
+        return pd.DataFrame(tables.samples(aggregates), columns=SampleRow._fields)
 
 
 def recorded_names(folder):

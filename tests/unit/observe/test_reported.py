@@ -95,8 +95,8 @@ def test_the_last_value_of_an_observed_metric_may_be_no_number(tmp_path):
     with open_tables(experiment) as tables:
         samples = tables.samples({"val loss": "last"})
         least = tables.samples({"val loss": "min"})
-    assert str(samples[samples["metric"] == "val loss"]["value"].tolist()) == "[nan, nan]"
-    assert least[least["metric"] == "val loss"]["value"].tolist() == [0.25, 0.25]
+    assert str([row.value for row in samples if row.metric == "val loss"]) == "[nan, nan]"
+    assert [row.value for row in least if row.metric == "val loss"] == [0.25, 0.25]
 
 
 def test_observed_metrics_are_samples_that_say_so(folder):
@@ -105,7 +105,7 @@ def test_observed_metrics_are_samples_that_say_so(folder):
         loss, accuracy, *_ = measured_metrics(folder.read_experiment(), tables.names, tables.observation.metrics)
     assert (loss.name, loss.observed, loss.source) == ("train loss", False, 0)
     assert (accuracy.name, accuracy.observed, accuracy.direction) == ("val acc", True, "higher")
-    assert samples[samples["metric"] == "val acc"]["value"].tolist() == [
+    assert [row.value for row in samples if row.metric == "val acc"] == [
         float(log(index).strip().rpartition(" ")[2].rstrip("%")) for index in range(3)
     ]
 

@@ -19,6 +19,7 @@ from deviate.facts.samples import DEFAULTS, SampleOptions
 from deviate.facts.sources import timeline_of
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
 from deviate.facts.variant import VariantFacts
+from deviate.observe.aggregates import SampleRow
 from deviate.observe.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference, Identity, RunValues, Series
@@ -101,19 +102,21 @@ def failed(variant: str, index: int, **changes: object) -> RunResult:
     return RunResult(variant=variant, index=index, **{**fields, **changes})
 
 
-def sample_frame(
+def sample_rows(
     values: Mapping[str, Values], runs: Sequence[RunResult], aggregates: Mapping[str, str] | None = None
-) -> pd.DataFrame:
+) -> list[SampleRow]:
     rows = [
-        (variant, run, name, (aggregates or {}).get(name, "last"), value)
+        SampleRow(variant, run, name, (aggregates or {}).get(name, "last"), value)
         for variant, metrics in values.items()
         for name, sample in metrics.items()
         for run, value in enumerate(sample)
         if value is not None
     ]
-    rows += [(run.variant, run.index, "time per run", "last", run.seconds) for run in runs if run.status == "completed"]
-    frame = pd.DataFrame(rows, columns=["variant", "run", "metric", "aggregate", "value"])
-    return frame.astype({"run": "int64", "value": "float64"})
+    for run in runs:
+        if run.status == "completed":
+            seconds = math.nan if run.seconds is None else run.seconds
+            rows.append(SampleRow(run.variant, run.index, "time per run", "last", seconds))
+    return rows
 
 
 def results(
@@ -123,7 +126,7 @@ def results(
     planned: int | None = None,
     names: Sequence[tuple[str, int]] = (),
     options: SampleOptions = DEFAULTS,
-    frame: pd.DataFrame | None = None,
+    rows: list[SampleRow] | None = None,
     **extra: object,
 ) -> Results:
     """Return what was recorded: by variant and metric one value per run, None where a run recorded none.
@@ -139,12 +142,12 @@ def results(
     made = experiment(known, list(values), count)
     recorded = list(names) or [(name, -1) for name in listed]
     measured = known_metrics(made, recorded, options)
-    if frame is None:
-        frame = sample_frame(values, runs, {each.name: each.aggregate for each in known})
+    if rows is None:
+        rows = sample_rows(values, runs, {each.name: each.aggregate for each in known})
     return Results(
         experiment=made,
         runs=list(runs),
-        samples=samples_by_variant(frame, list(runs), measured, made, options),
+        samples=samples_by_variant(rows, list(runs), measured, made, options),
         names=recorded,
         options=options,
         version="0.1.0",

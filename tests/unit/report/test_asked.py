@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import report_cases as cases
 from scipy import stats
@@ -22,6 +21,8 @@ from deviate.facts.samples import (
 )
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
 from deviate.lexicon.names import find_name
+from deviate.observe.aggregates import SampleRow
+from deviate.observe.tables import RECORD_COLUMNS
 from deviate.report.topics.experiment import experiment_page
 
 ACCURACIES = [91.0, 90.0, 10.0, 92.0, 90.5, 91.5, math.nan, 91.2]
@@ -37,17 +38,14 @@ def metric(name, direction):
 
 NAMES = [("test acc", 0), ("test loss", 1)]
 
-FRAME = pd.DataFrame(
-    [
-        ("algo", run, name, "last", value)
-        for name, values in {"test acc": ACCURACIES, "test loss": LOSSES}.items()
-        for run, value in enumerate(values)
-    ],
-    columns=["variant", "run", "metric", "aggregate", "value"],
-)
+ROWS = [
+    SampleRow("algo", run, name, "last", value)
+    for name, values in {"test acc": ACCURACIES, "test loss": LOSSES}.items()
+    for run, value in enumerate(values)
+]
 
 
-def document(metrics=(), frame=FRAME, n=8, seconds=1.0, **options):
+def document(metrics=(), rows=ROWS, n=8, seconds=1.0, **options):
     experiment = Experiment(
         name="e", command=["python", "t.py"], entry="t.py", main_loop=None, source="", seed=3, created="",
         metrics=[metric("test acc", "higher"), metric("test loss", "lower")], planned={"algo": n},
@@ -55,7 +53,7 @@ def document(metrics=(), frame=FRAME, n=8, seconds=1.0, **options):
     runs = [RunResult(variant="algo", index=run, status="completed", seconds=seconds) for run in range(n)]
     chosen = SampleOptions(**options)
     known = known_metrics(experiment, NAMES, chosen)
-    samples = samples_by_variant(frame, runs, known, experiment, chosen)
+    samples = samples_by_variant(rows, runs, known, experiment, chosen)
     return cases.said(
         Results(experiment=experiment, runs=runs, samples=samples, names=NAMES, options=chosen), chosen=metrics
     )
@@ -130,8 +128,8 @@ def test_nothing_is_weak_unasked_and_the_robust_rule_needs_no_bar():
 
 
 def test_bootstrap_intervals_are_scipys_and_the_same_each_time():
-    alone = FRAME.query("metric == 'test loss'")
-    first, second = (reports(document(frame=alone))["test loss"] for _ in range(2))
+    alone = [row for row in ROWS if row.metric == "test loss"]
+    first, second = (reports(document(rows=alone))["test loss"] for _ in range(2))
     assert first == second
     expected = stats.bootstrap((LOSSES,), np.mean, rng=np.random.default_rng(3), method="BCa").confidence_interval
     assert first["ci_mean_bootstrap"] == pytest.approx([expected.low, expected.high], rel=1e-9)
@@ -153,20 +151,21 @@ def test_times_to_get_somewhere_are_samples():
         for run, values in enumerate([[0.1, 0.8, 0.9], [0.2, 0.85, 0.7], [0.1, 0.2, 0.3]])
         for step, value in enumerate(values)
     ]
-    records = pd.DataFrame(rows, columns=["variant", "run", "metric", "iteration", "elapsed_s", "value"])
+    records = {name: np.array(column) for name, column in zip(RECORD_COLUMNS, zip(*rows, strict=True), strict=True)}
     bars = (Bar("test acc"), Bar("test acc", ">=", 0.8))
-    found = reach_samples(records, bars, {"test acc": "higher"}).set_index(["metric", "run"])["value"]
-    assert found["iterations to best test acc"].tolist() == [2, 1, 2]
-    assert found["seconds to test acc>=0.8"].tolist()[:2] == [2.0, 3.0]
-    assert math.isnan(found["iterations to test acc>=0.8"][2])
-    made = document(frame=reach_samples(records, bars, {"test acc": "higher"}), n=3, seconds=None, reach=bars)
+    reached = reach_samples(records, bars, {"test acc": "higher"})
+    found = {(row.metric, row.run): row.value for row in reached}
+    assert [found["iterations to best test acc", run] for run in range(3)] == [2, 1, 2]
+    assert [found["seconds to test acc>=0.8", run] for run in range(2)] == [2.0, 3.0]
+    assert math.isnan(found["iterations to test acc>=0.8", 2])
+    made = document(rows=reached, n=3, seconds=None, reach=bars)
     listed = reports(made)
     assert listed["seconds to test acc>=0.8"]["unit"] == "s"
     assert (listed["iterations to test acc>=0.8"]["n"], listed["iterations to best test acc"]["kind"]) == (2, "speed")
 
 
 def test_the_best_of_a_metric_without_a_direction_is_not_known():
-    records = pd.DataFrame({"variant": [], "run": [], "metric": [], "iteration": [], "elapsed_s": [], "value": []})
+    records = {name: np.array([]) for name in RECORD_COLUMNS}
     with pytest.raises(BadOption, match="no direction"):
         reach_samples(records, (Bar("kl"),), {"kl": None})
 

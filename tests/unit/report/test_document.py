@@ -4,7 +4,6 @@ import math
 from itertools import pairwise
 
 import page_cases as pages
-import pandas as pd
 import pytest
 import report_cases as cases
 from hypothesis import given
@@ -179,10 +178,9 @@ def test_series_with_names_made_at_run_time_belong_to_their_metric():
 
 def test_one_metric_may_be_given_under_two_aggregates():
     values = {ALGO: {"test acc": [0.5, 0.6]}}
-    frame = cases.sample_frame(values, cases.completed(ALGO, 2), {"test acc": "best"})
-    last = frame[frame["metric"] == "test acc"].assign(aggregate="last")
-    frame = pd.concat([frame, last], ignore_index=True)
-    found = [metric.aggregate for metric in only(cases.document(values, frame=frame)).metrics]
+    rows = cases.sample_rows(values, cases.completed(ALGO, 2), {"test acc": "best"})
+    rows += [row._replace(aggregate="last") for row in rows if row.metric == "test acc"]
+    found = [metric.aggregate for metric in only(cases.document(values, rows=rows)).metrics]
     assert sorted(found) == ["best", "last", "last"]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import csv
+import io
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from deviate.facts.compared_metric import MetricComparison
@@ -24,38 +26,54 @@ from deviate.report.topics.verdicts import verdict_text
 from deviate.report.writers.contracts import fields
 from deviate.stats.pairs import Estimate
 
+if TYPE_CHECKING:
+    from deviate.observe.tables import RecordPart
+
 #: Characters of a text that has to be quoted.
 _SPECIAL = frozenset(',"\r\n')
 
 
-def csv_text(table: pd.DataFrame) -> str:
-    """Return the frame as CSV; what is unknown is empty, texts are made safe, numbers stay as they are."""
-    shown = table.copy()
-    for position, dtype in enumerate(shown.dtypes):
-        if not pd.api.types.is_numeric_dtype(dtype):
-            shown.isetitem(position, _safe(shown.iloc[:, position]).array)
-    return shown.to_csv(index=False, lineterminator="\n")
+#: By column; what is unknown is None or NaN.
+Row = dict[str, Any]
 
 
-def csv_rows(table: pd.DataFrame, *first: str) -> str:
-    """Return the rows of a long frame, and no header, as CSV: much faster than `csv_text`.
+def csv_text(rows: list[Row], columns: Iterable[str] = (), whole: Collection[str] = ()) -> str:
+    """Return rows as CSV; what is unknown is empty, texts are made safe, numbers stay as they are.
+
+    The columns are by default all that rows have. Numbers of a column are floats where one of them is unknown or a
+    float, but for those that are `whole`.
+    """
+    names = list(columns or dict.fromkeys(name for row in rows for name in row))
+    shown = [_shown([row.get(name) for row in rows], name in whole) for name in names]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([names, *zip(*shown, strict=True)])
+    return text.getvalue()
+
+
+def _shown(column: list[Any], whole: bool) -> list[Any]:
+    kinds = set(map(type, column)) - {type(None)}
+    numbers = bool not in kinds and all(issubclass(kind, int | float) for kind in kinds)
+    if numbers and not whole and (len(kinds) > 1 or None in column):
+        column = [math.nan if value is None else float(value) for value in column]
+    return [
+        "" if value is None or value != value else csv_cell(value) if isinstance(value, str) else value
+        for value in column
+    ]
+
+
+def csv_rows(columns: Mapping[str, NDArray[Any]], *first: str) -> str:
+    """Return the rows of long columns, and no header, as CSV: much faster than `csv_text`.
 
     Every row begins with the texts in `first`. Floats are written with the digits that read back as the same float64,
     whole ones as ``1``, NaN as ``nan``.
     """
-    if table.empty:
-        return ""
-    head, columns = [_quoted(csv_cell(text)) for text in first], [column for _, column in table.items()]
-    # What is the same in all rows is written once; as floats, 0 and -0 are not.
-    while len(columns) > 1 and columns[0].dtype.kind != "f" and (columns[0] == columns[0].iloc[0]).all():
-        head += _cells(columns.pop(0).iloc[:1])
-    begin = "".join(f"{cell}," for cell in head)
-    rows = map(",".join, zip(*map(_cells, columns), strict=True))
-    return begin + f"\n{begin}".join(rows) + "\n"
+    begin = "".join(f"{_quoted(csv_cell(text))}," for text in first)
+    rows = map(",".join, zip(*map(_cells, columns.values()), strict=True))
+    return "".join(f"{begin}{row}\n" for row in rows)
 
 
-def _cells(column: pd.Series[Any]) -> list[str]:
-    return _number_cells(column.to_numpy()) if pd.api.types.is_numeric_dtype(column.dtype) else _text_cells(column)
+def _cells(column: NDArray[Any]) -> list[str]:
+    return _text_cells(column.tolist()) if column.dtype.kind == "O" else _number_cells(column)
 
 
 def _number_cells(numbers: NDArray[Any]) -> list[str]:
@@ -67,21 +85,14 @@ def _number_cells(numbers: NDArray[Any]) -> list[str]:
     return cells
 
 
-def _text_cells(texts: pd.Series[Any]) -> list[str]:
+def _text_cells(texts: list[str]) -> list[str]:
     # Many rows have few names.
-    places, words = pd.factorize(texts)
-    cells: list[str] = np.array([_quoted(csv_cell(word)) for word in words], dtype=object)[places].tolist()
-    return cells
+    cells = {word: _quoted(csv_cell(word)) for word in set(texts)}
+    return [cells[word] for word in texts]
 
 
 def _quoted(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if _SPECIAL.intersection(cell) else cell
-
-
-def _safe(column: pd.Series[Any]) -> pd.Series[Any]:
-    values = column.astype(object)
-    texts = {value: csv_cell(value) for value in values.unique() if isinstance(value, str)}
-    return values.map(lambda value: texts[value] if isinstance(value, str) else value)
 
 
 # Tables for other programs: every record in long form, and the summary with one row per metric.
@@ -89,38 +100,39 @@ def _safe(column: pd.Series[Any]) -> pd.Series[Any]:
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 
 
-def records_csv(facts: ExperimentFacts, parts: Iterable[pd.DataFrame]) -> Iterator[str]:
+def records_csv(facts: ExperimentFacts, parts: Iterable[RecordPart]) -> Iterator[str]:
     """Yield every record in long form, in the columns ``experiment`` and `RECORD_COLUMNS`; of chosen metrics theirs.
 
-    `parts` are tables of records, see `deviate.observe.tables.Tables.parts`. Floats are written with the digits that
+    `parts` are those of `deviate.observe.tables.Tables.parts`. Floats are written with the digits that
     read back as the same float64; NaN and infinities as ``nan``, ``inf`` and ``-inf``.
     """
     chosen = facts.metrics_chosen
     yield ",".join(("experiment", *RECORD_COLUMNS)) + "\n"
-    for records in parts:
-        kept = records[records["metric"].isin(chosen)] if chosen else records
-        yield csv_rows(kept[list(RECORD_COLUMNS)], facts.experiment)
+    for variant, run, columns in parts:
+        if chosen:
+            kept = np.array([metric in chosen for metric in columns["metric"]], dtype=bool)
+            columns = {name: column[kept] for name, column in columns.items()}
+        yield csv_rows(columns, facts.experiment, variant, str(run))
 
 
 def summary_csv(facts: ExperimentFacts) -> str:
     """Return one row per variant and metric; what is unknown is empty."""
-    return csv_text(summary_table(facts))
+    return csv_text(summary_rows(facts), SUMMARY_COLUMNS)
 
 
-def summary_table(facts: ExperimentFacts) -> pd.DataFrame:
-    """Return one row per variant and metric, by CV; what is unknown is None or NaN."""
-    rows = [_row(facts, variant, metric) for variant in facts.variants for metric in by_cv(variant.metrics)]
-    return pd.DataFrame(rows, columns=list(_SUMMARY_COLUMNS))
+def summary_rows(facts: ExperimentFacts) -> list[Row]:
+    """Return one row per variant and metric, by CV, in `SUMMARY_COLUMNS`."""
+    return [_row(facts, variant, metric) for variant in facts.variants for metric in by_cv(variant.metrics)]
 
 
-_SUMMARY_COLUMNS = (
+SUMMARY_COLUMNS = (
     *("experiment", "variant", "metric", "aggregate", "unit", "n", "excluded", "mean", "sd", "cv", "min", "max"),
     *("range", "median", "iqr", "ci_mean_low", "ci_mean_high", "ci_sd_low", "ci_sd_high", "level"),
     "sd_relative",
 )
 
 
-def _row(facts: ExperimentFacts, variant: VariantFacts, metric: MetricSpread) -> dict[str, object]:
+def _row(facts: ExperimentFacts, variant: VariantFacts, metric: MetricSpread) -> Row:
     spread = metric.spread
     return {
         "experiment": facts.experiment,
@@ -157,10 +169,10 @@ def _relative(facts: ExperimentFacts, variant: str, metric: MetricSpread) -> flo
 def comparison_csv(comparison: Comparison) -> str:
     """Return one row per pair of experiments and metric."""
     rows = [_compared_row(pair, metric) for pair in comparison.pairs for metric in pair.metrics]
-    return csv_text(pd.DataFrame(rows))
+    return csv_text(rows)
 
 
-def _compared_row(pair: PairComparison, metric: MetricComparison) -> dict[str, object]:
+def _compared_row(pair: PairComparison, metric: MetricComparison) -> Row:
     contrast = metric.contrast
     ends, ratio = contrast.difference.interval, contrast.sd_ratio
     return {
@@ -219,12 +231,12 @@ def grid_csv(grid: Grid) -> str:
         for metric in grid.metrics
         for cell in metric.cells
     ]
-    return csv_text(pd.DataFrame(rows))
+    return csv_text(rows)
 
 
 # Groups of examples as a table for other programs: one row per group and rate.
 
-_COLUMNS = (
+GROUP_COLUMNS = (
     *("experiment", "variant", "column", "group", "examples", "rate", "mean", "sd", "ci_sd_low", "ci_sd_high"),
     *("range", "ratio", "floor", "p", "level"),
 )
@@ -232,27 +244,26 @@ _COLUMNS = (
 
 def groups_csv(facts: ExperimentFacts) -> str:
     """Return one row per variant, group and rate; what is unknown is empty."""
-    return csv_text(group_table(facts))
+    return csv_text(group_rows(facts), GROUP_COLUMNS)
 
 
-def group_table(facts: ExperimentFacts) -> pd.DataFrame:
-    """Return one row per variant, group and rate, all examples first; what is unknown is None or NaN."""
-    rows = [
+def group_rows(facts: ExperimentFacts) -> list[Row]:
+    """Return one row per variant, group and rate, all examples first, in `GROUP_COLUMNS`."""
+    return [
         {"experiment": facts.experiment, "variant": each.variant, **row, "level": facts.level}
         for each in facts.stabilities
         if each.groups is not None
         for row in _rows(each)
     ]
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
-def _rows(facts: Stability) -> Iterator[dict[str, object]]:
+def _rows(facts: Stability) -> Iterator[Row]:
     assert facts.groups is not None
     for group in (facts.groups.overall, *facts.groups.groups):
         yield from _rates(group)
 
 
-def _rates(group: GroupStability) -> Iterator[dict[str, object]]:
+def _rates(group: GroupStability) -> Iterator[Row]:
     for name, rate in group.rates.items():
         yield {
             **{"column": group.column, "group": group.name, "examples": group.examples, "rate": name},
@@ -287,10 +298,10 @@ def weights_csv(facts: ExperimentFacts) -> str:
         for each in facts.weights
         for row in _weight_rows(each)
     ]
-    return csv_text(pd.DataFrame(rows, columns=list(_DISTANCES)).astype({"iteration": "Int64", "elements": "Int64"}))
+    return csv_text(rows, _DISTANCES, whole=("iteration", "elements"))
 
 
-def _weight_rows(facts: WeightFacts) -> Iterator[dict[str, object]]:
+def _weight_rows(facts: WeightFacts) -> Iterator[Row]:
     for each in facts.moments:
         yield {"iteration": each.iteration, "file": each.file, **_distance(each.distance)}
     if facts.distance is not None:
@@ -299,5 +310,5 @@ def _weight_rows(facts: WeightFacts) -> Iterator[dict[str, object]]:
         yield {"layer": layer.name, "elements": layer.elements, **_distance(layer.distance)}
 
 
-def _distance(distance: Estimate) -> dict[str, object]:
+def _distance(distance: Estimate) -> Row:
     return {"distance": distance.value, "ci_low": distance.interval.low, "ci_high": distance.interval.high}
