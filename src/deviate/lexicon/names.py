@@ -1,4 +1,4 @@
-"""Names that users type, matched with the names there are; case is ignored where that leaves no doubt."""
+"""Names that users type, matched with the names there are, and names made unique; case tells none apart."""
 
 from __future__ import annotations
 
@@ -56,3 +56,27 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
         recorded = ", ".join(dict.fromkeys(names)) or "none"
         raise BadOption(f"no {what} {name!r} was recorded", hint=f"{what}s: {recorded}")
     return match
+
+
+# Names that Deviate makes.
+
+
+def unique(names: list[str], hints: list[list[str]]) -> list[str]:
+    """Make names differ by more than case: add the first hint that tells them apart, then a number."""
+    result = list(names)
+    for level in range(max((len(hint) for hint in hints), default=0)):
+        same_names: dict[str, list[int]] = {}
+        for index, name in enumerate(result):
+            same_names.setdefault(name.lower(), []).append(index)
+        for indices in same_names.values():
+            extra = [hints[index][level] if level < len(hints[index]) else "" for index in indices]
+            if len(set(extra)) > 1:
+                for index, word in zip(indices, extra, strict=True):
+                    if word and word.lower() not in result[index].lower():
+                        result[index] = f"{word} {result[index]}" if level == 0 else f"{result[index]} ({word})"
+    seen: dict[str, int] = {}
+    for index, name in enumerate(result):
+        seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        if seen[name.lower()] > 1:
+            result[index] = f"{name} #{seen[name.lower()]}"
+    return result

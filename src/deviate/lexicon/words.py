@@ -18,11 +18,14 @@ from deviate.lexicon.meanings import (
 from deviate.lexicon.splitting import BEGINS, LOG, TRAIN, word_lists, words_like, words_of
 
 __all__ = [
-    "BEGINS", "LOG", "TRAIN", "UNNAMED", "Meaning", "aggregate_of", "counts_parameters", "is_bookkeeping",
+    "BEGINS", "LOG", "MAX_WORDS", "TRAIN", "UNNAMED", "Meaning", "aggregate_of", "counts_parameters", "is_bookkeeping",
     "is_clock_part", "is_counting", "is_digest", "is_episode_length", "is_forecast", "is_in_settings",
     "is_metric_word", "is_progress", "is_schedule", "is_settings_name", "meaning_of", "outcome_of", "split_of",
     "without_unit", "word_lists", "words_like", "words_of",
 ]  # fmt: skip
+
+#: Words of a text that name a value, at most.
+MAX_WORDS = 6
 
 _LISTS = word_lists("words")
 _COUNTING = _LISTS["counting"]

@@ -8,10 +8,9 @@ import shlex
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import msgspec
-import tomlkit
 
 from deviate.core.errors import BadConfig, BadOption
 from deviate.core.experiment import (
@@ -27,6 +26,9 @@ from deviate.core.experiment import (
 from deviate.core.factors import DEFAULT_VARIANT, SeededFactor
 from deviate.core.paths import settings_text
 from deviate.source.findings import Findings
+
+if TYPE_CHECKING:
+    import tomlkit
 
 # What ``deviate.toml`` says of clusters.
 
@@ -366,6 +368,8 @@ def bad_entry(table: str, project: Path, problem: str, hint: str) -> BadConfig:
 
 def write_metrics(project: Path, entry: str, metrics: Sequence[Metric]) -> Path:
     """Put `entry` and the selected `metrics` into ``deviate.toml``, whose path is returned; what else it says stays."""
+    import tomlkit
+
     tables = tomlkit.aot()
     for metric in metrics:
         if metric.selected:
@@ -378,6 +382,8 @@ def write_observed(project: Path, wishes: Sequence[ObservedWish], *, replaces: b
 
     What the file says of other numbers stays, too, and what it says of the same ones unless `wishes` replace it.
     """
+    import tomlkit
+
     own = read_config(project).observed
     known = {name for wish in own for name in (wish.name, wish.rename)}
     if replaces:
@@ -395,6 +401,8 @@ def _replaced(own: ObservedWish, said: ObservedWish) -> ObservedWish:
 
 
 def _write(project: Path, values: Mapping[str, Any]) -> Path:
+    import tomlkit
+
     path = project / FILE_NAME
     document = tomlkit.parse(settings_text(path)) if os.path.exists(path) else tomlkit.document()
     document.update(values)
@@ -405,6 +413,8 @@ def _write(project: Path, values: Mapping[str, Any]) -> Path:
 
 
 def _table(entry: Metric | ObservedWish, keys: Sequence[str]) -> tomlkit.items.Table:
+    import tomlkit
+
     table = tomlkit.table()
     for key in keys:
         value = getattr(entry, key)
@@ -572,4 +582,6 @@ def _commented_table(head: str, keys: dict[str, str | int]) -> str:
 
 
 def _value(value: str | int) -> str:
+    import tomlkit
+
     return tomlkit.item(value).as_string()

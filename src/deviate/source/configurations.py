@@ -11,9 +11,9 @@ from pathlib import Path
 import yaml
 
 from deviate.core.paths import folders_below
-from deviate.source.files import load_yaml
 from deviate.source.index import ModuleIndex
 from deviate.source.syntax import called_name
+from deviate.source.yaml_files import load_yaml
 
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
 _TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path|\bclass|\btype)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")

@@ -11,7 +11,10 @@ from deviate.cli.main import GARBAGE, run_command_line
 from deviate.runs.snapshot.manifest import describe, take
 
 #: Each takes a tenth of a second or more to import.
-HEAVY = ("altair", "duckdb", "jinja2", "numpy", "pandas", "psutil", "pyarrow", "scipy", "statsmodels", "vl_convert")
+HEAVY = (
+    *("altair", "duckdb", "jinja2", "numpy", "numpy.f2py", "pandas", "psutil", "pyarrow", "scipy", "scipy.optimize"),
+    *("scipy.special", "scipy.stats", "statsmodels", "vl_convert"),
+)
 
 #: Runs one command and prints which of the heavy libraries it imported.
 PROGRAM = """
@@ -50,6 +53,8 @@ def project(tmp_path_factory):
         run.stdout_file.write_text("acc 90\n")
     (folder / "train.py").write_text("")
     take(describe(folder), experiment)
+    for name in ("other", "third"):
+        write_experiment(folder, name, {"acc": [90.0, 91.5, 92.5]})
     # The tables that `deviate run` leaves are there.
     imported(folder, "show", "train")
     return folder
@@ -80,6 +85,13 @@ def test_what_compares_values_imports_no_more_than_it_takes_to_read_them(project
     assert set(heavy) <= {"duckdb", "numpy"}
 
 
+@pytest.mark.parametrize("words", [["report", "train"], ["plan", "train"], ["compare", "train", "other"]], ids=" ".join)
+def test_what_computes_imports_no_more_than_what_it_computes_with(project, words):
+    status, heavy = imported(project, *words)
+    assert not status
+    assert set(heavy) <= {"duckdb", "numpy", "scipy"}
+
+
 #: Runs one command where libraries of which Deviate once used a little are not installed.
 WITHOUT_REFERENCES = (
     """
@@ -96,8 +108,6 @@ sys.meta_path.insert(0, Missing)
 
 @pytest.mark.parametrize("words", [["report", "train", "--format", "csv"], ["compare", "train", "other", "third"]])
 def test_no_command_needs_what_only_tests_use(project, words):
-    for name in words[2:] if words[0] == "compare" else ():
-        write_experiment(project, name, {"acc": [90.0, 91.5, 92.5]})
     status, _ = imported(project, *words, program=WITHOUT_REFERENCES)
     assert not status
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deviate.lexicon.names import unique
 from deviate.lexicon.words import (
     is_bookkeeping,
     is_counting,
@@ -25,7 +26,6 @@ from deviate.lexicon.words import (
 from deviate.observe.output.slots import MOST_ITEMS, Mined, Slot, SlotSeries, mine_log
 from deviate.observe.output.templates import IDENTIFIER, LIST, NUMBER, TIME
 from deviate.observe.output.text import decimals_of, displayed_lines, read_number
-from deviate.source.metrics.names import unique
 
 #: Larger files are not read.
 MOST_BYTES = 256 << 20

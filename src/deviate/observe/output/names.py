@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from deviate.lexicon.words import (
+    MAX_WORDS,
     clauses_of,
     is_bookkeeping,
     is_counting,
@@ -17,7 +18,6 @@ from deviate.lexicon.words import (
 )
 from deviate.observe.output.templates import LIST, NUMBER, Template
 from deviate.observe.output.text import UNITS
-from deviate.source.metrics import names as source_names
 
 _LISTS = word_lists("printed_names")
 DURATIONS, RATES = _LISTS["durations"], _LISTS["rates"]
@@ -26,7 +26,6 @@ _LINKING = word_lists("metric_names")["linking words"]
 _ARTICLES = word_lists("metric_names")["articles"]
 #: The last word of a phrase that goes on behind a whole number: ``of the last 10 games``.
 _BEFORE_NUMBERS = _LINKING | _ARTICLES | _LISTS["before numbers"]
-MAX_WORDS = source_names.MAX_WORDS
 
 #: What a time is called that nothing names but its unit; the second where the first is taken.
 UNNAMED_TIMES = ("time", "time in brackets")

@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from deviate.lexicon.names import unique
 from deviate.observe.output.merging import merged, tables_of
 from deviate.observe.output.mining import Decimals, Field, Floats, Integers, Lines, mine
 from deviate.observe.output.names import Name, Role, names_in, words_of_clause
 from deviate.observe.output.templates import LIST, NUMBER, Columns, cell_name, has_label, is_row, names_its_row
-from deviate.source.metrics.names import unique
 
 #: Lists of one length up to this have a slot for each item; longer ones, and those of several lengths, have one slot.
 MOST_ITEMS = 20

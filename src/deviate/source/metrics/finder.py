@@ -11,6 +11,7 @@ from functools import cached_property
 import msgspec
 
 from deviate.core.experiment import Metric
+from deviate.lexicon.names import unique
 from deviate.lexicon.words import UNNAMED, is_clock_part, is_metric_word, meaning_of, split_of
 from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.evaluator import Evaluator
@@ -32,7 +33,6 @@ from deviate.source.metrics.names import (
     name_of,
     names_also,
     plain_variable,
-    unique,
     without_settings,
     words_before,
 )

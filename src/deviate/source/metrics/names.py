@@ -1,4 +1,4 @@
-"""Readable, unique names for metrics."""
+"""Readable names for metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from deviate.lexicon.words import clauses_of, is_counting, is_metric_word, meaning_of, split_of, word_lists, words_of
+from deviate.lexicon.words import (
+    MAX_WORDS,
+    clauses_of,
+    is_counting,
+    is_metric_word,
+    meaning_of,
+    split_of,
+    word_lists,
+    words_of,
+)
 from deviate.source.flow.values import METRIC_ORIGINS, From
 from deviate.source.texts import ReportedValue
 
@@ -24,7 +33,6 @@ _OPENED = re.compile(r"(?<=\w) ?\[$")
 _TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
 #: What stands between two values of one name.
 _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
-MAX_WORDS = 6
 #: A clock reading that a duration is measured from.
 _START = re.compile(r"(^|[._])(start|begin|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
 
@@ -183,24 +191,3 @@ def label_for(flow: Evaluator, reported: ReportedValue, others: list[ReportedVal
         if (value.has(From.TEXT) and not value.has(*METRIC_ORIGINS)) or value.has(From.UNKNOWN) or not value.origins:
             return other.expr
     return None
-
-
-def unique(names: list[str], hints: list[list[str]]) -> list[str]:
-    """Make names differ by more than case: add the first hint that tells them apart, then a number."""
-    result = list(names)
-    for level in range(max((len(hint) for hint in hints), default=0)):
-        same_names: dict[str, list[int]] = {}
-        for index, name in enumerate(result):
-            same_names.setdefault(name.lower(), []).append(index)
-        for indices in same_names.values():
-            extra = [hints[index][level] if level < len(hints[index]) else "" for index in indices]
-            if len(set(extra)) > 1:
-                for index, word in zip(indices, extra, strict=True):
-                    if word and word.lower() not in result[index].lower():
-                        result[index] = f"{word} {result[index]}" if level == 0 else f"{result[index]} ({word})"
-    seen: dict[str, int] = {}
-    for index, name in enumerate(result):
-        seen[name.lower()] = seen.get(name.lower(), 0) + 1
-        if seen[name.lower()] > 1:
-            result[index] = f"{name} #{seen[name.lower()]}"
-    return result

@@ -14,10 +14,10 @@ from pathlib import Path
 import yaml
 
 from deviate.lexicon.words import is_settings_name
-from deviate.source.files import load_yaml
 from deviate.source.index import CallSite, ClassScope, Scope, Unit, only_binding
 from deviate.source.settings.known import Known, literal
 from deviate.source.syntax import called_name, dotted_text, is_dataclass, last_part, text_of
+from deviate.source.yaml_files import load_yaml
 
 _SWITCHES = {"store_true": True, "store_false": False}
 #: What the arguments of a Hugging Face training switch on.
