@@ -139,6 +139,8 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     #: Where the digest is of content (initial weights, the order of data): that of the draws it was made with, empty
     #: where nothing was drawn for it. None: the digest is that of draws itself.
     drawn: str | None = None
+    #: How often each process was seen to have drawn, ascending: a pool shares tasks out as its workers get free.
+    counts: list[int] = []
 
     @property
     def is_undrawn(self) -> bool:
@@ -260,6 +262,7 @@ def _joined(name: str, drawn: Sequence[_Drawn], length: int) -> Fingerprint:
         series=[each.series for each in drawn] if all(each.series for each in drawn) else [],
         seeding=drawn[0].seeding if len(drawn) == 1 else None,
         drawn=_joined_draws([each.drawn for each in drawn]),
+        counts=sorted(each.count for each in drawn),
     )
 
 
@@ -293,7 +296,7 @@ def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
         return None
     if _seeded_alike(one.seeding, other.seeding):
         return True
-    if (one.count, one.ended, one.length) == (other.count, other.ended, other.length):
+    if (one.count, one.counts, one.ended, one.length) == (other.count, other.counts, other.ended, other.length):
         return False
     first, second = common_digests(one, other)
     return first == second

@@ -135,6 +135,12 @@ def handed(count, digest, *series):
         ({"series": [["1", "2", "3"]]}, {"series": [["1", "2"]], "count": 3}, True),
         ({"series": [["1", "2", "3"]]}, {"series": [["1", "4"]], "count": 3}, False),
         ({"series": [["1", "2"], ["3", "4"]]}, {"series": [["3"], ["1", "2", "5"]], "count": 9}, True),
+        # The tasks of a pool were shared out otherwise between its workers.
+        (
+            {"series": [["1", "2"], ["1", "2"]], "counts": [3, 2]},
+            {"series": [["1", "2"], ["1", "2"]], "counts": [4, 2]},
+            True,
+        ),
         # Equally long, so every draw counts.
         ({"series": [["1", "2", "3"]]}, {"series": [["1", "2", "3"]]}, False),
     ],

@@ -79,7 +79,7 @@ def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
 def test_warnings_on_a_screen_are_said_to_their_end(width):
     screen = render_terminal(experiment_page(cases.troubled().facts, "screen"), width)
     assert "…" not in screen
-    assert "reached the line, or it reported no number." in " ".join(screen.split())
+    assert "No completed run recorded a number there." in " ".join(screen.split())
 
 
 @pytest.mark.parametrize("make", [cases.usual, cases.sources])

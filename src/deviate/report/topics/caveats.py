@@ -274,7 +274,7 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         name for name in silent if all_read and recorded and name in known and _is_unasked(known[name], recorded, facts)
     ]
     if lost := [sites.get(name, name) for name in silent if name not in unasked]:
-        why = "No completed run reached the line, or it reported no number."
+        why = "No completed run recorded a number there."
         if left_out:
             why = f"Nothing shows whether a run reached the line: notes on {left_out} or more values were left out."
         message = f"Never recorded: {listed(lost)}. {why}"

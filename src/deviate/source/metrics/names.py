@@ -63,7 +63,7 @@ def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = 
     if meaning_of(own) is None and meaning_of(earlier) is not None and meaning_of(variable) is not None:
         own = earlier
     if speed and own and meaning_of(own) is None and set(words_of(own)) < set(words_of(variable)):
-        return f"{own} time"
+        return f"{own} time" if meaning_of(variable) is not None else plain_variable(variable)
     if meaning_of(own) is None and (speed or len(own) <= 2):
         own = "" if meaning_of(variable) is not None or not speed else "time"
     if speed and not own and _START.search(variable):
