@@ -183,3 +183,18 @@ def test_a_library_may_draw_for_itself_wherever_it_is_called(
         draws=[{"factor": "layers", "file": "program.py", "line": 9, "call": ""}],
     )
     assert set(prints(outcome)) == names
+
+
+LOADED = """
+import torch
+from torch.utils.data import DataLoader
+generator = torch.Generator().manual_seed(1)
+for epoch in __dv_loop__(range(2)):
+    for batch in DataLoader(range(9), batch_size=4, shuffle=True, generator=generator):
+        __dv__(0, float(batch[0]))
+"""
+
+
+def test_the_order_that_torch_draws_as_an_epoch_ends_is_no_other_draw(run: Run) -> None:
+    require("torch")
+    assert set(control(run, LOADED)) - {"batches", "examples"} == {"shuffle"}

@@ -1,6 +1,7 @@
 """Data loaders of PyTorch: samplers draw for ``shuffle``, fetches and workers for ``augment``, splits for ``data``."""
 
 import functools
+import itertools
 import sys
 
 from ...factors import AUGMENT, DATA, SHUFFLE
@@ -43,21 +44,23 @@ def wrap_sampler(cls, streams):
     @replaces(cls, "__iter__")
     def __iter__(self):
         items = plain(self)
-        return items if streams.current == SHUFFLE else ordered(streams, items, draws_once(self))
+        # With a generator of the program's, torch draws an order once more as the items end, of which it takes none.
+        ends_drawing = type(self).__name__ == "RandomSampler" and self.generator is not None
+        if streams.current == SHUFFLE and not ends_drawing:
+            return items
+        return ordered(streams, items, len(self) - 1 if draws_once(self) else 0)
 
 
-def ordered(streams, items, once):
-    """Yield `items`, each or only the first of them drawn for ``shuffle``."""
+def ordered(streams, items, undrawn):
+    """Yield `items`, each drawn for ``shuffle``, as their end is, but for so many that come after the first."""
     following = streams.within(SHUFFLE, functools.partial(next, items))
     try:
         yield following()
-        if once:
-            # not "yield from": a sampler is closed with its iterator, not before
-            for item in items:
-                yield item
-        else:
-            while True:
-                yield following()
+        # not "yield from": a sampler is closed with its iterator, not before
+        for item in itertools.islice(items, undrawn):
+            yield item
+        while True:
+            yield following()
     except StopIteration:
         return
 
