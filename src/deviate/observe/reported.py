@@ -497,7 +497,7 @@ def _mixed(
 
 
 def _most_shown(own: Mapping[str, SlotSeries], recorded: Mapping[str, Mapping[str, Values]]) -> str:
-    """Return the metric that most values of a slot are of in the first run; empty where one is of none in any run.
+    """Return the metric that most values of a slot are of in the first run; empty where many are of none in any run.
 
     Whole numbers that are equal in all runs may be of none: they count.
     """

@@ -18,6 +18,8 @@ from deviate.observe.output.slots import Slot, SlotSeries
 MOST_CHANCE = 1e-3
 #: The same where the slot is called what the metric is called.
 MOST_CHANCE_NAMED = 0.05
+#: A form of line shows metrics if this part of its values does: another value may be printed in the same form.
+MOSTLY = 0.9
 
 #: Beyond half a unit of the last digit: the relative error of a float32, which one of the two may have been stored as.
 _SLACK = 2.0**-24 * (1 + 1e-6)
@@ -206,9 +208,10 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
 
 @_any_size
 def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapping[str, Floats]) -> str:
-    """Return the metric that most of the `checked` values of a slot are of, where each of them is of some metric.
+    """Return the metric that most of the `checked` values of a slot are of, where nearly all are of some metric.
 
-    Lines that hold a number alone are one slot, whatever prints them: the numbers of several metrics in turn.
+    Lines that hold a number alone are one slot, whatever prints them: the numbers of several metrics in turn. So are the
+    bars of a training and of the evaluation after it.
 
     Parameters
     ----------
@@ -222,7 +225,7 @@ def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapp
     Returns
     -------
     str
-        Empty where a value is of no metric, or where so many agree by chance more often than `MOST_CHANCE`: the bound
+        Empty where more than a tenth of the values are of no metric, or where so many agree by chance more often than `MOST_CHANCE`: the bound
         is the product of m u / s over the different values, with m values recorded, u the unit of the last digit and s
         the power of ten above the value.
     """
@@ -230,9 +233,10 @@ def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapp
     values, first = np.unique(series.values[checked], return_index=True)
     halves = _halves(values, series.precision[checked][first])
     shown = {metric: _is_among(values, np.sort(each), halves) for metric, each in recorded.items() if len(each)}
-    if not shown or not len(values) or not np.any(list(shown.values()), axis=0).all():
+    known = np.any(list(shown.values()), axis=0) if shown else np.zeros(len(values), bool)
+    if not len(values) or known.mean() < MOSTLY:
         return ""
-    likely = np.minimum(1.0, sum(map(len, recorded.values())) * 2 * halves / _scale(values))
+    likely = np.minimum(1.0, sum(map(len, recorded.values())) * 2 * halves / _scale(values))[known]
     return max(shown, key=lambda metric: int(shown[metric].sum())) if likely.prod() <= MOST_CHANCE else ""
 
 

@@ -60,7 +60,20 @@ def _parted(identity: Identity, weights: Evidence | None, *, expected: bool) -> 
     text = f"{count(total, 'run')} with {apart} different results"
     if expected and not first.placed:
         return f"{text}."
-    return f"{text}, from {place_text(first)} on." if expected else f"{text}; {difference_text(first)}."
+    return f"{text}, {_since(first)} ({first.metric})." if expected else f"{text}; {difference_text(first)}."
+
+
+def _since(first: Difference) -> str:
+    """Name the iteration from which on runs differ; which of its values was the first, text does not show."""
+    if first.iteration < 0 or first.last:
+        return _place(first)
+    return f"from the {ordinal(first.iteration + 1)} iteration on"
+
+
+def _place(first: Difference) -> str:
+    text = iteration_text(first.iteration)
+    # What is reported after the loop has the last iteration.
+    return text.replace("in", "in or after", 1) if first.last else text
 
 
 def difference_text(first: Difference) -> str:
@@ -76,9 +89,7 @@ def place_text(first: Difference) -> str:
     """Name the record in which one run leaves another."""
     if not first.placed:
         return first.metric
-    text = iteration_text(first.iteration)
-    # What is reported after the loop has the last iteration.
-    return f"{first.metric} {text.replace('in', 'in or after', 1) if first.last else text}"
+    return f"{first.metric} {_place(first)}"
 
 
 def iteration_text(iteration: int) -> str:

@@ -181,3 +181,10 @@ def test_numbers_that_are_drawn_again_are_those_that_were_recorded_once():
     (loss,) = mine_text(shown.encode(), "stderr")
     assert explains(loss, losses)
     assert not explains(loss, losses[::-1])
+
+
+@pytest.mark.parametrize(("foreign", "shown"), [(1, "loss"), (20, "")])
+def test_a_form_of_line_may_hold_a_value_of_something_else_but_not_many(foreign, shown):
+    losses = curve(count=40)
+    series = printed(np.r_[losses, 3 + curve(seed=1, count=foreign)])
+    assert shows_several(series, np.ones(len(series.values), bool), {"loss": losses}) == shown
