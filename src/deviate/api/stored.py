@@ -395,7 +395,7 @@ class StoredExperiment:
         Returns
         -------
         DataFrame
-            The columns of ``deviate report NAME --groups ... --format groups``: the column that makes the group
+            The columns of ``deviate report NAME --set groups=... --format groups``: the column that makes the group
             (empty for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
         """
         from deviate.report.writers.tables_csv import group_table
