@@ -235,7 +235,7 @@ OTHERS = {
     "show/imported.json": "show results --json",
     "extract/metrics.txt": "extract train.py",
     "extract/metrics.json": "extract train.py --json",
-    "extract/all.txt": "extract train.py --all",
+    "extract/all.txt": "extract train.py -v",
     "extract/diff.txt": "extract train.py --diff",
 }
 
