@@ -43,7 +43,7 @@ def draw_terminal() -> None:
 def draw_figures() -> None:
     """Copy the figures that pages show out of those that `deviate report` writes."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["report", "digits_mlp", "--figures", folder, "--figure-format", "svg"]
+        command = ["report", "digits_mlp", "--figures", folder, "--set", "figure_format=svg"]
         subprocess.run([sys.executable, "-m", "deviate", *command], cwd=PROJECT, check=True)
         for written, picture in FIGURES.items():
             shutil.copyfile(Path(folder) / written, PICTURES / picture)

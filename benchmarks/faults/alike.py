@@ -1,4 +1,4 @@
-"""Make one experiment on this machine, with ``--warm``, on a Slurm and on a Ray, and look whether all are the same.
+"""Make one experiment on this machine, with ``--set warm=true``, on a Slurm and on a Ray, and look whether all are the same.
 
     python benchmarks/faults/alike.py [--project examples/digits_mlp] [--runs 3] > alike.json
 
@@ -24,7 +24,7 @@ from typing import Any
 
 import engines
 
-WAYS = {"local": "-j 2", "warm": "-j 2 --warm", "slurm": "--executor slurm", "ray": "--executor ray"}
+WAYS = {"local": "-j 2", "warm": "-j 2 --set warm=true", "slurm": "--executor slurm", "ray": "--executor ray"}
 
 #: Places of a report that hold times, or say where and how a run was started.
 VARYING = re.compile(

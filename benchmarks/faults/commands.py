@@ -68,7 +68,7 @@ def cases() -> Iterator[Case]:
         )
     yield Case("output", "all streams closed", f"{RUN} <&- >&- 2>&-", statuses=(0,))
     yield Case("output", "messages to a full device", f"{RUN} 2>/dev/full", statuses=(0,))
-    for words in ("-n 1000000000", "-n 0", "-j 1000000000", "--until 'loss ±1%' --max 1000000000", "--timeout nan"):
+    for words in ("-n 1000000000", "-n 0", "-j 1000000000", "--until 'loss ±1%' --max 1000000000", "--set timeout=nan"):
         yield Case("numbers", words, f"run {words} -- {shlex.quote(sys.executable)} train.py")
     yield from project_cases()
     yield from workspace_cases()

@@ -75,16 +75,15 @@ OPTIONS: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "-j": ((1, 2, 3), (0, -1, "x", 10**30)),
     "--seed": ((0, 1, 2**63), (-1, 10**30, "x")),
     "--name": (("a", "two words", "é", "CON", "=1+1", "$(id)"), ("", "a/b", "..", ".hidden", "-n", "x" * 300, "a\nb")),
-    "--timeout": ((30, 5, 0.4), (0, -1, "nan", "inf")),
     "--set": (
         (
             "include=*.pt", "include=data/**", "exclude=*.pt", "link=data", "link=data/**", "factor=train.py:8=init",
-            "entry=train.py", "strict=true", "discard_work=true", "share=none", "stall=30", "memory=8",
+            "entry=train.py", "strict=true", "discard_work=true", "share=none", "stall=30", "memory=8", "timeout=30",
         ),
         (
             "include=[", "include=../x", "include=", "exclude=*", "exclude=train.py", "exclude=\udcff", "link=*",
             "link=../x", "factor=train.py:1=init", "factor=x.py:1=data", "factor=::=", "entry=other.py", "entry=.",
-            "strict=maybe", "share=", "stall=-1", "memory=nan", "nothing=1", "stall", "=",
+            "strict=maybe", "share=", "stall=-1", "memory=nan", "timeout=0", "nothing=1", "stall", "=",
         ),
     ),
     "--until": (("loss ±10%", "acc sd ±90%"), ("nothing ±1", "loss ±-1", "±", "loss ±1e400")),

@@ -98,7 +98,7 @@ FIRST = ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\\input{x}", "\x1b[
 RUN_COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "report of runs": ("report a GROUPS", (*PAGES, "csv", "json", "summary", "groups")),
     "comparison of runs": ("compare a b GROUPS", (*PAGES, "csv", "json")),
-    "check of runs": ("check a --against b METRIC --max-drop 1 --inconclusive pass", (*PAGES, "json", "junit")),
+    "check of runs": ("check a --against b METRIC --max-drop 1 --set inconclusive=pass", (*PAGES, "json", "junit")),
     "show runs": ("show a", ("",)),
 }
 
@@ -145,7 +145,7 @@ def imported(project: Path, names: list[str]) -> list[dict[str, Any]]:
             for seed in range(6)
         ]
         (project / f"{experiment}.json").write_text(json.dumps(runs))
-        directions = [f"--direction={names[index]}=higher" for index in CHOSEN.values()]
+        directions = [word for index in CHOSEN.values() for word in ("--set", f"direction={names[index]}=higher")]
         _, row = made(project, ["import", f"{experiment}.json", "--name", experiment, *directions])
         rows.append({"group": "import", "name": f"{project.name} {experiment}", **row})
     return rows
@@ -169,8 +169,8 @@ def judged_run(name: str, words: str, kind: str, hostile: Path, plain: Path) -> 
     texts = []
     for project in (hostile, plain):
         names = json.loads((project / "names.json").read_text())
-        given = [word for column in names[3:5] for word in ("--groups", column)]
-        metric = [f"--metric={observed(project)}", "--direction", f"{observed(project)}=higher"]
+        given = [word for column in names[3:5] for word in ("--set", f"groups={column}")]
+        metric = [f"--metric={observed(project)}", "--set", f"direction={observed(project)}=higher"]
         options = {"GROUPS": given, "METRIC": metric}
         line = [each for word in words.split() for each in options.get(word, [word])]
         texts.append(made(project, [*line, *(["--format", kind] if kind else [])]))

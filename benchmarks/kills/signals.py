@@ -60,7 +60,7 @@ PYTHON = shlex.quote(sys.executable)
 COMMANDS = {
     "run": f"run -n 2 --name new --json -- {PYTHON} train.py",
     "run -j 2": f"run -n 2 -j 2 --name new --json -- {PYTHON} train.py",
-    "run --warm": f"run -n 2 --warm --vary control --name new --json -- {PYTHON} train.py",
+    "run --set warm=true": f"run -n 2 --set warm=true --vary control --name new --json -- {PYTHON} train.py",
     "audit": f"audit --quick --json -- {PYTHON} train.py",
     "extract": f"extract --verify --json -- {PYTHON} train.py",
     "report": "report first --json",

@@ -1,4 +1,4 @@
-"""How often ``deviate check --max-group-drop`` is wrong about groups of examples, by simulation.
+"""How often ``deviate check --set max_group_drop`` is wrong about groups of examples, by simulation.
 
 Prints tables on standard error and one JSON object on standard output::
 

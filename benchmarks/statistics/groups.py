@@ -1,4 +1,4 @@
-"""How often ``deviate compare --groups`` calls equal recipes different on any group of examples, by simulation.
+"""How often ``deviate compare --set groups`` calls equal recipes different on any group of examples, by simulation.
 
 Prints a table on standard error and one JSON object on standard output::
 

@@ -134,7 +134,7 @@ def one_round(project: Path, options: argparse.Namespace, rng: random.Random) ->
         "xargs": ["sh", "-c", f"seq {number} | xargs -P {options.jobs} -I _ {bare}"],
         "parallel": ["sh", "-c", f"seq {number} | parallel --will-cite -j {options.jobs} -N0 {shlex.quote(bare)}"],
         "deviate": [*words, "--name", f"cold-{name}", *train],
-        "warm": [*words, "--warm", "--name", f"warm-{name}", *train],
+        "warm": [*words, "--set", "warm=true", "--name", f"warm-{name}", *train],
     }
     if shutil.which("parallel") is None:
         del ways["parallel"]
@@ -192,8 +192,8 @@ def forks(number: int, jobs: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         (project / "train.py").write_text(FORKED)
-        words = ["run", "-n", str(number), "-j", str(jobs), "--warm", "--set", "share=none", "--vary", "control"]
-        words += ["--timeout", str(HANGS), "--set", "discard_work=true", "--name", "forks"]
+        words = ["run", "-n", str(number), "-j", str(jobs), "--set", "warm=true", "--set", "share=none", "--vary", "control"]
+        words += ["--set", f"timeout={HANGS}", "--set", "discard_work=true", "--name", "forks"]
         words += ["--", sys.executable, "train.py"]
         begun, load = time.monotonic(), os.getloadavg()[0]
         subprocess.run([sys.executable, "-m", "deviate", *words], cwd=project, capture_output=True, check=False)

@@ -51,7 +51,7 @@ def wins(metric):
 
 
 # The accuracy of the network that comes out of the training, not the best one it had on the way.
-last = [word for accuracy in ACCURACIES for word in ("--aggregate", f"{accuracy}=last")]
+last = [word for accuracy in ACCURACIES for word in ("--set", f"aggregate={accuracy}=last")]
 names = [train(network, attack) for network in args.networks for attack in args.attacks]
 
 print("| trained | runs | n |", " | ".join([*ACCURACIES, "eval adv accuracy, PGD"]), "|")

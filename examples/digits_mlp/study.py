@@ -32,7 +32,7 @@ def deviate(*words):
 vary = [word for variant in args.vary for word in ("--vary", variant)]
 program = [sys.executable, "train.py", "--epochs", str(args.epochs), *device]
 deviate("run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", "identical", "--json", "--", *program)
-asked = ["--aggregate", "test acc=last", "--reach", f"test acc>={args.converged}", "--weak", f"test acc<{args.weak}"]
+asked = ["--set", "aggregate=test acc=last", "--set", f"reach=test acc>={args.converged}", "--set", f"weak=test acc<{args.weak}"]
 report = deviate("report", "identical", "--format", "json", *asked)
 
 print("\n| runs | n | accuracy (%) | difference | SD | largest difference of a class | first epoch of", end=" ")

@@ -19,6 +19,6 @@ def imported(project):
     return {
         "curves.txt": cli_output.deviate(project, "import", "results.csv", "--run-column", "seed"),
         "finals.json": cli_output.deviate(
-            project, "import", "finals.csv", "--run-column", "seed", "--direction", "top1=higher", "--json"
+            project, "import", "finals.csv", "--run-column", "seed", "--set", "direction=top1=higher", "--json"
         ),
     }

@@ -80,7 +80,7 @@ def timed_out() -> Run:
     return failed(
         status="timed-out",
         reason="longer than 60 s",
-        hint="a larger --timeout lets it go on",
+        hint="a larger timeout lets it go on",
         exit_code=None,
         signal="SIGKILL",
         stderr=["\x1b[31mstep\x1b[0m 3\r4"],

@@ -70,7 +70,7 @@ def test_learning_curves_from_python(project):
 
 def test_curves_are_shown_if_asked_and_records_are_not_read_otherwise(project, monkeypatch):
     deviate("import", "results.csv")
-    row = next(line for line in deviate("report", "results", "--curves").out.splitlines() if "▁▅█" in line)
+    row = next(line for line in deviate("report", "results", "--set", "curves=true").out.splitlines() if "▁▅█" in line)
     assert row.split() == ["val", "acc", "0.525", "▁▅█", "0.725", "3"]
 
     def refuse(*_, **__):
@@ -81,12 +81,12 @@ def test_curves_are_shown_if_asked_and_records_are_not_read_otherwise(project, m
     shown = CliRunner().invoke(group, ["report", "results"], catch_exceptions=False)
     assert "val acc" in shown.output
     with pytest.raises(AssertionError, match="every value"):
-        CliRunner().invoke(group, ["report", "results", "--curves"], catch_exceptions=False)
+        CliRunner().invoke(group, ["report", "results", "--set", "curves=true"], catch_exceptions=False)
 
 
 def test_weak_runs_and_times_on_the_command_line(project):
     deviate("import", "results.csv")
-    options = ["--weak", "val acc<0.71", "--reach", "val acc>=0.65", "--test-size", "val acc=100"]
+    options = ["--set", "weak=val acc<0.71", "--set", "reach=val acc>=0.65", "--set", "test_size=val acc=100"]
     done = deviate("report", "results", "--format", "json", *options)
     metrics = {metric["name"]: metric for metric in done.json["variants"][0]["metrics"]}
     assert metrics["val acc"]["runs"] == [1, 2, 3, 4, 5]
@@ -94,18 +94,18 @@ def test_weak_runs_and_times_on_the_command_line(project):
     assert metrics["val acc"]["finite_test"]["standard_error"] == pytest.approx(0.044, abs=0.001)
     assert metrics["iterations to val acc>=0.65"]["values"] == [2, 2, 2, 2, 1]
     assert "seconds to val acc>=0.65" not in metrics
-    refused = deviate("report", "results", "--weak", "acc<1")
+    refused = deviate("report", "results", "--set", "weak=acc<1")
     assert refused.status == 2
     assert "no metric 'acc'" in refused.err
 
 
 def test_aggregates_and_directions_are_the_users(project):
-    deviate("import", "results.csv", "--aggregate", "loss=max", "--direction", "loss=lower", "--metric", "loss")
+    deviate("import", "results.csv", "--set", "aggregate=loss=max", "--set", "direction=loss=lower", "--metric", "loss")
     (variant,) = deviate("report", "results", "--format", "json").json["variants"]
     (metric,) = variant["metrics"]
     assert (metric["name"], metric["aggregate"]) == ("loss", "max")
     assert metric["values"] == pytest.approx([1 / (1 + seed) for seed in range(6)])
-    (variant,) = deviate("report", "results", "--format", "json", "--aggregate", "loss=at 1").json["variants"]
+    (variant,) = deviate("report", "results", "--format", "json", "--set", "aggregate=loss=at 1").json["variants"]
     assert variant["metrics"][0]["values"] == pytest.approx([1 / (2 + seed) for seed in range(6)])
 
 
@@ -195,8 +195,8 @@ REFUSED = {
     "epochs as runs": (["import", "results.csv", "--run-column", "epoch"], "these are no runs"),
     "unknown column": (["import", "results.csv", "--run-column", "sed"], "there is no column 'sed'"),
     "unknown metric": (["import", "results.csv", "--metric", "acc"], "names 'acc', which was not found"),
-    "no aggregate": (["import", "results.csv", "--aggregate", "loss=median"], "is no aggregate"),
-    "no direction": (["import", "results.csv", "--direction", "loss=down"], "is no direction"),
+    "no aggregate": (["import", "results.csv", "--set", "aggregate=loss=median"], "is no aggregate"),
+    "no direction": (["import", "results.csv", "--set", "direction=loss=down"], "Invalid enum value"),
     "no sign": (["import", "results.csv", "--where", "fold"], "has no '='"),
     "bad name": (["import", "results.csv", "--name", ".."], "cannot name an experiment"),
     "a log without a pattern": (["import", "notes.txt"], "does not show what it is"),

@@ -255,7 +255,7 @@ def test_a_new_name_or_aggregate_needs_no_new_runs(trained, project):
 
 
 def test_an_aggregate_can_be_chosen_for_the_report(trained):
-    best = deviate("report", "train", "--format", "json", "--aggregate", "train loss=min")
+    best = deviate("report", "train", "--format", "json", "--set", "aggregate=train loss=min")
     records = list(csv.DictReader(io.StringIO(deviate("report", "train", "--format", "csv").out)))
     losses = [float(row["value"]) for row in records if row["metric"] == "train loss" and row["run"] == "0"]
     assert metrics_of(best)["train loss"]["values"][0] == min(losses)
@@ -340,7 +340,7 @@ def test_names_known_at_run_time_only_are_those_of_the_metrics(project):
     assert found["train loss"]["n"] == 2
 
 
-@pytest.mark.parametrize("words", [(), ("--warm",)])
+@pytest.mark.parametrize("words", [(), ("--set", "warm=true")])
 def test_a_program_that_is_trained_on_its_own_text_reads_it_as_it_is(project, words):
     program = (
         "import random\n"

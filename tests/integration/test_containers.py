@@ -119,7 +119,7 @@ def test_nothing_is_written_where_there_is_no_engine_or_it_cannot_be(project):
     refused = deviate(*WORDS, "--", "python", "train.py")
     assert "docker is not on PATH" in refused.err
     assert "podman://training" in refused.err
-    assert deviate(*WORDS, "--warm", "--", "python", "train.py").status == 2
+    assert deviate(*WORDS, "--set", "warm=true", "--", "python", "train.py").status == 2
     assert not (project / ".deviate").exists()
 
 

@@ -33,7 +33,7 @@ def test_extract_and_show_print_the_source_without_its_escapes(project):
     (project / "train.py").write_text(TRAIN + 'print(f"\x1b[31mfinal accuracy {accuracy}")  # \u202e\n')
     (project / "note\x1b[31m.pt").write_text("")
     deviate("run", "-n", "1", "--", sys.executable, "train.py")
-    for words in (("extract", "train.py", "--all"), ("show", "train"), ("report", "train"), ("list",)):
+    for words in (("extract", "train.py", "-v"), ("show", "train"), ("report", "train"), ("list",)):
         done = deviate(*words)
         assert done.status == 0
         assert all(line.isprintable() for line in done.out.splitlines())

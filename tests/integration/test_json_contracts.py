@@ -63,7 +63,16 @@ CHECKED = ["check", "trained", "--against", "other", "--metric", "test accuracy"
 
 COMMANDS = {
     "deviate run": [*TRAINED, "trained", "--json", "--", sys.executable, "predict.py"],
-    "deviate report": ["report", "trained", "--groups", "half", "--difference", "test accuracy=1", "--format", "json"],
+    "deviate report": [
+        "report",
+        "trained",
+        "--set",
+        "groups=half",
+        "--difference",
+        "test accuracy=1",
+        "--format",
+        "json",
+    ],
     "deviate audit": ["audit", "--quick", "--json", "--", sys.executable, "train.py"],
     "deviate extract": ["extract", "train.py", "--json"],
     "deviate extract --verify": ["extract", "--verify", "--json", "--", sys.executable, "train.py"],
@@ -73,11 +82,18 @@ COMMANDS = {
     "deviate show": ["show", "trained", "--json"],
     "deviate compare A B": ["compare", "a", "b", "--margin", "val acc=0.5", "--json"],
     "deviate compare A B C": ["compare", "a", "b", "c", "--margin", "val acc=0.5", "--json"],
-    "deviate compare A B --groups": ["compare", "trained", "other", "--groups", "half", "--json"],
+    "deviate compare A B --set groups": ["compare", "trained", "other", "--set", "groups=half", "--json"],
     "deviate run (experiments of deviate.toml)": ["run", "--json"],
     "deviate compare NAME (a grid)": ["compare", "grid", "--json"],
     "deviate check": ["check", "a", "--against", "b", "--metric", "val acc", "--max-drop", "0.5", "--json"],
-    "deviate check --max-churn --groups": [*CHECKED, "--max-churn", "90%", "--groups", "half", "--json"],
+    "deviate check --set max_churn --set groups": [
+        *CHECKED,
+        "--set",
+        "max_churn=90%",
+        "--set",
+        "groups=half",
+        "--json",
+    ],
     "deviate plan": ["plan", "a", "--difference", "0.5", "--precision", "0.2", "-n", "5", "--json"],
 }
 
@@ -85,7 +101,7 @@ COMMANDS = {
 SAME = {"deviate run": "deviate report"}
 
 #: Commands that print the object of another with one part more: the part.
-MORE = {"deviate compare A B --groups": "predictions"}
+MORE = {"deviate compare A B --set groups": "predictions"}
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,7 @@ def test_the_direction_of_an_observed_metric_can_be_said(project: Path, monkeypa
     monkeypatch.chdir(project)
     assert deviate("run", "-n", "3", "--name", "again", "--", sys.executable, "hidden.py", "again").status == 0
     for direction in ("lower", "higher"):
-        chosen = ("--direction", f"objective={direction}", "--format", "json")
+        chosen = ("--set", f"direction=objective={direction}", "--format", "json")
         known = deviate("compare", "hidden", "again", *chosen).json
         assert {each["name_a"]: each["direction"] for each in known["metrics"]}["objective"] == direction
 

@@ -60,12 +60,12 @@ def test_groups_come_from_a_file_or_from_a_column_that_the_runs_wrote(
     rows = [f"case {number / 40:.3f},{'low' if number < 20 else 'high'}" for number in range(40)]
     (project / "groups.csv").write_text("\n".join(["id,half", *rows]))
     for source, groups in (("groups.csv", ["high", "low"]), ("half", ["False", "True"])):
-        (known,) = deviate("report", "one", "--groups", source, "--format", "json").json["predictions"]
+        (known,) = deviate("report", "one", "--set", f"groups={source}", "--format", "json").json["predictions"]
         assert [each["name"] for each in known["groups"]["groups"]] == groups
         assert [each["examples"] for each in known["groups"]["groups"]] == [20, 20]
     table = api.load("one").groups("groups.csv")
     assert set(table["group"]) == {"all", "high", "low"}
-    assert deviate("report", "one", "--groups", "groups.csv", "--format", "groups").out.startswith(
+    assert deviate("report", "one", "--set", "groups=groups.csv", "--format", "groups").out.startswith(
         "experiment,variant,"
     )
 
@@ -73,11 +73,11 @@ def test_groups_come_from_a_file_or_from_a_column_that_the_runs_wrote(
 @pytest.mark.parametrize(
     ("words", "slug"),
     [
-        (("--groups", "nowhere"), "bad-groups"),
-        (("--groups", "nowhere.csv"), "bad-groups"),
-        (("--groups", "few.csv"), "bad-groups"),
-        (("--groups", "half", "--positive", "cat"), "bad-groups"),
-        (("--positive", "1"), "bad-option"),
+        (("--set", "groups=nowhere"), "bad-groups"),
+        (("--set", "groups=nowhere.csv"), "bad-groups"),
+        (("--set", "groups=few.csv"), "bad-groups"),
+        (("--set", "groups=half", "--set", "positive=cat"), "bad-groups"),
+        (("--set", "positive=1"), "bad-option"),
         (("--format", "groups"), "bad-option"),
     ],
 )
@@ -96,10 +96,10 @@ def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatc
     monkeypatch.chdir(project)
     assert "(95% CI 0.11%–5.2%), not shown to exceed retraining" in deviate("compare", "one", "two").out
     assert "of the 40 examples differently" in " ".join(deviate("compare", "one", "two", "-v").out.split())
-    known = deviate("compare", "one", "two", "--groups", "half", "--json").json
+    known = deviate("compare", "one", "two", "--set", "groups=half", "--json").json
     assert [group["name"] for group in known["predictions"]["groups"]] == ["False", "True"]
-    assert known["command"].endswith("--groups half")
-    checked = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", "0.1%")
+    assert known["command"].endswith("--set groups=half")
+    checked = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--set", "max_churn=0.1%")
     assert checked.status == 1
     assert "the share of answers that change" in " ".join(checked.out.split())
 
@@ -129,8 +129,8 @@ def test_what_is_neither_a_word_nor_a_file_is_refused(
 def test_a_share_that_is_none_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     for share in ("often", "0", "100%"):
-        ended = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", share)
-        assert (ended.status, "--max-churn" in ended.err) == (2, True)
+        ended = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--set", f"max_churn={share}")
+        assert (ended.status, "max_churn" in ended.err) == (2, True)
 
 
 FOLLOWED = """

@@ -37,7 +37,7 @@ def test_one_experiment_is_the_same_wherever_it_is_made(project, monkeypatch, tm
     with ExitStack() as stack:
         (tmp_path / "disk").mkdir()
         on_disk = ["--set", f"scratch={tmp_path / 'disk'}"]
-        ways = {"local": ["-j", "2"], "warm": ["-j", "2", "--warm"], "ray": ["--executor", "ray"]}
+        ways = {"local": ["-j", "2"], "warm": ["-j", "2", "--set", "warm=true"], "ray": ["--executor", "ray"]}
         ways["ray-scratch"] = [*ways["ray"], *on_disk]
         if not one_node.lacking():
             slurm = stack.enter_context(one_node.Cluster(tmp_path / "node").running())

@@ -30,7 +30,7 @@ EXPERIMENTS = {
     ),
     "a draw's factor by hand": (["-n", "2", "--set", "factor=train.py:6=shuffle"], ["python", "train.py"]),
     "until it is known": (["-n", "5", "--until", "val acc ±50", "--max", "9"], ["python", "train.py"]),
-    "strict, with a timeout": (["-n", "2", "--set", "strict=true", "--timeout", "90"], ["python", "train.py"]),
+    "strict, with a timeout": (["-n", "2", "--set", "strict=true", "--set", "timeout=90"], ["python", "train.py"]),
 }
 
 

@@ -1,4 +1,4 @@
-"""``--warm``: what forked runs record is, to the bit, what started ones do; the report says which were forked."""
+"""``warm``: what forked runs record is, to the bit, what started ones do; the report says which were forked."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def recorded(run):
 def test_forked_runs_record_what_started_ones_do(project):
     words = ("--set", "share=none", "-n", 2, "--vary", "init", "--", sys.executable, "train.py", 3)
     cold, warm = (deviate("run", "--name", name, *option, *words) for name, option in
-                  (("cold", ()), ("warm", ("--warm",))))  # fmt: skip
+                  (("cold", ()), ("warm", ("--set", "warm=true"))))  # fmt: skip
     assert (cold.status, warm.status) == (0, 0)
     runs = {name: Workspace(project).experiment(name).runs() for name in ("cold", "warm")}
     assert [run.read_info().warm for run in runs["warm"]] == [["numpy"], ["numpy"]]
@@ -91,5 +91,5 @@ def test_forked_runs_record_what_started_ones_do(project):
     assert (frame[["seconds", "cpu_seconds", "peak_memory"]] > 0).all(axis=None)
     assert frame["gpu_memory"].isna().all()
     # What cannot be forked is started, and says why.
-    other = deviate("run", "--warm", "-n", 1, "--", sys.executable, "train.py", 1)
-    assert (other.status, "not forked (--warm): the implementation varies" in other.err) == (0, True)
+    other = deviate("run", "--set", "warm=true", "-n", 1, "--", sys.executable, "train.py", 1)
+    assert (other.status, "not forked (warm): the implementation varies" in other.err) == (0, True)

@@ -127,8 +127,8 @@ def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
 @known_keywords()
 def compare(
     *names: str | StoredExperiment,
-    alpha: float = 0.05,
-    correction: Correction = "holm",
+    alpha: float | None = None,
+    correction: Correction | None = None,
     pairing: PairingMode = "auto",
     metrics: str | Sequence[str] = (),
     matches: Mapping[str, str] | None = None,
@@ -151,9 +151,10 @@ def compare(
     *names : str or StoredExperiment
         Each an experiment, or ``EXPERIMENT:VARIANT``.
     alpha : float, optional
-        Share of false alarms that is accepted, in (0, 1); intervals have the level ``1 - alpha``.
+        Share of false alarms that is accepted, in (0, 1); intervals have the level ``1 - alpha``. By default what
+        ``[statistics]`` in ``deviate.toml`` says, else 0.05.
     correction : {'holm', 'bonferroni', 'bh', 'none'}, optional
-        For many tests, over metrics and pairs.
+        For many tests, over metrics and pairs. By default what ``[statistics]`` says, else ``'holm'``.
     pairing : {'auto', 'on', 'off'}, optional
         Compare runs of one index with each other; ``auto`` does if fingerprints prove that they share draws.
     metrics : str or sequence of str, optional
@@ -202,8 +203,7 @@ def compare(
 
     workspace, labels = _sides(names, project)
     options = ComparisonOptions(
-        alpha=alpha,
-        correction=correction,
+        **_statistics(workspace, alpha=alpha, correction=correction),
         pairing=pairing,
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         matches=dict(matches or {}),
@@ -225,7 +225,7 @@ def compare(
 def compare_grid(
     name: str | None = None,
     *,
-    alpha: float = 0.05,
+    alpha: float | None = None,
     metrics: str | Sequence[str] = (),
     directions: Mapping[str, Direction] | None = None,
     aggregates: Mapping[str, str] | None = None,
@@ -241,7 +241,7 @@ def compare_grid(
     name : str, optional
         The ``name`` of an ``[[experiment]]``, or ``NAME:VARIANT``; by default all experiments of the file.
     alpha : float, optional
-        Share of false alarms that is accepted over all that is claimed, in (0, 1).
+        Share of false alarms that is accepted over all that is claimed, in (0, 1), as for `compare`.
     metrics, directions, aggregates, weak, reach, test_sizes : optional
         As for `compare`.
     project : str or Path, optional
@@ -263,14 +263,14 @@ def compare_grid(
     from deviate.facts.samples import read_options
     from deviate.report.views import grid_view
 
+    workspace, now = _workspace(project), datetime.now().astimezone()
     options = ComparisonOptions(
-        alpha=alpha,
+        **_statistics(workspace, alpha=alpha),
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         samples=read_options(
             aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
         ),
     )
-    workspace, now = _workspace(project), datetime.now().astimezone()
     grid = read_grid(workspace, [name] if name else [], options)
     return grid_view(grid, lambda: side_facts(workspace, grid.comparability, options, now))
 
@@ -320,12 +320,14 @@ def check(
     from deviate.facts.gate import read_gate
     from deviate.facts.samples import read_options
     from deviate.report.views import gate_view
+    from deviate.source.config import file_statistics
 
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
     samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
     sources = (groups,) if isinstance(groups, str) else tuple(groups)
-    asked = GateOptions(drops=allowed, groups=sources, samples=samples, **options)
+    known = {**file_statistics(workspace.project, "alpha", "inconclusive"), **options}
+    asked = GateOptions(drops=allowed, groups=sources, samples=samples, **known)
     return gate_view(read_gate(workspace, checked, other, asked))
 
 
@@ -357,10 +359,20 @@ def plan(
     from deviate.facts.plan import PlanOptions, read_plan
     from deviate.facts.samples import read_options
     from deviate.report.views import plan_view
+    from deviate.source.config import file_statistics
 
     samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
-    asked = PlanOptions(samples=samples, **options)
-    return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, asked))
+    workspace = _workspace(project)
+    asked = PlanOptions(samples=samples, **{**file_statistics(workspace.project, "alpha", "power"), **options})
+    return plan_view(read_plan(None if pilot is None else workspace, pilot, asked))
+
+
+def _statistics(workspace: Workspace, **given: Any) -> dict[str, Any]:
+    """Return what is given, and of what is not what ``[statistics]`` in ``deviate.toml`` says."""
+    from deviate.source.config import file_statistics
+
+    known = {name: value for name, value in given.items() if value is not None}
+    return {**file_statistics(workspace.project, *given), **known}
 
 
 def _sides(sides: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:

@@ -405,7 +405,7 @@ class StoredExperiment:
         Returns
         -------
         DataFrame
-            The columns of ``deviate report NAME --groups ... --format groups``: the column that makes the group
+            The columns of ``deviate report NAME --set groups=... --format groups``: the column that makes the group
             (empty for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
         """
         import pandas as pd

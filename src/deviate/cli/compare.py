@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.options import (
-    check_figures,
+    SAMPLES,
+    chosen_format,
     experiment_sides,
-    figure_options,
-    groups_option,
+    figure_option,
     named_values,
-    sample_arguments,
-    sample_options,
+    number,
+    read_statistics,
+    statistics_keys,
+    statistics_option,
     write_figure_files,
 )
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
@@ -27,9 +29,14 @@ if TYPE_CHECKING:
     from deviate.report.views import View
 
 
+#: What ``--set`` takes.
+KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figure_format")
+
+
 @click.command(
     "compare",
-    epilog=examples(
+    epilog=statistics_keys(KEYS)
+    + examples(
         "deviate compare base wider",
         "deviate compare base wider --metric 'val acc' -o comparison.html",
         "deviate compare digits -o grid.html     the cells of a grid in deviate.toml",
@@ -37,21 +44,7 @@ if TYPE_CHECKING:
 )
 @click.argument("names", nargs=-1, metavar="A B...", shell_complete=experiment_sides)
 @click.option("--metric", "metrics", multiple=True, help="Compare this metric of A only; repeatable.")
-@click.option(
-    "--match",
-    "matches",
-    multiple=True,
-    metavar="A=B",
-    help="Compare metric A of the first experiment with metric B of the others.",
-)
-@click.option("--alpha", type=float, help="Probability of a false alarm.  [default: 0.05]")
-@click.option("--level", type=float, help="Confidence level of the intervals; sets alpha to 1 - level.")
-@click.option(
-    "--correction",
-    default="holm",
-    show_default=True,
-    help="Correction for several tests (metrics and pairs): holm, bonferroni, bh or none.",
-)
+@click.option("--level", type=float, help="Confidence level of the intervals, which is 1 - alpha.  [default: 0.95]")
 @click.option(
     "--margin",
     "margins",
@@ -72,26 +65,22 @@ if TYPE_CHECKING:
     help="Compare again after each batch of runs until a difference is shown; all looks share alpha. Use it from the "
     "first look on. The exit status is 1 while runs are missing.",
 )
-@click.option("--max", "most", type=int, help="With --until: most runs of each experiment.  [default: 30]")
-@click.option("--seed", default=0, show_default=True, help="Seed of permutations and resamples.")
-@sample_options
-@groups_option("Report also how many answers change on groups of the evaluated examples")
+@statistics_option
 @output_options(
     "terminal, md, tex, neurips, icml or jmlr (tex in a style), json, html (a page with figures) or csv (one row per "
     "metric)."
 )
 @json_option
 @verbose_option
-@figure_options
+@figure_option
 def command(
     names: tuple[str, ...],
     format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
-    seed: int,
     figures: Path | None,
-    figure_format: str | None,
+    settings: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Test whether one experiment is better or noisier than another.
@@ -106,14 +95,16 @@ def command(
     from deviate.report.writers.contracts import comparison_json, grid_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.report.writers.tables_csv import comparison_csv, grid_csv
+    from deviate.store.folders import Workspace
 
     offered = writers(json=comparison_json, csv=comparison_csv)
     if of_grid := names_grid(names):
         offered = writers(json=grid_json, csv=grid_csv)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
-    check_figures(figures, figure_format)
-    asked = _options(options)
-    view: View[Any] = grid_of(names, asked) if of_grid else api.compare(*names, seed=seed, **asked)
+    typed = read_statistics(settings, KEYS)
+    figure_format = chosen_format(figures, typed, Workspace.nearest(Path.cwd()).project)
+    asked = {**_options(options), **typed, **_alpha(typed.get("alpha"), options["level"])}
+    view: View[Any] = grid_of(names, asked) if of_grid else api.compare(*names, **asked)
     open_pairs = not of_grid and bool(view.facts.open_pairs)
     if figures is not None:
         write_figure_files(view.drawn(), figures, figure_format)
@@ -124,46 +115,44 @@ def command(
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "alpha": _alpha(options["alpha"], options["level"]),
-        "correction": options["correction"].strip().lower(),
-        "pairing": options["pairing"],
+    """Return what was typed of the options, and of it what is not usual."""
+    example = "'test acc=0.5'"
+    given = {
+        "pairing": None if options["pairing"] == "auto" else options["pairing"],
         "until": options["until"],
-        "most": options["most"],
-        "groups": options["groups"],
         "metrics": list(options["metrics"]),
-        "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
-        "margins": named_values("--margin", options["margins"], _number, "'test acc=0.5'"),
-        **sample_arguments(options),
+        "margins": named_values("--margin", options["margins"], number("--margin", example), example),
     }
+    return {name: value for name, value in given.items() if value}
 
 
-def _alpha(alpha: float | None, level: float | None) -> float:
-    if level is not None and not 0 < level < 1:
+def _alpha(alpha: float | None, level: float | None) -> dict[str, float]:
+    if level is None:
+        return {}
+    if not 0 < level < 1:
         raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
-    if alpha is not None and not 0 < alpha < 1:
-        raise BadOption(f"--alpha must be between 0 and 1, found {alpha:g}", hint="type --alpha 0.05")
-    if alpha is not None and level is not None and abs(1 - level - alpha) > 1e-9:
+    if alpha is not None and abs(1 - level - alpha) > 1e-9:
         raise BadOption(
-            f"--alpha {alpha:g} and --level {level:g} do not belong together", hint="give one: level is 1 - alpha"
+            f"--set alpha={alpha:g} and --level {level:g} do not belong together",
+            hint="give one: level is 1 - alpha",
         )
-    if alpha is not None:
-        return alpha
     # 1 - 0.95 is not 0.05 in binary.
-    return 0.05 if level is None else round(1 - level, 12)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as problem:
-        raise BadOption(f"{text!r} is no number", hint="type for example --margin 'test acc=0.5'") from problem
+    return {"alpha": round(1 - level, 12)}
 
 
 # ``deviate compare`` with the name of an experiment that has a grid, or without any name.
 
-#: Options of ``deviate compare`` that say how two sides are compared.
-FOR_TWO = ("matches", "margins", "pairing", "until", "most", "groups", "correction", "seed")
+#: What says how two sides are compared, and how it is typed.
+FOR_TWO = {
+    "matches": "--set match",
+    "margins": "--margin",
+    "pairing": "--pairing",
+    "until": "--until",
+    "most": "--set max",
+    "groups": "--set groups",
+    "correction": "--set correction",
+    "seed": "--set seed",
+}
 
 
 def names_grid(names: Sequence[str]) -> bool:
@@ -184,17 +173,10 @@ def grid_of(names: Sequence[str], asked: Mapping[str, Any]) -> View[Grid]:
     """
     from deviate import api
 
-    _refuse_for_two()
-    taken = {name: value for name, value in asked.items() if name not in FOR_TWO}
-    return api.compare_grid(names[0] if names else None, **taken)
-
-
-def _refuse_for_two() -> None:
-    context = click.get_current_context()
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if option.name in FOR_TWO and source == click.core.ParameterSource.COMMANDLINE:
+    for name in asked:
+        if name in FOR_TWO:
             raise BadOption(
-                f"{option.opts[-1]} is for two experiments, and these are the cells of a grid",
+                f"{FOR_TWO[name]} is for two experiments, and these are the cells of a grid",
                 hint="leave it out, or name two cells: deviate compare CELL CELL",
             )
+    return api.compare_grid(names[0] if names else None, **asked)

@@ -75,7 +75,6 @@ class _BeforeCommand(click.Command):
     help="Select, rename and aggregate the metrics in the terminal, then write them; with --verify those read from "
     "the output.",
 )
-@click.option("--all", is_flag=True, help="List also the values that are not recorded, with the reason.")
 @verbose_option
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
 @set_option
@@ -126,8 +125,8 @@ def _verify(
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 
-    if others := [f"--{name}" for name in ("diff", "all") if options[name]]:
-        raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
+    if options["diff"]:
+        raise BadOption("--verify and --diff exclude each other", hint="type one after the other")
     if not words:
         raise BadOption(
             "no command to verify with", hint="type it after --, such as deviate extract --verify -- python train.py"
@@ -183,8 +182,7 @@ def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **
     elif options["diff"]:
         _show_diff(show_edits(project, findings))
     else:
-        in_full = options["verbose"] or options["all"]
-        say(*(_listing(project, findings, options["all"]) if in_full else _screen(project, findings)))
+        say(*(_listing if options["verbose"] else _screen)(project, findings))
 
 
 def _read(
@@ -282,7 +280,7 @@ def _kind(metric: Metric) -> str:
     return f"{metric.kind}{wish}, {metric.aggregate}"
 
 
-def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
+def _listing(project: Path, findings: Findings) -> list[str]:
     lines = [*_loop_lines(project, findings), ""]
     chosen = [metric for metric in findings.metrics if metric.selected]
     lines += [f"metrics    {len(chosen)} in {len({m.file for m in chosen})} of {len(findings.files)} files read", ""]
@@ -290,13 +288,8 @@ def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
         lines += _metric_lines(project, metric)
     lines += _draw_lines(findings.draws)
     others = [metric for metric in findings.metrics if not metric.selected]
-    if everything:
-        lines += [f"not selected  {m.name}  {m.file}:{m.line}  ({m.why})" for m in others]
-        lines += [f"rejected  {r.variable}  {r.file}:{r.line}  ({r.reason})" for r in findings.rejected]
-    elif others or findings.rejected:
-        counts = (len(others), "not selected"), (len(findings.rejected), "rejected")
-        listed = ", ".join(f"{number} {what}" for number, what in counts if number)
-        lines.append(f"{listed}: --all lists them with reasons")
+    lines += [f"not selected  {m.name}  {m.file}:{m.line}  ({m.why})" for m in others]
+    lines += [f"rejected  {r.variable}  {r.file}:{r.line}  ({r.reason})" for r in findings.rejected]
     lines += [f"outside     {file}  (read: an import may lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
     return lines

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.options import statistics_keys
 from deviate.cli.printing import examples, say, say_json
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
-from deviate.imports.request import FORMATS
+from deviate.imports.request import FORMATS, IMPORT_KEYS, ImportSettings
 
 if TYPE_CHECKING:
     from deviate.imports.request import ImportRequest, TableOptions
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 @click.command(
     "import",
-    epilog=examples(
+    epilog=statistics_keys(IMPORT_KEYS, ImportSettings)
+    + examples(
         "deviate import results.csv --name base",
         "deviate import runs/*/ --name tensorboard",
         "deviate import baseline.tar.gz                what deviate export wrote",
@@ -41,23 +43,11 @@ if TYPE_CHECKING:
     "--iteration-column", "iteration", default="", metavar="COLUMN", help="Column that counts epochs or steps."
 )
 @click.option(
-    "--time-column", "time", default="", metavar="COLUMN", help="Column with the seconds since the run started."
-)
-@click.option(
-    "--metric-column", "metric", default="", metavar="COLUMN", help="Column that names the metric, in a long table."
-)
-@click.option(
-    "--value-column", "value", default="", metavar="COLUMN", help="Column that holds the value, in a long table."
-)
-@click.option(
     "--experiment-column",
     "experiment",
     default="",
     metavar="COLUMN",
     help="Column whose values each make an experiment.",
-)
-@click.option(
-    "--columns-are-runs", "runs_of", default="", metavar="METRIC", help="Read each column as one run of this metric."
 )
 @click.option(
     "--rows",
@@ -79,23 +69,13 @@ if TYPE_CHECKING:
 )
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="Take only this metric; repeatable.")
 @click.option(
-    "--direction",
-    "directions",
+    "--set",
+    "settings",
     multiple=True,
-    metavar="METRIC=higher|lower",
-    help="Which values are better; repeatable.",
-)
-@click.option(
-    "--aggregate",
-    "aggregates",
-    multiple=True,
-    metavar="METRIC=AGGREGATE",
-    help="How a run's values become one number, as in `deviate report`; repeatable.",
+    metavar="KEY=VALUE",
+    help="Say one of the keys below, for this import. Repeatable.",
 )
 @click.option("--replace", is_flag=True, help="Replace what was imported under this name before.")
-@click.option(
-    "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Project to put the experiment in."
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> None:
     """Make an experiment from results of other tools.
@@ -128,22 +108,25 @@ def command(as_json: bool, **options: Any) -> None:
 
 def _request(
     paths: tuple[Path, ...], name: str | None, kind: Any, patterns: tuple[str, ...], metrics: tuple[str, ...],
-    directions: tuple[str, ...], aggregates: tuple[str, ...], replace: bool, project: Path | None, **columns: Any,
+    settings: tuple[str, ...], replace: bool, **columns: Any,
 ) -> ImportRequest:  # fmt: skip
     from deviate.core.secrets import mask_words
     from deviate.imports.request import ImportRequest
+    from deviate.source.config import read_settings
     from deviate.store.folders import Workspace
 
+    typed = read_settings(settings, ImportSettings, IMPORT_KEYS)
+    directions, aggregates = typed.pop("directions", {}), typed.pop("aggregates", {})
     return ImportRequest(
         paths=list(paths),
-        project=project.resolve() if project else Workspace.nearest(Path.cwd()).project,
+        project=Workspace.nearest(Path.cwd()).project,
         name=name,
         format=kind,
-        table=_table_options(**columns),
+        table=_table_options(**columns, **typed),
         patterns=patterns,
         metrics=metrics,
-        directions={metric: _direction(word) for metric, word in _pairs(directions, "--direction 'err=lower'")},
-        aggregates=dict(_pairs(aggregates, "--aggregate 'test acc=best'")),
+        directions=directions,
+        aggregates=aggregates,
         replace=replace,
         command=mask_words(["deviate", *sys.argv[1:]]),
     )
@@ -152,22 +135,15 @@ def _request(
 def _table_options(where: tuple[str, ...], rows: Any, **columns: Any) -> TableOptions:
     from deviate.imports.request import TableOptions
 
-    return TableOptions(where=tuple(_pairs(where, "--where fold=0")), rows=rows or "", **columns)
+    return TableOptions(where=tuple(_pairs(where)), rows=rows or "", **columns)
 
 
-def _pairs(texts: tuple[str, ...], example: str) -> list[tuple[str, str]]:
-    option = example.split()[0]
+def _pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     for text in texts:
         if "=" not in text:
-            raise BadOption(f"{option} {text!r} has no '='", hint=f"type for example {example}")
+            raise BadOption(f"--where {text!r} has no '='", hint="type for example --where fold=0")
     parts = (text.rpartition("=") for text in texts)
     return [(left.strip(), right.strip()) for left, _, right in parts]
-
-
-def _direction(word: str) -> Any:
-    if word not in ("higher", "lower"):
-        raise BadOption(f"--direction {word!r} is no direction; expected higher or lower", hint="--direction err=lower")
-    return word
 
 
 def _say_archive(folders: list[ExperimentFolder], *, as_json: bool) -> None:

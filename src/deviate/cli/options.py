@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from deviate.cli.printing import say
+from deviate.cli.printing import listing, say
 from deviate.core.errors import BadOption
 from deviate.core.factors import GROUPS, VARIANTS
 from deviate.core.shell_words import typed_word
+from deviate.source.config import TypedStatistics, file_statistics, read_settings, settings_help
 
 if TYPE_CHECKING:
-    from deviate.facts.samples import SampleOptions
     from deviate.report.figures import Figure
 
 
@@ -42,116 +42,56 @@ def named_values(option: str, texts: tuple[str, ...], read: Callable[[str], Valu
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_OPTIONS = (
-    click.option(
-        "--aggregate",
-        "aggregates",
-        multiple=True,
-        metavar="METRIC=AGGREGATE",
-        help="How a run's values become one number: last, best, mean, max, min, area or 'at ITERATION'; repeatable.",
-    ),
-    click.option(
-        "--direction",
-        "directions",
-        multiple=True,
-        metavar="METRIC=higher|lower",
-        help="Which values are better; remembered for all experiments here. [direction] in deviate.toml says it, too. "
-        "Repeatable.",
-    ),
-    click.option(
-        "--weak",
-        multiple=True,
-        metavar="METRIC<NUMBER",
-        help="Leave out runs that did not converge ('test acc<50', or NaN), and give every number with them too. "
-        "METRIC alone leaves out runs far from the others, by the median absolute deviation. Repeatable.",
-    ),
-    click.option(
-        "--reach",
-        multiple=True,
-        metavar="METRIC>=NUMBER",
-        help="Measure the iterations and seconds until a run gets there; METRIC alone: to its best value; repeatable.",
-    ),
-    click.option(
-        "--test-size",
-        "test_sizes",
-        multiple=True,
-        metavar="METRIC=EXAMPLES",
-        help="Number of test examples: tells how much of an accuracy's spread a finite test set explains; repeatable.",
-    ),
-)
+# Settings of statistics: ``--set KEY=VALUE`` of the commands that report, and ``[statistics]`` in deviate.toml.
+
+#: How the records of an experiment become samples.
+SAMPLES = ("aggregate", "direction", "weak", "reach", "test_size")
 
 
-def sample_options(command: Command) -> Command:
-    """Give a command the options of `read_sample_options`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def read_sample_options(options: dict[str, Any], differences: tuple[str, ...]) -> SampleOptions:
-    """Read the options as they were typed, with the differences that a report sets the spread beside.
-
-    Raises
-    ------
-    BadOption
-        With the option that cannot be read.
-    """
-    from deviate.facts.samples import read_options
-
-    read = named_values("--difference", differences, _number, "'test acc=0.5'")
-    return read_options(**sample_arguments(options), differences=read)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BadOption(
-            f"--difference needs a number, found {text!r}", hint="type --difference 'test acc=0.5'"
-        ) from None
-
-
-def sample_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what was typed for the options of `sample_options` as functions of the API take it.
-
-    Raises
-    ------
-    BadOption
-        With the option that cannot be read.
-    """
-    from deviate.facts.samples import parse_sizes
-
-    return {
-        "aggregates": named_values("--aggregate", options["aggregates"], str, "'test acc=best'"),
-        "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
-        "test_sizes": parse_sizes(options["test_sizes"]),
-        "weak": options["weak"],
-        "reach": options["reach"],
-    }
-
-
-# Options on groups of examples.
-
-
-def group_options(command: Command) -> Command:
-    """Give a command ``--groups`` and ``--positive``."""
-    positive = click.option(
-        "--positive",
-        metavar="CLASS",
-        help="With --groups: the class that counts as positive.  [default: the greater of two]",
-    )
-    return groups_option("Report also how well runs do on groups of the evaluated examples")(positive(command))
-
-
-def groups_option(what: str) -> Callable[[Command], Command]:
-    """Give a command ``--groups``; `what` is what it does with them."""
+def statistics_option(command: Command) -> Command:
+    """Give a command ``--set``; it gets what was typed as `settings`, for `read_statistics`."""
     return click.option(
-        "--groups",
+        "--set",
+        "settings",
         multiple=True,
-        metavar="FILE|COLUMN",
-        help=f"{what}: columns of a file (csv, tsv, jsonl, parquet, npy or npz), or a column of the file of "
-        "predictions that each run writes; repeatable.",
-    )
+        metavar="KEY=VALUE",
+        help="Say for this command one of the keys below; several are in the table [statistics] of deviate.toml, too. "
+        "Repeatable.",
+    )(command)
+
+
+def statistics_keys(keys: Sequence[str], kind: type[TypedStatistics] = TypedStatistics) -> str:
+    """Return the paragraph of a command's help that lists what its ``--set`` takes, and an empty line."""
+    return listing("Keys of --set", settings_help(kind, keys)) + "\n\n"
+
+
+def read_statistics(settings: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
+    """Return what was typed, as functions of the API take it.
+
+    Raises
+    ------
+    BadOption
+        With what cannot be read.
+    """
+    return read_settings(settings, TypedStatistics, keys)
+
+
+def number(option: str, example: str) -> Callable[[str], float]:
+    """Return what reads the number of an option.
+
+    Raises
+    ------
+    BadOption
+        If it is none.
+    """
+
+    def read(text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise BadOption(f"{option}: {text!r} is no number", hint=f"type for example {option} {example}") from None
+
+    return read
 
 
 # ``--figures DIR`` of ``deviate report`` and ``deviate compare``: figures as files.
@@ -159,36 +99,32 @@ def groups_option(what: str) -> Callable[[Command], Command]:
 DEFAULT_FORMAT = "pdf"
 
 
-def figure_options(command: Command) -> Command:
-    """Give a command the options that write figures; it gets them as `figures` and `figure_format`."""
-    add_format = click.option(
-        "--figure-format",
-        type=click.Choice(["pdf", "svg", "png"]),
-        help=f"Format of the files that --figures writes.  [default: {DEFAULT_FORMAT}]",
-    )
-    add_folder = click.option(
+def figure_option(command: Command) -> Command:
+    """Give a command the option that writes figures; it gets the folder as `figures`."""
+    return click.option(
         "--figures",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
         help="Write every figure into this folder, as wide as a column of a paper. Add --format or -o to write the "
         "report too.",
-    )
-    return add_folder(add_format(command))
+    )(command)
 
 
-def check_figures(folder: Path | None, format_name: str | None) -> None:
-    """Refuse a format of figures without figures.
+def chosen_format(folder: Path | None, typed: dict[str, Any], project: Path) -> str:
+    """Return the format of figures, taken out of what was typed.
 
     Raises
     ------
     BadOption
-        If `format_name` is given and `folder` is not.
+        If one was typed, and no figures are written.
     """
+    format_name = typed.pop("figure_format", None)
     if format_name is not None and folder is None:
-        raise BadOption("--figure-format says how --figures are written", hint="type --figures DIR, too")
+        raise BadOption("--set figure_format says how --figures are written", hint="type --figures DIR, too")
+    return str(format_name or file_statistics(project, "figure_format").get("figure_format", DEFAULT_FORMAT))
 
 
-def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str | None) -> None:
+def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str) -> None:
     """Write figures and say on standard error what was written.
 
     Raises
@@ -199,7 +135,7 @@ def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str
     from deviate.report.figures.files import FIGURE_FORMATS, write_figures
     from deviate.runs.snapshot.manifest import note_written
 
-    chosen = next(name for name in FIGURE_FORMATS if name == (format_name or DEFAULT_FORMAT))
+    chosen = next(name for name in FIGURE_FORMATS if name == format_name)
     try:
         there = set(folder.iterdir()) if folder.is_dir() else set()
         for path in write_figures(figures, folder, chosen):

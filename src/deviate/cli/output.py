@@ -45,7 +45,7 @@ def set_option(command: Command) -> Command:
         multiple=True,
         metavar="KEY=VALUE",
         help="Say for this command what deviate.toml may say: entry=train.py, exclude=GLOB, factor=FILE:LINE=NAME, "
-        "stall=SECONDS, memory=GIB, container=IMAGE, gres=gpu:1; a wrong key lists all. Repeatable.",
+        "timeout=SECONDS, memory=GIB, container=IMAGE, gres=gpu:1; a wrong key lists all. Repeatable.",
     )(command)
 
 

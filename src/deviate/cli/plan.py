@@ -7,13 +7,18 @@ from typing import Any
 
 import click
 
-from deviate.cli.options import experiment_sides, sample_arguments, sample_options
+from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
 
+#: What ``--set`` takes.
+KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds")
+
 
 @click.command(
-    "plan", epilog=examples("deviate plan base --difference 0.5", "deviate plan --sd 0.4 --difference 0.5 --power 0.9")
+    "plan",
+    epilog=statistics_keys(KEYS)
+    + examples("deviate plan base --difference 0.5", "deviate plan --sd 0.4 --difference 0.5 --set power=0.9"),
 )
 @click.argument("pilot", required=False, metavar="[EXPERIMENT]", shell_complete=experiment_sides)
 @click.option("--metric", help="Metric of the pilot.  [default: its main metric]")
@@ -22,23 +27,12 @@ from deviate.cli.printing import examples
 @click.option("--sd-ratio", type=float, help="Find the runs that show this ratio of two SDs.")
 @click.option("--precision", type=float, help="Find the runs that give a mean this half-width.")
 @click.option("-n", "--runs", type=int, help="Report what this number of runs of each recipe can show.")
-@click.option("--power", default=0.8, show_default=True, help="Probability that a real difference is shown.")
-@click.option("--alpha", default=0.05, show_default=True, help="Probability of a false alarm.")
-@click.option(
-    "--tests",
-    default=1,
-    show_default=True,
-    help="Number of tests corrected together: claimed metrics × pairs of experiments.",
-)
 @click.option(
     "--against",
     metavar="EXPERIMENT",
     help="A second pilot, of the other recipe. Both show whether runs are paired and how they correlate.",
 )
-@click.option("--correlation", type=float, help="Correlation of paired runs, which used the same random numbers.")
-@click.option("--failures", type=float, metavar="SHARE", help="Share of runs that fail.  [default: that of the pilot]")
-@click.option("--seconds", type=float, help="Seconds that a run takes, for the cost.  [default: those of the pilot]")
-@sample_options
+@statistics_option
 @output_options("terminal, md, tex, json or html.")
 @json_option
 @verbose_option
@@ -48,6 +42,7 @@ def command(
     output: Path | None,
     as_json: bool,
     verbose: bool,
+    settings: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Compute how many runs a question needs.
@@ -59,5 +54,5 @@ def command(
     from deviate.report.writers.registry import find_writer, writers
 
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=plan_json))
-    view = api.plan(pilot, **{**options, **sample_arguments(options)})
+    view = api.plan(pilot, **options, **read_statistics(settings, KEYS))
     show(view, writer, output, view.command, "plan", verbose=verbose)

@@ -103,7 +103,7 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
         case PackingTried():
             yield _whole(_packing(event), style="dim" if event.result is None else "")
         case ColdStart():
-            yield _whole(f"not forked (--warm): {event.reason}", style="dim")
+            yield _whole(f"not forked (warm): {event.reason}", style="dim")
         case LeftoverEnded():
             text = f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate"
             yield Line(Text(text), whole=False)

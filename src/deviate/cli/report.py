@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from deviate.cli.options import (
-    check_figures,
+    SAMPLES,
+    chosen_format,
     experiment_names,
-    figure_options,
-    group_options,
+    figure_option,
+    named_values,
+    number,
     only_experiment,
-    read_sample_options,
-    sample_options,
+    read_statistics,
+    statistics_keys,
+    statistics_option,
     write_figure_files,
 )
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
@@ -30,12 +33,21 @@ if TYPE_CHECKING:
     from deviate.store.folders import ExperimentFolder
 
 
+#: For errors: how a difference is typed.
+DIFFERENCE = "'test acc=0.5'"
+
+#: What ``--set`` takes.
+KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figure_format")
+
+
 @click.command(
     "report",
-    epilog=examples(
+    epilog=statistics_keys(KEYS)
+    + examples(
         "deviate report base",
         "deviate report base -o report.html",
         "deviate report base --metric 'test acc' --format tex",
+        "deviate report base --set 'aggregate=test acc=best'",
     ),
 )
 @click.argument("name", required=False, shell_complete=experiment_names)
@@ -45,7 +57,6 @@ if TYPE_CHECKING:
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
-@sample_options
 @click.option(
     "--difference",
     "differences",
@@ -54,16 +65,8 @@ if TYPE_CHECKING:
     help="A difference between two recipes that you or a paper would claim: tells how large the SD is beside it, and "
     "how often one run of each would rank them wrongly; repeatable.",
 )
-@click.option("--curves", is_flag=True, help="Draw the median curve of each metric in the terminal, too.")
-@group_options
-@click.option(
-    "--inputs",
-    metavar="FILE|FOLDER",
-    default="",
-    help="Show inputs on the flip list: an .npy, a table (csv, tsv, jsonl, parquet, npz) or a folder of pictures or "
-    "texts, one for each evaluated example.",
-)
-@figure_options
+@statistics_option
+@figure_option
 @json_option
 @verbose_option
 def command(
@@ -72,16 +75,11 @@ def command(
     output: Path | None,
     metrics: tuple[str, ...],
     level: float,
-    curves: bool,
+    differences: tuple[str, ...],
+    settings: tuple[str, ...],
     figures: Path | None,
-    figure_format: str | None,
-    groups: tuple[str, ...],
-    positive: str | None,
     as_json: bool,
     verbose: bool,
-    inputs: str,
-    differences: tuple[str, ...],
-    **samples: Any,
 ) -> None:
     """Report how much the runs of an experiment differ.
 
@@ -90,6 +88,7 @@ def command(
     from deviate import api
     from deviate.facts.experiment import experiment_facts
     from deviate.facts.groups import read_group_options
+    from deviate.facts.samples import read_options
     from deviate.facts.stored import read_results
     from deviate.observe.metrics import remember_directions
     from deviate.report.views import experiment_view
@@ -100,16 +99,20 @@ def command(
         raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
     format_name = format_named(format_name, as_json=as_json)
     writer = find_writer(format_name, output, experiment_writers(()))
+    typed = read_statistics(settings, KEYS)
+    groups, curves = typed.pop("groups", ()), typed.pop("curves", False)
+    positive, inputs = typed.pop("positive", ""), typed.pop("inputs", "")
     if curves and (writer.name != "terminal" or output is not None):
-        raise BadOption("--curves is for the terminal", hint="leave it out; --format html draws every curve")
+        raise BadOption("--set curves is for the terminal", hint="leave it out; --format html draws every curve")
     if writer.name == "groups" and not groups:
-        raise BadOption("--format groups is for groups of examples", hint="give --groups as well")
-    check_figures(figures, figure_format)
+        raise BadOption("--format groups is for groups of examples", hint="give --set groups=FILE as well")
+    figure_format = chosen_format(figures, typed, Workspace.nearest(Path.cwd()).project)
+    sizes = named_values("--difference", differences, number("--difference", DIFFERENCE), DIFFERENCE)
     name = name or only_experiment("report")
     folder = api.load(name).folder
     results = read_results(
         folder,
-        read_sample_options(samples, differences),
+        read_options(**typed, differences=sizes),
         curves=curves or figures is not None or writer.reader == "paper" or writer.name == "html",
         weights=True,
         groups=read_group_options(groups, positive),

@@ -122,13 +122,6 @@ VARIED = {
     "else as deviate.toml says, else local]",
 )
 @click.option("--print", "print_script", is_flag=True, help="On a cluster: print what submits, and submit nothing.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
-@click.option(
-    "--warm",
-    is_flag=True,
-    help="Import the training's frameworks once and fork each run from that, where --vary holds the implementation and "
-    "the factor other fixed (control, init, shuffle).",
-)
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
 @click.option(
     "--predictions",

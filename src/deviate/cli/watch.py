@@ -28,12 +28,11 @@ LOOK_EVERY = 2.0
 LEAVES_WITHIN = 5.0
 
 
-@click.command("watch", epilog=examples("deviate watch", "deviate watch base --open", "deviate watch base --terminal"))
+@click.command("watch", epilog=examples("deviate watch", "deviate watch base --terminal"))
 @click.argument("name", required=False, shell_complete=experiment_names)
 @click.option("--terminal", is_flag=True, help="Show progress here instead of serving a page.")
-@click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port of the page.  [default: any free one]")
-def command(name: str | None, terminal: bool, opened: bool, port: int) -> None:
+def command(name: str | None, terminal: bool, port: int) -> None:
     """Show the runs of an experiment while they go on.
 
     Without NAME, that is the newest experiment. The page shows progress, the time left, learning curves as they grow,
@@ -45,7 +44,7 @@ def command(name: str | None, terminal: bool, opened: bool, port: int) -> None:
         if terminal:
             _show(folder, stop)
         else:
-            _serve(folder, port, stop, opened=opened)
+            _serve(folder, port, stop)
     if stop.count:
         say("no longer watching; the runs go on", err=True)
     # Ctrl-C is how it is ended.
@@ -95,7 +94,7 @@ def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
     print_page(live_page(live, terminal=True), console)
 
 
-def _serve(folder: ExperimentFolder, port: int, stop: StopRequests, *, opened: bool) -> None:
+def _serve(folder: ExperimentFolder, port: int, stop: StopRequests) -> None:
     from deviate.cli.watched import Watched
     from deviate.report.writers.html.page import chart_library
 
@@ -104,10 +103,6 @@ def _serve(folder: ExperimentFolder, port: int, stop: StopRequests, *, opened: b
     watched = Watched(folder)
     with WatchServer(port, watched.page, watched.version) as server:
         say(f"watching {folder.name}: {server.address}", "Only this machine can open it. Ctrl-C ends it.")
-        if opened:
-            import webbrowser
-
-            webbrowser.open(server.address)
         while not stop.count:
             server.handle_request()
     # A thread that computes while Python ends may take the process down with it.

@@ -256,7 +256,7 @@ def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Mat
     matches = [match for name in names if (match := _on_all(name, sides, options)) is not None]
     if not matches:
         metrics = "; ".join(f"{side.label}: {', '.join(sample.name for sample in side.samples)}" for side in sides)
-        raise BadOption("the experiments have no metric in common", hint=f"--match A=B joins two names; {metrics}")
+        raise BadOption("the experiments have no metric in common", hint=f"--set match=A=B joins two names; {metrics}")
     for match in matches:
         _check_aggregates(match, sides)
     return matches
@@ -330,9 +330,9 @@ def _on_all(name: str, sides: Iterable[Side], options: ComparisonOptions) -> Mat
 def _check_names(sides: Sequence[Side], options: ComparisonOptions) -> None:
     first, *others = sides
     for name, other in options.matches.items():
-        first.sample(name, f"--match {name}={other}")
+        first.sample(name, f"--set match={name}={other}")
         if not any(sample.name == other for side in others for sample in side.samples):
-            others[0].sample(other, f"--match {name}={other}")
+            others[0].sample(other, f"--set match={name}={other}")
     for name in options.metrics:
         first.sample(name, f"--metric {name}")
         for side in others:
@@ -349,7 +349,7 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
     name = match[0].name
     raise BadOption(
         f"{name!r} is aggregated differently: {aggregates}",
-        hint=f"choose one for all: --aggregate {typed_word(f'{name}={match[0].aggregate}')}",
+        hint=f"choose one for all: --set {typed_word(f'aggregate={name}={match[0].aggregate}')}",
     )
 
 

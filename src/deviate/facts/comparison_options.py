@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -64,10 +64,10 @@ def check_options(options: ComparisonOptions) -> None:
     """
     alpha = options.alpha
     if not 0 < alpha < 1:
-        raise BadOption(f"alpha lies between 0 and 1, found {alpha:g}", hint="type --alpha 0.05, or --level 0.95")
+        raise BadOption(f"alpha lies between 0 and 1, found {alpha:g}", hint="type --set alpha=0.05, or --level 0.95")
     if options.correction not in CORRECTIONS:
         raise BadOption(
-            f"--correction {options.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --correction holm"
+            f"correction {options.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --set correction=holm"
         )
     if options.pairing not in get_args(PairingMode):
         raise BadOption(f"--pairing {options.pairing!r} is none of auto, on, off", hint="type --pairing auto")
@@ -84,12 +84,14 @@ def _check_until(options: ComparisonOptions) -> None:
     fewest = fewest_runs(options.alpha)
     if options.until is None:
         if options.most is not None:
-            raise BadOption("--max says when to give up on --until", hint="type --until decided too, or leave it out")
+            raise BadOption(
+                "--set max says when to give up on --until", hint="type --until decided too, or leave it out"
+            )
     elif options.until != "decided":
         raise BadOption(f"--until {options.until!r} is not 'decided'", hint="type --until decided")
     elif options.most is not None and options.most < fewest:
         raise BadOption(
-            f"--max {options.most} is too few for a verdict; expected {fewest} or more", hint="leave it out for 30"
+            f"--set max={options.most} is too few for a verdict; expected {fewest} or more", hint="leave it out for 30"
         )
 
 
@@ -100,35 +102,36 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
     --------
     >>> options = ComparisonOptions(alpha=0.01, groups=("sex",), samples=SampleOptions(aggregates={"test acc": "best"}))
     >>> comparison_command(["a", "b"], options)[3:]
-    ['b', '--groups', 'sex', '--alpha', '0.01', '--aggregate', 'test acc=best']
+    ['b', '--set', 'groups=sex', '--set', 'alpha=0.01', '--set', 'aggregate=test acc=best']
     """
     usual = _plain(ComparisonOptions())
-    named: dict[str, Mapping[str, object]] = {"match": options.matches, "margin": options.margins}
     return [
         "deviate", "compare", *names,
-        *_each("metric", options.metrics),
-        *_each("groups", options.groups),
+        *_each("--metric ", options.metrics),
+        *_each("--set groups=", options.groups),
         *(word for option, value in _plain(options).items() if value != usual[option]
-          for word in (f"--{option}", str(value))),
-        *(word for option, values in named.items()
-          for word in _each(option, (f"{metric}={value}" for metric, value in values.items()))),
+          for word in _each(option, [str(value)])),
+        *_each("--set match=", (f"{metric}={other}" for metric, other in options.matches.items())),
+        *_each("--margin ", (f"{metric}={margin}" for metric, margin in options.margins.items())),
         *option_words(options.samples),
     ]  # fmt: skip
 
 
 def _plain(options: ComparisonOptions) -> dict[str, object]:
     return {
-        "alpha": f"{options.alpha:g}",
-        "correction": options.correction,
-        "pairing": options.pairing,
-        "until": options.until,
-        "max": options.most,
-        "seed": options.seed,
+        "--set alpha=": f"{options.alpha:g}",
+        "--set correction=": options.correction,
+        "--pairing ": options.pairing,
+        "--until ": options.until,
+        "--set max=": options.most,
+        "--set seed=": options.seed,
     }
 
 
 def _each(option: str, values: Iterable[str]) -> Iterable[str]:
-    return (word for value in values for word in (f"--{option}", value))
+    """Return the words of an option for each value, of ``--metric `` or of ``--set groups=``."""
+    name, _, key = option.partition(" ")
+    return (word for value in values for word in (name, f"{key}{value}"))
 
 
 # By how much metrics may get worse, as it is typed.
@@ -265,20 +268,21 @@ def check_gate_options(options: GateOptions) -> None:
     """
     if not 0 < options.alpha <= LARGEST_ALPHA:
         raise BadOption(
-            f"--alpha must be above 0 and at most {LARGEST_ALPHA:g}, found {options.alpha:g}", hint="type --alpha 0.05"
+            f"alpha must be above 0 and at most {LARGEST_ALPHA:g}, found {options.alpha:g}",
+            hint="type --set alpha=0.05",
         )
     for option, share, example in (
-        ("--max-failures", options.max_failures, "10%"),
-        ("--max-churn", options.max_churn, "5%"),
-        ("--max-group-drop", options.max_group_drop, "2%"),
+        ("--max-failures ", options.max_failures, "10%"),
+        ("--set max_churn=", options.max_churn, "5%"),
+        ("--set max_group_drop=", options.max_group_drop, "2%"),
     ):
         if share is not None and not 0 < share < 1:
             raise BadOption(
-                f"{option} must lie between 0 and 1 (0% and 100%), found {share:g}",
-                hint=f"type for example {option} {example}",
+                f"{option.rstrip(' =')} must lie between 0 and 1 (0% and 100%), found {share:g}",
+                hint=f"type for example {option}{example}",
             )
     if options.max_group_drop is not None and not options.groups:
-        raise BadOption("--max-group-drop is for groups of examples", hint="give --groups as well, or leave it out")
+        raise BadOption("max_group_drop is for groups of examples", hint="type --set groups=FILE, too, or leave it out")
 
 
 def check_command(a: str, against: str, options: GateOptions) -> list[str]:
@@ -291,20 +295,25 @@ def check_command(a: str, against: str, options: GateOptions) -> list[str]:
     ['--metric', 'test acc', '--max-drop', 'test acc=0.5', '--max-failures', '10%']
     """
     usual = GateOptions(drops={})
-    shares = {name: getattr(options, name) for name in ("max_failures", "max_churn", "max_group_drop")}
+    plain = {"alpha": "--set alpha=", "inconclusive": "--set inconclusive=", "pairing": "--pairing "}
+    shares = {
+        "--max-failures ": options.max_failures,
+        "--set max_churn=": options.max_churn,
+        "--set max_group_drop=": options.max_group_drop,
+    }
     words = [
         *(word for metric, drop in options.drops.items() for word in _drop_words(metric, drop)),
-        *((name, str(getattr(options, name))) for name in ("alpha", "inconclusive", "pairing")
+        *((option, str(getattr(options, name))) for name, option in plain.items()
           if getattr(options, name) != getattr(usual, name)),
-        *((name.replace("_", "-"), f"{100 * share:.10g}%") for name, share in shares.items() if share is not None),
-        *(("groups", source) for source in options.groups),
-        *(("match", f"{metric}={other}") for metric, other in options.matches.items()),
+        *((option, f"{100 * share:.10g}%") for option, share in shares.items() if share is not None),
+        *(("--set groups=", source) for source in options.groups),
+        *(("--set match=", f"{metric}={other}") for metric, other in options.matches.items()),
     ]  # fmt: skip
-    typed = [word for option, value in words for word in (f"--{option}", value)]
+    typed = [word for option, value in words for word in _each(option, [value])]
     return ["deviate", "check", a, "--against", against, *typed, *option_words(options.samples)]
 
 
 def _drop_words(metric: str, drop: Drop) -> Sequence[tuple[str, str]]:
     """Name the metric also where no drop is allowed: that is how a check without --max-drop is typed."""
-    allowed = [("max-drop", f"{metric}={drop.text}")] if drop.value else []
-    return [("metric", metric), *allowed]
+    allowed = [("--max-drop ", f"{metric}={drop.text}")] if drop.value else []
+    return [("--metric ", metric), *allowed]

@@ -112,7 +112,7 @@ def gate_churn(
     changed = changed_predictions(*sides, names, 1 - 2 * options.alpha, pairing)
     if changed is None:
         raise BadOption(
-            f"--max-churn: no predictions of {' and '.join(side.label for side in sides if not side.evaluations)}",
+            f"max_churn: no predictions of {' and '.join(side.label for side in sides if not side.evaluations)}",
             hint="`deviate report NAME` says why; --predictions FILE of `deviate run` names a file that the program "
             "writes them to",
         )
@@ -237,7 +237,7 @@ def _grouped(side: Side) -> Evaluation:
     found = next((each for each in side.evaluations if each.groups), None)
     if found is None:
         raise BadOption(
-            f"--groups: no predictions of {side.label} to group",
+            f"groups: no predictions of {side.label} to group",
             hint="`deviate report NAME` says why; --predictions FILE of `deviate run` names a file that the program "
             "writes them to",
         )
@@ -412,7 +412,7 @@ def _direction(match: Match, options: ComparisonOptions) -> Direction:
         name = match[0].name
         raise BadOption(
             f"it is unknown whether higher or lower values of {name!r} are better",
-            hint=f"type --direction {typed_word(f'{name}=higher')}",
+            hint=f"type --set {typed_word(f'direction={name}=higher')}",
         )
     return direction
 

@@ -41,7 +41,7 @@ def read_group_options(groups: str | Sequence[str], positive: str | None) -> Gro
     """
     sources = (groups,) if isinstance(groups, str) else tuple(groups)
     if positive and not sources:
-        raise BadOption("--positive is for the rates of groups", hint="give --groups as well, or leave it out")
+        raise BadOption("positive is for the rates of groups", hint="type --set groups=FILE, too, or leave it out")
     return GroupOptions(sources=sources, positive=positive or "")
 
 
@@ -66,7 +66,7 @@ def with_groups(
         reasons = [each.withheld for several in evaluations.values() for each in several if each.withheld]
         raise BadGroups(
             f"there are no predictions to group: {reasons[0] if reasons else 'none were captured'}",
-            hint="leave --groups out, or make runs with --predictions labels",
+            hint="leave groups out, or make runs with --predictions labels",
         )
     return grouped
 
@@ -85,7 +85,7 @@ def _grouped(
         return [chosen if other is each else other for other in evaluations]
     if reasons:
         raise BadGroups(
-            f"--groups {' '.join(options.sources)}: {reasons[0]}",
+            f"groups {' '.join(options.sources)}: {reasons[0]}",
             hint="give a row for each evaluated example, with its number in the data set in a column `index`",
         )
     return list(evaluations)

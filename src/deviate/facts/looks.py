@@ -174,8 +174,8 @@ def _check_plan(before: RecordedLooks, a: Side, b: Side, options: ComparisonOpti
         )
     if options.most is not None and before.most not in (None, options.most):
         raise BadOption(
-            f"--max {options.most}: the first look at {sides} had --max {before.most}",
-            hint=f"type --max {before.most}: a plan that changes after a look keeps no promise",
+            f"--set max={options.most}: the first look at {sides} had {before.most}",
+            hint=f"type --set max={before.most}: a plan that changes after a look keeps no promise",
         )
 
 

@@ -89,37 +89,41 @@ def check_options(options: PlanOptions) -> None:
     """
     alpha, power = options.alpha, options.power
     if not 1 <= options.tests <= MOST_TESTS:
-        raise BadOption(f"--tests must be 1 to {MOST_TESTS:,}", hint="type --tests 1")
+        raise BadOption(f"tests must be 1 to {MOST_TESTS:,}", hint="type --set tests=1")
     if not 0 < alpha < power < 1:
         raise BadOption(
-            f"--alpha and --power lie between 0 and 1, alpha below power; found {alpha:g} and {power:g}",
-            hint="type for example --alpha 0.05 --power 0.8",
+            f"alpha and power lie between 0 and 1, alpha below power; found {alpha:g} and {power:g}",
+            hint="type for example --set alpha=0.05 --set power=0.8",
         )
     above_zero = {
-        "--sd": options.sd,
-        "--difference": None if options.difference is None else abs(options.difference),
-        "--sd-ratio": options.sd_ratio,
-        "--precision": options.precision,
-        "--seconds": options.seconds,
+        "--sd ": options.sd,
+        "--difference ": None if options.difference is None else abs(options.difference),
+        "--sd-ratio ": options.sd_ratio,
+        "--precision ": options.precision,
+        "--set seconds=": options.seconds,
     }
     for option, value in above_zero.items():
         if value is not None and not (value > 0 and math.isfinite(value)):
-            raise BadOption(f"{option} must be above 0, found {value:g}", hint=f"type for example {option} 2")
-        check_size(option, value)
+            raise BadOption(
+                f"{option.rstrip(' =')} must be above 0, found {value:g}", hint=f"type for example {option}2"
+            )
+        check_size(option.rstrip(" ="), value)
     if options.correlation is not None and not -1 < options.correlation < 1:
         raise BadOption(
-            f"--correlation lies between -1 and 1, found {options.correlation:g}", hint="type for example 0.5"
+            f"correlation lies between -1 and 1, found {options.correlation:g}",
+            hint="type for example --set correlation=0.5",
         )
     if options.failures is not None and not 0 <= options.failures < 1:
         raise BadOption(
-            f"--failures is a share from 0 to below 1, found {options.failures:g}", hint="type 0.1 for one run of ten"
+            f"failures is a share from 0 to below 1, found {options.failures:g}",
+            hint="type --set failures=0.1 for one run of ten",
         )
     if options.runs is not None and options.runs > MOST_RUNS:
         raise BadOption(f"--runs must be at most {MOST_RUNS:,}, found {options.runs:,}", hint="type -n 1000")
     if options.alpha_each < SMALLEST_ALPHA:
         raise BadOption(
-            f"--alpha {alpha:g} for {options.tests} tests is less than {SMALLEST_ALPHA:g} each",
-            hint="type for example --alpha 0.05 --tests 1",
+            f"alpha {alpha:g} for {options.tests} tests is less than {SMALLEST_ALPHA:g} each",
+            hint="type for example --set alpha=0.05 --set tests=1",
         )
     if options.sd_ratio == 1:
         raise BadOption("--sd-ratio 1 is no difference", hint="type for example --sd-ratio 2")
@@ -142,6 +146,10 @@ def check_size(what: str, value: float | None) -> None:
         )
 
 
+#: Fields that are typed with ``--set``.
+_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures")
+
+
 def plan_command(name: str | None, options: PlanOptions) -> str:
     """Return the command that asks the same.
 
@@ -153,7 +161,11 @@ def plan_command(name: str | None, options: PlanOptions) -> str:
     usual = PlanOptions()
     fields = (field for field in PlanOptions.__struct_fields__ if field != "samples")
     changed = {field: value for field in fields if (value := getattr(options, field)) != getattr(usual, field)}
-    words = [word for field, value in changed.items() for word in (f"--{field.replace('_', '-')}", str(value))]
+    words = [
+        word
+        for field, value in changed.items()
+        for word in (("--set", f"{field}={value}") if field in _SET else (f"--{field.replace('_', '-')}", str(value)))
+    ]
     return typed_line(["deviate", "plan", *([name] if name else []), *words, *option_words(options.samples)])
 
 

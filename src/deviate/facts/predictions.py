@@ -476,7 +476,7 @@ def with_inputs(
         inputs = read_inputs(Path(source))
     except (UnreadableError, OSError) as error:
         raise BadOption(
-            f"--inputs {source}: {error}",
+            f"inputs {source}: {error}",
             hint="give an .npy, a table (csv, tsv, jsonl, parquet, npz) or a folder of pictures, one for each example",
         ) from error
     found, reasons = {}, []
@@ -495,7 +495,7 @@ def with_inputs(
             break
     if not any(each.inputs for several in found.values() for each in several):
         raise BadOption(
-            f"--inputs {source}: {reasons[0] if reasons else 'there are no predictions whose examples it could be of'}",
+            f"inputs {source}: {reasons[0] if reasons else 'there are no predictions whose examples it could be of'}",
             hint="give one for each evaluated example; in a table a column `index` has its number in the data set",
         )
     return found

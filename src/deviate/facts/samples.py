@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -21,6 +21,10 @@ from deviate.observe.aggregates import SampleRow, check_aggregate
 from deviate.observe.metrics import TIMES, MeasuredMetric, with_times
 from deviate.stats.curves import reached_best, reached_threshold
 from deviate.stats.weak import Sign, WeakRuns, weak_beyond, weak_by_mad
+
+if TYPE_CHECKING:
+    from deviate.source.config import StatisticsEntry
+
 
 # Options on samples: aggregates, weak runs, times to reach a value, sizes of test sets, differences that matter.
 
@@ -86,8 +90,8 @@ def read_options(
     return SampleOptions(
         aggregates=dict(aggregates or {}),
         directions=dict(directions or {}),
-        weak=tuple(parse_bar(text, "--weak") for text in weak),
-        reach=tuple(parse_bar(text, "--reach") for text in reach),
+        weak=tuple(parse_bar(text, "weak") for text in weak),
+        reach=tuple(parse_bar(text, "reach") for text in reach),
         test_sizes=dict(test_sizes or {}),
         differences=dict(differences or {}),
     )
@@ -97,12 +101,12 @@ def _check_directions(directions: Mapping[str, Direction]) -> None:
     for metric, direction in directions.items():
         if direction not in ("higher", "lower"):
             raise BadOption(
-                f"--direction {metric}={direction}: expected higher or lower",
-                hint=f"type --direction {typed_word(f'{metric}=higher')}",
+                f"direction of {metric!r}: expected higher or lower, found {direction!r}",
+                hint=f"type --set {typed_word(f'direction={metric}=higher')}",
             )
 
 
-def parse_bar(text: str, option: str) -> Bar:
+def parse_bar(text: str, key: str) -> Bar:
     """Read ``METRIC<NUMBER`` or ``METRIC``.
 
     Raises
@@ -112,46 +116,27 @@ def parse_bar(text: str, option: str) -> Bar:
 
     Examples
     --------
-    >>> parse_bar("test acc < 50", "--weak")
+    >>> parse_bar("test acc < 50", "weak")
     Bar(metric='test acc', sign='<', bar=50.0)
-    >>> parse_bar("test acc", "--weak").bar is None
+    >>> parse_bar("test acc", "weak").bar is None
     True
     """
     match = _BAR.fullmatch(text)
     if match is None:
         if re.search(r"[<>]", text):
-            raise BadOption(f"{option} {text!r} has no number after its sign", hint=f"type {option} 'test acc<50'")
+            raise BadOption(f"{key} {text!r} has no number after its sign", hint=f"type --set '{key}=test acc<50'")
         return Bar(text.strip())
     sign: Sign = match["sign"]  # type: ignore[assignment]
     return Bar(match["metric"].strip(), sign, float(match["bar"]))
 
 
-def parse_sizes(texts: Iterable[str]) -> dict[str, int]:
-    """Read ``METRIC=EXAMPLES``.
-
-    Raises
-    ------
-    BadOption
-        If it is no whole number above 0.
-
-    Examples
-    --------
-    >>> parse_sizes(["test acc=10000"])
-    {'test acc': 10000}
-    """
-    sizes = {}
-    for text in texts:
-        metric, _, size = text.rpartition("=")
-        if not metric or not size.strip().isdecimal() or int(size) < 1:
-            raise BadOption(f"--test-size {text!r} is no METRIC=EXAMPLES", hint="type --test-size 'test acc=10000'")
-        sizes[metric.strip()] = int(size)
-    return sizes
-
-
-def settle_options(options: SampleOptions, names: Iterable[str], *, partial: bool = False) -> SampleOptions:
+def settle_options(
+    options: SampleOptions, names: Iterable[str], *, partial: bool = False, usual: StatisticsEntry | None = None
+) -> SampleOptions:
     """Write every metric that the options name as it was recorded; with `partial`, leave out those that were not.
 
-    `names` are those of the records; the times that every experiment has are known as well.
+    `names` are those of the records; the times that every experiment has are known as well. Of `usual`, what a project
+    says for all experiments, holds what the options do not say and what was recorded.
 
     Raises
     ------
@@ -170,7 +155,7 @@ def settle_options(options: SampleOptions, names: Iterable[str], *, partial: boo
                 f"the aggregate of {time.name!r} must be {time.aggregate}, found {aggregates[time.name]!r}",
                 hint="give no aggregate for it",
             )
-    return msgspec.structs.replace(
+    settled = msgspec.structs.replace(
         options,
         aggregates=aggregates,
         directions={find_name(name, known): direction for name, direction in options.directions.items()},
@@ -178,6 +163,20 @@ def settle_options(options: SampleOptions, names: Iterable[str], *, partial: boo
         reach=_settled(options.reach, known),
         test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},
         differences={find_name(name, known): size for name, size in options.differences.items()},
+    )
+    if usual is None:
+        return settled
+    below = settle_options(
+        read_options(aggregates=usual.aggregates, weak=usual.weak, reach=usual.reach, test_sizes=usual.test_sizes),
+        known,
+        partial=True,
+    )
+    return msgspec.structs.replace(
+        settled,
+        aggregates={**below.aggregates, **settled.aggregates},
+        weak=settled.weak or below.weak,
+        reach=settled.reach or below.reach,
+        test_sizes={**below.test_sizes, **settled.test_sizes},
     )
 
 
@@ -187,16 +186,16 @@ def option_words(options: SampleOptions) -> list[str]:
     Examples
     --------
     >>> option_words(SampleOptions(aggregates={"test acc": "best"}, reach=(Bar("val acc", ">=", 90.0),)))
-    ['--aggregate', 'test acc=best', '--reach', 'val acc>=90']
+    ['--set', 'aggregate=test acc=best', '--set', 'reach=val acc>=90']
     """
-    named = {
-        "direction": [f"{metric}={direction}" for metric, direction in options.directions.items()],
-        "aggregate": [f"{metric}={aggregate}" for metric, aggregate in options.aggregates.items()],
-        "test-size": [f"{metric}={size}" for metric, size in options.test_sizes.items()],
-        "weak": [bar.text for bar in options.weak],
-        "reach": [bar.text for bar in options.reach],
-    }
-    return [word for option, values in named.items() for value in values for word in (f"--{option}", value)]
+    texts = [
+        *(f"direction={metric}={direction}" for metric, direction in options.directions.items()),
+        *(f"aggregate={metric}={aggregate}" for metric, aggregate in options.aggregates.items()),
+        *(f"test_size={metric}={size}" for metric, size in options.test_sizes.items()),
+        *(f"weak={bar.text}" for bar in options.weak),
+        *(f"reach={bar.text}" for bar in options.reach),
+    ]
+    return [word for text in texts for word in ("--set", text)]
 
 
 def _recorded(options: SampleOptions, names: list[str]) -> SampleOptions:
@@ -277,7 +276,7 @@ def _direction(bar: Bar, known: Direction | None) -> Direction:
     if known is None:
         raise BadOption(
             f"no direction is known for {bar.metric!r}, so no value is its best",
-            hint=f"type a bar: --reach {typed_word(f'{bar.metric}>=0.9')}",
+            hint=f"type a bar: --set {typed_word(f'reach={bar.metric}>=0.9')}",
         )
     return known
 

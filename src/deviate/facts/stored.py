@@ -60,6 +60,7 @@ from deviate.observe.tables import Tables, open_tables
 from deviate.observe.unseen import WarnedOperation, warned_operations
 from deviate.runs.snapshot.manifest import Snapshot, read_snapshot
 from deviate.runs.snapshot.survey import CHECKPOINT
+from deviate.source.config import read_config
 from deviate.store.folders import ExperimentFolder, Workspace
 
 DISTRIBUTION = "deviate-dl"
@@ -159,7 +160,8 @@ def read_results(
     runs = read_ended_runs(folder)
     with open_tables(folder, runs=runs, experiment=experiment) as tables:
         names = tables.names
-        options = settle_options(options, (name for name, _ in names), partial=partial)
+        usual = read_config(folder.project).statistics
+        options = settle_options(options, (name for name, _ in names), partial=partial, usual=usual)
         directions = tables.directions(options.directions)
         metrics = known_metrics(experiment, names, options, tables.observed, directions)
         rows = _rows(tables, options, metrics)

@@ -97,7 +97,11 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
 
 
 def _check_names(recorded: list[str], request: ImportRequest) -> None:
-    options = {"--metric": request.metrics, "--direction": request.directions, "--aggregate": request.aggregates}
+    options = {
+        "--metric": request.metrics,
+        "--set direction": request.directions,
+        "--set aggregate": request.aggregates,
+    }
     for option, names in options.items():
         for name in names:
             if name not in recorded:

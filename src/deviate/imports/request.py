@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from deviate.core.experiment import Direction
+from deviate.source.config import STATISTICS_KEYS, TypedStatistics, says
 
 Format = Literal["csv", "json", "tensorboard", "mlflow", "wandb", "log"]
 
@@ -47,6 +48,20 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     wanted: tuple[str, ...] = ()
     #: Whether rows follow one another in time, as the lines of a log do: of several at one iteration the last counts.
     in_time: bool = False
+
+
+#: What ``--set`` takes, by fields of the request and of `TableOptions`.
+_COLUMNS = {"metric": "metric_column", "value": "value_column", "time": "time_column", "runs_of": "columns_are_runs"}
+IMPORT_KEYS = ("aggregate", "direction", *_COLUMNS.values())
+
+
+class ImportSettings(TypedStatistics, frozen=True, kw_only=True, rename={**STATISTICS_KEYS, **_COLUMNS}):
+    """What is rarely said of an import."""
+
+    metric: Annotated[str, says("COLUMN that names the metric, in a long table")] = ""
+    value: Annotated[str, says("COLUMN that holds the value, in a long table")] = ""
+    time: Annotated[str, says("COLUMN with the seconds since the run started")] = ""
+    runs_of: Annotated[str, says("METRIC: read each column as one run of it")] = ""
 
 
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):

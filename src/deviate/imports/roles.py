@@ -347,7 +347,7 @@ def _long(columns: list[str], options: TableOptions) -> tuple[str, str]:
         if not (options.metric and options.value):
             raise BadOption(
                 "a long table has a column of names and a column of values",
-                hint="type both --metric-column and --value-column",
+                hint="type both --set metric_column=COLUMN and --set value_column=COLUMN",
             )
         return options.metric, options.value
     named = {plain(name): name for name in columns}

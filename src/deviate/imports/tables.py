@@ -517,7 +517,7 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     if len(numbered) > 1:
         raise BadOption(
             f"the columns {numbered[0]!r} to {numbered[-1]!r} look like runs",
-            hint="name their metric: --columns-are-runs 'val acc'",
+            hint="name their metric: --set 'columns_are_runs=val acc'",
         )
     return rows
 

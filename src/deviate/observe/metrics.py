@@ -140,7 +140,7 @@ Directions = Mapping[str, Direction]
 
 
 class TypedDirections(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``--direction`` said."""
+    """What ``--set direction`` said."""
 
     schema: int = SCHEMA
     directions: dict[str, Direction] = {}

@@ -300,7 +300,7 @@ def _require_one_script(requests: Sequence[Request]) -> None:
 
 def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, Any]) -> Request:
     entry = cell.entry
-    same = ("environment", "until", "seed", "jobs", "gpus", "warm", "predictions", "weights")
+    same = ("environment", "until", "seed", "jobs", "gpus", "predictions", "weights")
     fields = {
         "runs": entry.n,
         "variants": tuple(entry.vary),

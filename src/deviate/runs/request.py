@@ -38,8 +38,6 @@ class Request(TypedSettings, frozen=True, kw_only=True):
     executor: str | None = None
     #: A file of what each run reads from standard input; None: nothing, or what the experiment has.
     stdin: Path | None = None
-    #: Fork runs from a process that has imported their frameworks.
-    warm: bool = False
     #: Go on where the first runs of a variant fail alike.
     even_so: bool = False
     seed: int = 0
@@ -82,7 +80,6 @@ def option_words(request: Request) -> list[str]:
         "-j": request.jobs,
         "--gpus": request.gpus,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
-        "--timeout": None if request.timeout is None else f"{request.timeout:g}",
         "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
         "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }
@@ -91,11 +88,11 @@ def option_words(request: Request) -> list[str]:
     words += [
         word for name, value in given.items() for text in _set_texts(value) for word in ("--set", f"{name}={text}")
     ]
-    return [*words, *(["--warm"] if request.warm else [])]
+    return words
 
 
-#: Settings that have an option of their own, or decide what is kept of a run and not what it is.
-_NO_MATTER = ("timeout", "discard_work")
+#: Settings that decide what is kept of a run and not what it is.
+_NO_MATTER = ("discard_work",)
 
 
 def _set_texts(value: object) -> list[str]:
@@ -142,9 +139,9 @@ def check_request(request: Request) -> None:
     check_cluster(request)
     check_local(request)
     if request.container is not None and request.warm:
-        raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or container out")
+        raise BadOption("warm forks runs on this machine, not in a container", hint="leave warm or container out")
     limits = (
-        ("--timeout", request.timeout, "seconds"),
+        ("timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
         ("memory", request.memory, "GiB"),
     )
@@ -163,7 +160,7 @@ def check_request(request: Request) -> None:
 
 def check_local(request: Request) -> None:
     """Refuse options of this machine for runs elsewhere, and a GPU without a run."""
-    here = {"--warm": request.warm, "--gpus": request.gpus is not None, "per_gpu": request.per_gpu is not None}
+    here = {"warm": request.warm, "--gpus": request.gpus is not None, "per_gpu": request.per_gpu is not None}
     named = next((name for name, given in here.items() if given), None)
     if named is not None and request.executor in ENGINES:
         raise BadOption(f"{named} is for runs on this machine", hint="leave it out, or type --executor local")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shlex
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -169,6 +170,9 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     share: Share | None = None
     #: Delete the working folder of each completed run.
     discard_work: bool | None = None
+    #: Import the training's frameworks once and fork each run from that, where its variant holds the implementation
+    #: and the factor `other` fixed.
+    warm: bool | None = None
 
 
 class Settings(RunEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -198,10 +202,82 @@ class TypedSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
     address: str | None = None
 
 
-def said(entry: RunEntry, kind: type[RunEntry]) -> dict[str, Any]:
+#: Of what results are computed with, what is the same for all experiments of a project, and what only a command knows.
+#:
+#: Each key with its type, its bounds and its line of the help; fields are called as keywords of Python are.
+STATISTICS_KEYS = {
+    "aggregates": "aggregate",
+    "test_sizes": "test_size",
+    "directions": "direction",
+    "matches": "match",
+    "most": "max",
+}
+
+
+def says(text: str, *, gt: float | None = None, ge: float | None = None, lt: float | None = None) -> msgspec.Meta:
+    """Return what a key is, for ``--help``, and between which bounds it lies."""
+    bounds = {name: bound for name, bound in (("gt", gt), ("ge", ge), ("lt", lt)) if bound is not None}
+    meta: msgspec.Meta = msgspec.Meta(description=text, **bounds)  # type: ignore[call-overload]
+    return meta
+
+
+class StatisticsEntry(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=STATISTICS_KEYS, omit_defaults=True
+):
+    """The ``[statistics]`` table: how results are computed, in all commands that report them; None: not said."""
+
+    aggregates: Annotated[
+        dict[str, str], says("METRIC=last, best, mean, max, min, area or 'at ITERATION': the number of a run")
+    ] = {}
+    weak: Annotated[
+        tuple[str, ...], says("'METRIC<NUMBER': leave such runs out; METRIC: those far from the others (MAD)")
+    ] = ()
+    reach: Annotated[
+        tuple[str, ...], says("'METRIC>=NUMBER': iterations and seconds to there; METRIC: to its best")
+    ] = ()
+    test_sizes: Annotated[
+        dict[str, Annotated[int, msgspec.Meta(ge=1)]], says("METRIC=EXAMPLES of the test set, for its share of an SD")
+    ] = {}
+    alpha: Annotated[float, says("probability of a false alarm, 0.05 if not said", gt=0, lt=1)] | None = None
+    correction: (
+        Annotated[Literal["holm", "bonferroni", "bh", "none"], says("of several tests: holm, bonferroni, bh or none")]
+        | None
+    ) = None
+    power: Annotated[float, says("probability that a real difference is shown, 0.8", gt=0, lt=1)] | None = None
+    inconclusive: Annotated[Literal["pass", "fail"], says("what too few runs do: fail, or pass")] | None = None
+    figure_format: Annotated[Literal["pdf", "svg", "png"], says("of --figures: pdf, svg or png")] | None = None
+
+
+class TypedStatistics(
+    StatisticsEntry, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=STATISTICS_KEYS, omit_defaults=True
+):
+    """What ``--set KEY=VALUE`` takes of them: those, and what belongs to the experiments of one command."""
+
+    directions: Annotated[
+        dict[str, Direction], says("METRIC=higher or METRIC=lower: what is better, remembered for the project")
+    ] = {}
+    matches: Annotated[dict[str, str], says("A=B: compare metric A of the first with metric B of the others")] = {}
+    groups: Annotated[
+        tuple[str, ...], says("FILE or COLUMN: groups of the evaluated examples (csv, tsv, jsonl, parquet, npy, npz)")
+    ] = ()
+    positive: Annotated[str, says("CLASS that counts as positive in groups, the greater of two if not said")] = ""
+    inputs: Annotated[str, says("FILE or FOLDER with an input for each evaluated example, for the flip list")] = ""
+    curves: Annotated[bool, says("true: draw the median curve of each metric in the terminal, too")] = False
+    most: Annotated[int, says("with --until: most runs of each experiment, 30 if not said")] | None = None
+    seed: Annotated[int, says("of permutations and resamples, 0 if not said")] = 0
+    max_churn: Annotated[str, says("SHARE of examples that A may label otherwise than B: 5%")] = ""
+    max_group_drop: Annotated[str, says("SHARE by which accuracy on each of the groups may be lower: 2%")] = ""
+    tests: Annotated[int, says("tests corrected together: claimed metrics × pairs of experiments", ge=1)] = 1
+    correlation: Annotated[float, says("of paired runs, which used the same random numbers", gt=-1, lt=1)] | None = None
+    failures: Annotated[float, says("share of runs that fail, that of the pilot if not said", ge=0, lt=1)] | None = None
+    seconds: Annotated[float, says("that a run takes, those of the pilot if not said", gt=0)] | None = None
+
+
+def said(entry: msgspec.Struct, kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the settings of a kind that an entry says."""
+    usual = kind()
     values = {name: getattr(entry, name) for name in kind.__struct_fields__}
-    return {name: value for name, value in values.items() if value is not None and value != ()}
+    return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
 
 #: What stands for ``{key}`` in the commands of an experiment.
@@ -227,7 +303,6 @@ class ExperimentEntry(Settings, frozen=True, kw_only=True, forbid_unknown_fields
     seed: int = 0
     jobs: int | None = None
     gpus: str | None = None
-    warm: bool = False
     predictions: str = DEFAULT_PREDICTIONS
     weights: str = DEFAULT_WEIGHTS
 
@@ -248,6 +323,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     #: Which values are better, by metric, in all experiments of the project.
     direction: dict[str, Direction] = {}
     run: RunEntry = RunEntry()
+    statistics: StatisticsEntry = StatisticsEntry()
     snapshot: SnapshotEntry = SnapshotEntry()
     evaluate: list[EvaluateEntry] = []
     experiment: list[ExperimentEntry] = []
@@ -270,6 +346,7 @@ _STRUCTS: dict[str, type[Any]] = {
     **_LISTED,
     "main_loop": LoopEntry,
     "run": RunEntry,
+    "statistics": StatisticsEntry,
     "snapshot": SnapshotEntry,
     "setup": CommandEntry,
     "cleanup": CommandEntry,
@@ -315,41 +392,80 @@ def file_settings(project: Path | None = None, here: Path | None = None) -> dict
     return said(read_config(project or here or Path.cwd()).run, RunEntry)
 
 
-_NOTHING = TypedSettings()
+def file_statistics(project: Path, *names: str) -> dict[str, Any]:
+    """Return what the ``[statistics]`` table says of some keywords."""
+    known = said(read_config(project).statistics, StatisticsEntry)
+    return {name: value for name, value in known.items() if name in names}
 
 
-def read_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Return what ``--set KEY=VALUE`` says, by the fields of a request; keys of several values may come again.
+def read_settings(
+    texts: Sequence[str], kind: type[msgspec.Struct] = TypedSettings, keys: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what ``--set KEY=VALUE`` says, by the fields of `kind`; keys of several values may come again.
 
     Raises
     ------
     BadOption
-        If a text is not KEY=VALUE, or the key or its value is none that can be.
+        If a text is not KEY=VALUE, or the key, which must be one of `keys`, or its value is none that can be.
 
     Examples
     --------
     >>> read_settings(["stall=60", "exclude=*.ckpt", "exclude=logs/**", "accept_status=0,1"])
     {'stall': 60.0, 'accept_status': (0, 1), 'exclude': ('*.ckpt', 'logs/**')}
+    >>> read_settings(["aggregate=test acc=best", "alpha=0.01"], TypedStatistics)
+    {'aggregates': {'test acc': 'best'}, 'alpha': 0.01}
     """
+    fields, usual = {field.encode_name: field for field in msgspec.structs.fields(kind)}, kind()
     given: dict[str, Any] = {}
     for text in texts:
         key, sign, value = text.partition("=")
         key = key.strip().replace("-", "_")
-        if not sign or key not in TypedSettings.__struct_fields__:
-            keys = ", ".join(TypedSettings.__struct_fields__)
-            raise BadOption(f"--set must be KEY=VALUE, found {text!r}", hint=f"keys: {keys}")
-        if isinstance(getattr(_NOTHING, key), tuple):
+        if not sign or key not in (keys or fields):
+            raise BadOption(f"--set must be KEY=VALUE, found {text!r}", hint=nearest(key, keys or fields))
+        default = getattr(usual, fields[key].name)
+        if isinstance(default, tuple):
             given.setdefault(key, []).extend(value.split(",") if key == "accept_status" else [value])
+        elif isinstance(default, dict):
+            name, _, what = value.rpartition("=")
+            if not name.strip() or not what.strip():
+                raise BadOption(f"--set {text!r} is not {key}=NAME=VALUE", hint=_means(key, kind))
+            given.setdefault(key, {})[name.strip()] = what.strip()
         elif key in given:
             raise BadOption(f"--set {key} is typed twice and has one value", hint="leave one")
         else:
             given[key] = value
     try:
-        return said(msgspec.convert(given, TypedSettings, strict=False), TypedSettings)
+        return said(msgspec.convert(given, kind, strict=False), kind)
     except msgspec.ValidationError as problem:
         message, _, place = str(problem).partition(" - at ")
-        key = place.strip("`$.").partition("[")[0]
-        raise BadOption(f"--set {key}: {message}", hint=f"type --set {key}=VALUE of that type") from problem
+        key = re.split(r"[.\[]", place.strip("`").removeprefix("$").removeprefix("."))[0]
+        raise BadOption(f"--set {key}: {message}", hint=_means(key, kind)) from problem
+
+
+def nearest(key: str, keys: Iterable[str], what: str = "keys") -> str:
+    """Return a hint that names the keys there are, and first the one that may be meant."""
+    near = difflib.get_close_matches(key, list(keys), n=1)
+    return f"{f'did you mean {near[0]}? ' if near else ''}{what}: {', '.join(keys)}"
+
+
+def _means(key: str, kind: type[msgspec.Struct]) -> str:
+    if meaning := settings_help(kind, [key]).get(key):
+        return f"type --set {key}=VALUE ({meaning})"
+    words = ", ".join(_values(next(each.type for each in msgspec.structs.fields(kind) if each.encode_name == key)))
+    return f"type --set {key}=VALUE {f'with one of {words}' if words else 'of that type'}"
+
+
+def settings_help(kind: type[msgspec.Struct], keys: Sequence[str]) -> dict[str, str]:
+    """Return what each of the keys is, for ``--help``."""
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    metas = {key: [types[key], *get_args(types[key])] for key in keys if key in types}
+    return {
+        key: str(meta.description)
+        for key, parts in metas.items()
+        for part in parts
+        for meta in getattr(part, "__metadata__", ())
+        if isinstance(meta, msgspec.Meta) and meta.description
+    }
 
 
 def _convert(value: Any, struct: type[T], path: Path, text: str, table: str) -> T:
@@ -440,11 +556,11 @@ def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
     name = ".".join(part for part in (table, key) if part)
     # Those of the table itself come before those that it shares with [run].
     fields = {
-        field.name: field.type
+        field.encode_name: field.type
         for field in sorted(msgspec.structs.fields(struct), key=lambda field: field.name not in struct.__annotations__)
     }
     values = _values(fields.get(key)) if message.startswith("Invalid enum value") else []
-    allowed = f"values allowed there: {', '.join(values)}" if values else _allowed(where, fields)
+    allowed = f"values allowed there: {', '.join(values)}" if values else _allowed(where, fields, key)
     return BadConfig(f"{path}:{line}: {name}: {message}", hint=allowed)
 
 
@@ -464,13 +580,14 @@ def _struct_of(table: str, parts: Sequence[str]) -> tuple[type[Any], str]:
     return _STRUCTS.get(deepest, Config), below[0] if below else ""
 
 
-def _allowed(where: str, fields: Mapping[str, Any]) -> str:
-    return _FREE.get(where) or f"keys allowed there: {', '.join(fields)}"
+def _allowed(where: str, fields: Mapping[str, Any], key: str) -> str:
+    return _FREE.get(where) or nearest(key if key not in fields else "", fields, "keys allowed there")
 
 
 def _values(kind: Any) -> list[str]:
     """Return the words that a type allows, of ``Literal["a", "b"] | None`` a and b."""
-    return [word for part in get_args(kind) for word in (get_args(part) or (part,)) if isinstance(word, str)]
+    parts = get_args(kind)
+    return [word for part in parts for word in ([part] if isinstance(part, str) else _values(part))]
 
 
 def _line_of(text: str, table: str, key: str) -> int:

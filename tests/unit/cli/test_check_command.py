@@ -104,7 +104,16 @@ def test_a_worse_one_does_not(project):
 
 def test_the_page_names_a_command_that_asks_the_same(project):
     words = ["same", "--against", "main", "--metric", "val acc", "--max-drop", "val acc=3%", "--metric", "val loss"]
-    words += ["--alpha", "0.01", "--inconclusive", "pass", "--max-failures", "50%", "--direction", "val acc=higher"]
+    words += [
+        "--set",
+        "alpha=0.01",
+        "--set",
+        "inconclusive=pass",
+        "--max-failures",
+        "50%",
+        "--set",
+        "direction=val acc=higher",
+    ]
     command = json.loads(run(*words, "--json").stdout)["command"]
     assert command == shlex.join(["deviate", "check", *words])
     again = json.loads(run(*shlex.split(command)[2:], "--json").stdout)
@@ -126,10 +135,12 @@ def test_what_is_not_known_fails_or_passes_as_asked(project):
     assert done.return_value == 1
     assert "val acc (last): inconclusive (counts as failed)" in done.stdout
     assert "runs of each decide it in 4 of 5 cases" in " ".join(done.stdout.split())
-    passed = run(*words, "--inconclusive", "pass")
+    passed = run(*words, "--set", "inconclusive=pass")
     assert (passed.return_value, "inconclusive (counts as passed)" in passed.stdout) == (0, True)
     assert check("few", "--against", "main", "--metric", "val acc", "--max-drop", "30") == 1
-    assert check("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--inconclusive", "pass") == 1
+    assert (
+        check("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--set", "inconclusive=pass") == 1
+    )
 
 
 def test_without_a_drop_only_a_shown_one_fails(project):
@@ -164,7 +175,7 @@ def test_values_that_are_not_finite_never_pass_where_the_other_side_has_fewer():
     asked = GateOptions(drops={"m": Drop(1.0)}, inconclusive="pass")
     gate = check_side(a, b, asked, "")
     assert (gate.passed, gate.metrics[0].outcome) == (False, "runs lost")
-    assert "whatever --inconclusive says" in why(gate)[-1]
+    assert "whatever `inconclusive` says" in why(gate)[-1]
     assert "m (last): runs lost\n" in terminal(gate)
     (suite,) = ElementTree.fromstring(gate_junit(gate).encode())
     assert suite.find("testcase/failure").get("type") == "runs-lost"
@@ -245,7 +256,7 @@ def test_false_alarms_are_adjusted_and_passes_are_not(project):
 
 def test_junit_holds_a_case_a_metric(project):
     words = ("--metric", "val acc", "--max-drop", "1", "--metric", "val loss", "--max-drop", "1%")
-    done = run("worse", "--against", "main", *words, "--inconclusive", "pass", "--junit", "gate.xml")
+    done = run("worse", "--against", "main", *words, "--set", "inconclusive=pass", "--junit", "gate.xml")
     assert done.return_value == 1
     assert "written to gate.xml" in done.stderr
     root = ElementTree.parse(project / "gate.xml").getroot()
@@ -291,10 +302,13 @@ def test_the_terminal_is_not_left(project):
         (("same", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--max-drop", "2"), "found 2 for 1"),
         (("same", "--against", "main", "--max-drop", "1"), "--max-drop '1' names no metric"),
         (("same", "--against", "main", "--metric", "val acc", "--metric", "val acc"), "named twice"),
-        (("same", "--against", "main", "--metric", "val acc", "--alpha", "0.5"), "--alpha must be above 0"),
-        (("same", "--against", "main", "--metric", "val acc", "--direction", "val acc=up"), "expected higher or lower"),
+        (("same", "--against", "main", "--metric", "val acc", "--set", "alpha=0.5"), "alpha must be above 0"),
+        (
+            ("same", "--against", "main", "--metric", "val acc", "--set", "direction=val acc=up"),
+            "Invalid enum value 'up'",
+        ),
         (("same", "--against", "main", "--metric", "val acc", "--junit", "no/such.xml"), "no such folder"),
-        (("same", "--against", "main", "--metric", "val acc", "--match", "x"), "is not NAME=VALUE"),
+        (("same", "--against", "main", "--metric", "val acc", "--set", "match=x"), "is not match=NAME=VALUE"),
     ],
 )
 def test_bad_questions_are_refused(project, words, said):
@@ -373,7 +387,7 @@ def test_weak_runs_are_left_out_and_let_nothing_pass(project):
     assert (gate.passed, gate.metrics[0].outcome, gate.metrics[0].lost_a) == (False, "inconclusive", 1)
     assert "1 of 8 runs that are checked gave no finite value or were left out as weak" in why(gate)[-1]
     assert any(caveat.slug == "weak-runs" for caveat in gate_caveats(gate.facts))
-    done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "30", "--weak", bar)
+    done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "30", "--set", f"weak={bar}")
     assert done.return_value == 1
     assert "Left out, as requested" in " ".join(done.stdout.split())
 

@@ -104,17 +104,17 @@ def test_variants_are_named_or_assumed(project):
         (["baseline", "baseline"], BadOption, "same runs"),
         (["baseline", "baseline:algo+impl"], BadOption, "same runs"),
         (["baseline", "best"], BadOption, "aggregated differently"),
-        (["baseline", "proposed", "--aggregate", "x=last"], BadOption, "no metric 'x'"),
-        (["baseline", "proposed", "--aggregate", "test acc=worst"], BadOption, "no aggregate"),
+        (["baseline", "proposed", "--set", "aggregate=x=last"], BadOption, "no metric 'x'"),
+        (["baseline", "proposed", "--set", "aggregate=test acc=worst"], BadOption, "no aggregate"),
         (["baseline", "proposed", "--margin", "test acc=-1"], BadOption, "above 0"),
         (["baseline", "proposed", "--margin", "test acc=x"], BadOption, "no number"),
         (["baseline", "proposed", "--margin", "test acc"], BadOption, "NAME=VALUE"),
-        (["baseline", "proposed", "--direction", "x=higher"], BadOption, "no metric 'x'"),
-        (["baseline", "proposed", "--direction", "test acc=up"], BadOption, "higher or lower"),
-        (["baseline", "proposed", "--correction", "sidak"], BadOption, "sidak"),
+        (["baseline", "proposed", "--set", "direction=x=higher"], BadOption, "no metric 'x'"),
+        (["baseline", "proposed", "--set", "direction=test acc=up"], BadOption, "Invalid enum value 'up'"),
+        (["baseline", "proposed", "--set", "correction=sidak"], BadOption, "sidak"),
         (["baseline", "proposed", "--level", "95"], BadOption, "--level"),
-        (["baseline", "proposed", "--alpha", "0"], BadOption, "--alpha"),
-        (["baseline", "proposed", "--alpha", "0.1", "--level", "0.95"], BadOption, "belong together"),
+        (["baseline", "proposed", "--set", "alpha=0"], BadOption, "--set alpha"),
+        (["baseline", "proposed", "--set", "alpha=0.1", "--level", "0.95"], BadOption, "belong together"),
         (["baseline", "proposed", "--json", "--format", "md"], BadOption, "different things"),
         (["baseline", "proposed", "--format", "docx"], BadOption, "docx"),
         (["baseline", "proposed", "-o", "x.docx"], BadOption, "x.docx"),
@@ -135,9 +135,9 @@ def test_one_name_is_answered_with_the_experiments_there_are(project):
 
 
 def test_metrics_are_named_in_either_case(project):
-    usual = ["--metric", "test acc", "--margin", "test acc=9", "--match", "test acc=test acc"]
-    other = ["--metric", "Test Acc", "--margin", "TEST ACC=9", "--match", "Test acc=test Acc"]
-    chosen = ["--direction", "test acc=lower", "--aggregate", "test acc=max"]
+    usual = ["--metric", "test acc", "--margin", "test acc=9", "--set", "match=test acc=test acc"]
+    other = ["--metric", "Test Acc", "--margin", "TEST ACC=9", "--set", "match=Test acc=test Acc"]
+    chosen = ["--set", "direction=test acc=lower", "--set", "aggregate=test acc=max"]
     found, same = (
         json.loads(run("compare", "baseline", "proposed", "--json", *words).stdout)
         for words in ([*usual, *chosen], [*other, *(word.replace("test acc", "Test Acc") for word in chosen)])
@@ -213,11 +213,11 @@ def test_a_time_keeps_its_aggregate(project):
     with pytest.raises(BadOption, match=expected):
         baseline.samples({"time per iteration": "mean"})
     for command in (("report", "baseline"), ("compare", "baseline", "proposed")):
-        assert expected in str(run(*command, "--aggregate", "time per iteration=mean").exception)
+        assert expected in str(run(*command, "--set", "aggregate=time per iteration=mean").exception)
 
 
 def test_one_aggregate_for_both_makes_them_comparable(project):
-    chosen = [word for name in BASE for word in ("--aggregate", f"{name}=last")]
+    chosen = [word for name in BASE for word in ("--set", f"aggregate={name}=last")]
     found = json.loads(run("compare", "baseline", "best", "--json", *chosen).stdout)
     assert {metric["aggregate"] for metric in found["metrics"] if metric["kind"] == "quality"} == {"last"}
 
@@ -350,7 +350,7 @@ def test_correcting_for_tests_takes_more_runs():
 
 def test_plan_command(project):
     assert json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)["answers"][0]["runs"] > 5
-    text = run("plan", "--sd", "0.5", "--difference", "0.5", "--seconds", "3600").stdout
+    text = run("plan", "--sd", "0.5", "--difference", "0.5", "--set", "seconds=3600").stdout
     assert "To show a difference of 0.5: 17 runs of each recipe, 34.0 h in all." in text
 
 
@@ -363,16 +363,16 @@ def test_plan_command(project):
         (["--difference", "0"], "--difference"),
         (["--sd", "-1"], "--sd"),
         (["--sd-ratio", "1"], "--sd-ratio"),
-        (["--power", "0.01"], "alpha below power"),
+        (["--set", "power=0.01"], "alpha below power"),
         (["-n", "1"], "--runs"),
-        (["--tests", "0"], "--tests"),
-        (["--tests", "1" + 400 * "0"], "--tests"),
+        (["--set", "tests=0"], "tests"),
+        (["--set", "tests=1" + 400 * "0"], "tests"),
         (["--sd", "1e308", "--difference", "1e-308"], "--sd"),
         (["--sd", "1", "--runs", "1000000000"], "--runs"),
-        (["--seconds", "1e308"], "--seconds"),
-        (["--alpha", "1e-300"], "--alpha"),
-        (["--correlation", "1"], "--correlation"),
-        (["--failures", "1"], "--failures"),
+        (["--set", "seconds=1e308"], "seconds"),
+        (["--set", "alpha=1e-300"], "alpha"),
+        (["--set", "correlation=1"], "correlation"),
+        (["--set", "failures=1"], "failures"),
         (["--against", "baseline"], "needs a pilot"),
     ],
 )
@@ -394,22 +394,22 @@ def test_a_plan_is_in_every_format(project, name):
 
 def test_records_become_samples_as_in_a_report(project):
     worst = sorted(BASE["test acc"])[0]
-    weak = ["--weak", f"test acc<={worst}"]
+    weak = ["--set", f"weak=test acc<={worst}"]
     found = json.loads(run("compare", "baseline", "proposed", "--json", *weak).stdout)
     metric = next(one for one in found["metrics"] if one["name_a"] == "test acc")
     assert (metric["n_a"], metric["weak_a"]["values"]) == (7, BASE["test acc"])
     assert {caveat["slug"] for caveat in found["warnings"]} >= {"weak-runs"}
-    assert "--weak" in found["command"]
-    plan = json.loads(run("plan", "baseline", "--json", *weak, "--test-size", "test acc=1000").stdout)
+    assert "--set 'weak=" in found["command"]
+    plan = json.loads(run("plan", "baseline", "--json", *weak, "--set", "test_size=test acc=1000").stdout)
     assert plan["pilot"]["n"] == 7
     assert "1 weak run of the pilot left out" in " ".join(plan["notes"])
     assert "one of 1000 test examples" in " ".join(plan["notes"])
 
-    reached = json.loads(run("compare", "baseline", "proposed", "--json", "--reach", "test acc>=50").stdout)
+    reached = json.loads(run("compare", "baseline", "proposed", "--json", "--set", "reach=test acc>=50").stdout)
     assert "iterations to test acc>=50" in {one["name_a"] for one in reached["metrics"]}
-    sized = run("compare", "baseline", "proposed", "--test-size", "test acc=10000").stdout
+    sized = run("compare", "baseline", "proposed", "--set", "test_size=test acc=10000").stdout
     assert "one of 10000 test examples is worth 0.01" in " ".join(sized.split())
-    for words in (["--weak", "x<1"], ["--reach", "x>=1"], ["--test-size", "x=10"]):
+    for words in (["--set", "weak=x<1"], ["--set", "reach=x>=1"], ["--set", "test_size=x=10"]):
         assert "no metric 'x' was recorded" in run("compare", "baseline", "proposed", *words).exception.message
 
 
@@ -437,22 +437,22 @@ def test_a_direction_is_said_once_for_all_experiments_of_the_project(tmp_path, m
         return json.loads(done.stdout)["metrics"][0]["verdict"]
 
     def highest(name):
-        done = run("report", name, "--aggregate", "zeta=best", "--json")
+        done = run("report", name, "--set", "aggregate=zeta=best", "--json")
         (metric,) = (each for each in json.loads(done.stdout)["variants"][0]["metrics"] if each["name"] == "zeta")
         return metric["direction"], metric["n"]
 
     assert (verdict(), highest("a")) == ("differs", (None, 0))
     # A command that is refused leaves nothing.
-    assert run("compare", "a", "b", "--direction", "zeta=lower", "--margin", "none=1").exception
+    assert run("compare", "a", "b", "--set", "direction=zeta=lower", "--margin", "none=1").exception
     assert verdict() == "differs"
-    assert verdict("--direction", "Zeta=lower") == "a better"
+    assert verdict("--set", "direction=Zeta=lower") == "a better"
     # Typed once, and every command knows.
     assert (verdict(), highest("a")) == ("a better", ("lower", 6))
     assert not deviate.check("b", "a", {"zeta": 0}).passed
     # What the file says goes before it, whatever wrote the runs, and what is typed before both.
     (tmp_path / "deviate.toml").write_text('[direction]\nZETA = "higher"\n')
     assert (verdict(), highest("b")) == ("b better", ("higher", 6))
-    assert (verdict("--direction", "zeta=lower"), verdict()) == ("a better", "b better")
+    assert (verdict("--set", "direction=zeta=lower"), verdict()) == ("a better", "b better")
     (tmp_path / "deviate.toml").write_text('[[observed]]\nname = "zeta"\ndirection = "higher"\n')
     assert verdict() == "b better"
     (tmp_path / "deviate.toml").write_text('[direction]\nzeta = "up"\n')
@@ -466,9 +466,26 @@ def test_a_direction_that_report_or_an_import_is_given_holds_for_the_next_comman
     monkeypatch.chdir(tmp_path)
     write_experiment(tmp_path, "a", SCORES[0], directed=False)
     write_experiment(tmp_path, "b", SCORES[1], directed=False)
-    assert run("report", "a", "--direction", "zeta=higher").exit_code == 0
+    assert run("report", "a", "--set", "direction=zeta=higher").exit_code == 0
     assert deviate.compare("a", "b").pairs[0].metrics[0].verdict == "b better"
     (tmp_path / "c.csv").write_text("seed,zeta\n" + "".join(f"{k},{v}\n" for k, v in enumerate(SCORES[1]["zeta"])))
-    assert run("import", "c.csv", "--name", "c", "--direction", "zeta=lower").exit_code == 0
+    assert run("import", "c.csv", "--name", "c", "--set", "direction=zeta=lower").exit_code == 0
     assert deviate.compare("a", "c").pairs[0].metrics[0].verdict == "a better"
     assert deviate.compare("a", "b").pairs[0].metrics[0].verdict == "a better"
+
+
+def test_what_the_file_says_of_statistics_holds_in_all_commands_until_it_is_typed(project):
+    worst = sorted(BASE["test acc"])[0]
+    said = f'aggregate = {{ "test acc" = "max", zeta = "best" }}\nweak = ["test acc<={worst}"]\nalpha = 0.01\n'
+    (project / "deviate.toml").write_text(f"[statistics]\n{said}power = 0.9\n")
+    report = json.loads(run("report", "baseline", "--json").stdout)["variants"][0]["metrics"]
+    assert [(each["n"], each["aggregate"]) for each in report if each["name"] == "test acc"] == [(7, "max")]
+    typed = json.loads(run("report", "baseline", "--json", "--set", "aggregate=test acc=last").stdout)["variants"][0]
+    assert [each["aggregate"] for each in typed["metrics"] if each["name"] == "test acc"] == ["last"]
+    compared = json.loads(run("compare", "baseline", "proposed", "--json").stdout)
+    assert (compared["alpha"], "--set alpha=0.01" in compared["command"]) == (0.01, True)
+    assert json.loads(run("compare", "baseline", "proposed", "--json", "--level", "0.9").stdout)["alpha"] == 0.1
+    assert deviate.compare("baseline", "proposed", alpha=0.2).facts.alpha == 0.2
+    planned = json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)
+    assert (planned["pilot"]["n"], planned["alpha"], planned["power"]) == (7, 0.01, 0.9)
+    assert deviate.load("baseline").report(curves=False).facts.variants[0].metrics[0].n == 7

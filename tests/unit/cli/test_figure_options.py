@@ -26,7 +26,7 @@ def run(*words):
 
 
 def test_report_writes_every_figure_and_says_so(project):
-    done = run("report", "baseline", "--figures", "out/pictures", "--figure-format", "svg")
+    done = run("report", "baseline", "--figures", "out/pictures", "--set", "figure_format=svg")
     assert (done.exit_code, done.stdout) == (0, "")
     names = sorted(path.name for path in (project / "out" / "pictures").iterdir())
     assert names == ["distribution-test-acc.svg", "distribution-time-per-run.svg"]
@@ -43,8 +43,8 @@ def test_compare_writes_figures_beside_the_format_that_is_asked_for(project):
 
 @pytest.mark.parametrize("command", [["report", "baseline"], ["compare", "baseline", "proposed"]])
 def test_a_format_of_figures_without_figures_and_a_file_for_a_folder_are_refused(project, command):
-    with pytest.raises(BadOption, match="--figure-format"):
-        run(*command, "--figure-format", "png")
+    with pytest.raises(BadOption, match="figure_format"):
+        run(*command, "--set", "figure_format=png")
     (project / "taken").write_text("mine")
     assert run(*command, "--figures", "taken").exit_code == 2
     with pytest.raises(BadOption, match="cannot write taken/below"):

@@ -119,7 +119,7 @@ def test_where_a_check_cannot_be_recorded_that_is_said(tmp_path, monkeypatch):
 
 
 def test_a_refused_check_is_no_look(tmp_path):
-    with pytest.raises(BadOption, match="--alpha"):
+    with pytest.raises(BadOption, match="alpha"):
         check(tmp_path, 8, alpha=0.9)
     assert not (tmp_path / ".deviate" / "looks").exists()
 

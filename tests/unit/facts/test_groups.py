@@ -143,7 +143,7 @@ def test_the_main_evaluation_gets_the_groups_where_several_fit(tmp_path):
             ROWS,
             {"predictions": None, "withheld": "other examples"},
             "no predictions to group: other examples",
-            "--groups",
+            "leave groups out",
         ),
     ],
 )
@@ -156,5 +156,5 @@ def test_groups_that_do_not_fit_are_refused_with_a_hint(tmp_path, content, chang
 
 
 def test_a_positive_class_without_groups_is_refused():
-    with pytest.raises(BadOption, match="--positive is for the rates of groups"):
+    with pytest.raises(BadOption, match="positive is for the rates of groups"):
         read_group_options((), "1")

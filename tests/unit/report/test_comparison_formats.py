@@ -312,7 +312,7 @@ def test_a_difference_of_times_is_said_to_need_an_idle_machine():
     ]
     (metric,) = comparison_contract(comparison(compared))["metrics"]
     assert (metric["direction"], metric["confounded"], metric["differs"]) == ("lower", True, True)
-    assert "If it was idle, add --direction secs=lower." in metric["why"]
+    assert "If it was idle, add --set direction=secs=lower." in metric["why"]
     for name in ("terminal", "md", "html"):
         text = " ".join(rendered(name, comparison(compared)).split())
         assert text.count("their runs did not alternate") == 1

@@ -414,7 +414,7 @@ def test_runs_that_diverged_are_named_in_the_first_sentences_with_what_leaves_th
     said = cases.document({ALGO: values}).variants[0].headline
     assert said[2] == (
         "2 of 4 completed runs ended with a train loss that is not finite (algo+impl-1 and algo+impl-3); "
-        "their test acc still counts here, which --weak 'train loss' changes."
+        "their test acc still counts, which --set 'weak=train loss' changes."
     )
     alone = cases.document({ALGO: {"train loss": values["train loss"]}}).variants[0].headline
     assert alone[2].endswith("(algo+impl-1 and algo+impl-3).")

@@ -147,12 +147,12 @@ def test_a_run_without_predictions_counts_as_lost():
 
 
 def test_what_cannot_be_asked_is_refused():
-    with pytest.raises(BadOption, match="--max-group-drop is for groups"):
+    with pytest.raises(BadOption, match="max_group_drop is for groups"):
         checked_options(max_group_drop=0.1)
-    with pytest.raises(BadOption, match="--max-group-drop must lie between 0 and 1"):
+    with pytest.raises(BadOption, match="--set max_group_drop must lie between 0 and 1"):
         checked_options(groups=("groups.csv",), max_group_drop=2.0)
     options = GateOptions(drops={"test acc": Drop()}, groups=("groups.csv",))
-    with pytest.raises(BadOption, match="--groups: no predictions of old to group"):
+    with pytest.raises(BadOption, match="groups: no predictions of old to group"):
         check_side(side("new", SAME), side("old", BASE, groups=()), options)
 
 

@@ -255,7 +255,7 @@ def test_predictions_that_cannot_be_compared_do_not_pass():
 def test_a_side_without_predictions_is_refused():
     a, b = sides(made.predictions(6), made.predictions(6))
     options = GateOptions(drops={"test acc": Drop()}, max_churn=0.1)
-    with pytest.raises(BadOption, match="--max-churn: no predictions of b"):
+    with pytest.raises(BadOption, match="max_churn: no predictions of b"):
         check_side(a, structs.replace(b, evaluations=[]), options)
 
 

@@ -73,7 +73,7 @@ def test_the_file_says_it_of_new_experiments(workspace):
 
 
 def test_an_option_of_this_machine_is_refused_elsewhere(workspace):
-    with pytest.raises(BadOption, match="--warm is for runs on this machine"):
+    with pytest.raises(BadOption, match="warm is for runs on this machine"):
         place(asked(warm=True), stored(workspace, "e", SLURM))
 
 

@@ -225,9 +225,9 @@ def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapp
     Returns
     -------
     str
-        Empty where more than a tenth of the values are of no metric, or where so many agree by chance more often than `MOST_CHANCE`: the bound
-        is the product of m u / s over the different values, with m values recorded, u the unit of the last digit and s
-        the power of ten above the value.
+        Empty where more than a tenth of the values are of no metric, or where so many agree by chance more often than
+        `MOST_CHANCE`: the bound is the product of m u / s over the different values, with m values recorded, u the unit
+        of the last digit and s the power of ten above the value.
     """
     checked = checked & np.isfinite(series.values)
     values, first = np.unique(series.values[checked], return_index=True)

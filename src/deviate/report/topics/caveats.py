@@ -196,7 +196,7 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
         yield Caveat(slug="runs-shared", message=f"{message} --set share=none trains each.", severity="note")
     if warm := [run for variant in facts.variants for run in variant.runs if run.warm]:
         message = (
-            f"{count(len(warm), 'run')} were forked from a process that had imported {listed(warm[0].warm)} (--warm): "
+            f"{count(len(warm), 'run')} were forked from a process that had imported {listed(warm[0].warm)} (`warm`): "
             "what depends on memory addresses is equal in them, and may differ between runs that start separately."
         )
         yield Caveat(slug="runs-forked", message=message, severity="note")
@@ -341,7 +341,7 @@ def _far(facts: VariantFacts) -> Iterable[Caveat]:
     for runs, names in alike.items():
         message = (
             f"{listed([run_names[run] for run in runs])}: far from the other runs in {listed(names)}. A run "
-            "that collapses is an outcome too: leave it out with --weak only by a rule that was set before."
+            "that collapses is an outcome too: leave it out with --set weak only by a rule that was set before."
         )
         yield Caveat(slug="values-far", message=message, variant=facts.variant)
 

@@ -179,7 +179,7 @@ def _best(facts: Comparability) -> Iterator[Caveat]:
     if best:
         message = (
             f"Best value of each run taken for {listed(best)}: it is optimistic, and more so for the noisier "
-            "experiment. Compare the last values too: --aggregate METRIC=last."
+            "experiment. Compare the last values too: --set aggregate=METRIC=last."
         )
         yield Caveat(slug="best-biased", message=message, severity="note")
 
@@ -194,7 +194,7 @@ def _times(facts: Comparability) -> Iterator[Caveat]:
 
 def unalternated_text(times: Mapping[str, Direction]) -> str:
     """Say why neither side is called better in times that differ; `times` are their better directions, by name."""
-    typed = " ".join(f"--direction {typed_word(f'{name}={direction}')}" for name, direction in times.items())
+    typed = " ".join(f"--set {typed_word(f'direction={name}={direction}')}" for name, direction in times.items())
     return (
         f"{listed(list(times))}: neither experiment is called better, since their runs did not alternate and the "
         f"machine may have been busier during one of them. If it was idle, add {typed}. Variants of one experiment "
@@ -211,7 +211,8 @@ def _resolution(facts: Comparability) -> Iterator[Caveat]:
 def _unmatched(facts: Comparability) -> Iterator[Caveat]:
     for label, names in facts.unmatched.items():
         message = (
-            f"Not compared, as not every experiment has them: {listed(names)} of {label}. --match A=B pairs two names."
+            f"Not compared, as not every experiment has them: {listed(names)} of {label}. "
+            "--set match=A=B pairs two names."
         )
         yield Caveat(slug="metric-unmatched", message=message, severity="note")
 

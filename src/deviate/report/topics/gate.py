@@ -223,7 +223,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         yield (
             f"{metric.lost_a} of {count(metric.ended_a, 'run')} that are checked {gave}, against "
             f"{metric.lost_b} of {metric.ended_b} of the baseline: the lost runs may be the worst ones, so the others "
-            f"alone do not pass{', whatever --inconclusive says' if metric.outcome == 'runs lost' else ''}."
+            f"alone do not pass{', whatever `inconclusive` says' if metric.outcome == 'runs lost' else ''}."
         )
     elif metric.compared < metric.fewest_runs:
         yield f"Below {metric.fewest_runs} runs of each, nothing is claimed."

@@ -69,7 +69,7 @@ def grid_headline(grid: Grid, *, brief: bool = False) -> list[str]:
 def best_sentence(metric: GridMetric) -> str:
     """Say which cells may be best in a metric."""
     if metric.direction is None:
-        option = f"--direction {typed_word(f'{metric.name}=higher')}"
+        option = f"--set {typed_word(f'direction={metric.name}=higher')}"
         return (
             f"No cell is called best in {metric.name}: whether higher or lower values are better is unknown; add "
             f"{code(option)}."

@@ -281,7 +281,7 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     if not counted:
         return [f"{text}."]
     whose, verb = "its" if len(losses) == 1 else "their", "counts" if len(counted) == 1 else "count"
-    return [f"{text}; {whose} {listed(counted)} still {verb} here, which --weak {typed_word(loss)} changes."]
+    return [f"{text}; {whose} {listed(counted)} still {verb}, which --set {typed_word(f'weak={loss}')} changes."]
 
 
 # Which source makes runs differ most in a metric, in sentences.

@@ -50,7 +50,7 @@ def footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
 
 
 def asked_footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
-    """Return what ``--test-size`` and ``--weak`` ask for."""
+    """Return what ``test_size`` and ``weak`` ask for."""
     return [*resolution_footnotes(metrics), *weak_footnotes(metrics)]
 
 

@@ -227,7 +227,7 @@ def _undirected(metric: MetricComparison, pair: PairComparison) -> Iterator[str]
     if not pair.draws.unknown:
         yield (
             f"A difference is shown, but the direction of {metric.name} is unknown, so neither is called better: "
-            f"add --direction {typed_word(f'{metric.name}=higher')} or {typed_word(f'{metric.name}=lower')}."
+            f"add --set {typed_word(f'direction={metric.name}=higher')} (or lower)."
         )
 
 

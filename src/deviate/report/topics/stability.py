@@ -73,13 +73,13 @@ NO_REPRESENTATIONS = (
 #: What to say where scores were asked for, and the inputs that come with them were not kept.
 NO_INPUTS = (
     "Inputs are not shown: runs keep pictures and texts, and of other inputs, such as rows of numbers and tokens, "
-    "nothing. `deviate report NAME --inputs FILE` shows those that you have."
+    "nothing. `deviate report NAME --set inputs=FILE` shows those that you have."
 )
 
 #: What to say where the inputs of some examples on the list were kept.
 SOME_INPUTS = (
     "Each run keeps the inputs of its least certain examples; the others are not shown. "
-    "`deviate report NAME --inputs FILE` shows those that you have."
+    "`deviate report NAME --set inputs=FILE` shows those that you have."
 )
 
 

@@ -276,7 +276,7 @@ def test_unknown_direction_calls_nobody_better():
     ]
     found = metric(compare(compared), "x")
     assert (found.verdict, found.differs, found.higher) == ("differs", True, "b")
-    assert "--direction" in why(compare(compared), "x")
+    assert "--set direction" in why(compare(compared), "x")
     assert "differ" in headline(compare(compared))[0]
     assert metric(compare(compared, samples=SampleOptions(directions={"x": "lower"})), "x").verdict == "a better"
 
@@ -304,7 +304,7 @@ def test_different_aggregates_are_refused():
     compared = [side("a", [side_metric(aggregate="last")]), side("b", [side_metric(aggregate="best")])]
     with pytest.raises(BadOption, match="aggregated differently: 'last' in a, 'best' in b") as raised:
         compare(compared)
-    assert "--aggregate 'test acc=last'" in raised.value.hint
+    assert "--set 'aggregate=test acc=last'" in raised.value.hint
 
 
 def test_only_the_metrics_asked_for_are_corrected_for():

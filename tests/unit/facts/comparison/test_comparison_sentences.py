@@ -143,7 +143,7 @@ def test_an_unknown_direction_is_asked_for():
     text = why(compared(standard(8), standard(8, 8) + 3, metric={"direction": None}))
     assert (
         "A difference is shown, but the direction of test acc is unknown, so neither is called better: add "
-        "--direction 'test acc=higher' or 'test acc=lower'." in text
+        "--set 'direction=test acc=higher' (or lower)." in text
     )
 
 
