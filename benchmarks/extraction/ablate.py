@@ -9,7 +9,8 @@ what a function of type ``bool`` or ``... | None`` answers, a row of the table o
 `trace` analyses every project once and notes which rules held there, so that a rule that held in fewer than three
 projects needs no scoring. `score` takes each other rule out (the test is never true, the operand is left out, the
 function answers False or None) in a process of its own, and analyses the projects where it held, until three give
-something else. `table` writes what came out, the rules with most lines first.
+something else; what decides the factor of a draw is left alone. `table` writes what came out, the rules with most
+lines first.
 
 RECORD is a folder; what is there is not made again. CHECKOUTS holds the projects as `score.py` knows them. FILE is one
 of ``labels/*.jsonl``, or a folder of labels with one JSON file a project. What is said of a project is its main loop,
@@ -299,8 +300,8 @@ def take_out(labels: list[dict[str, Any]], folder: Path, record: Path, budget: f
         for number in sorted(range(len(RULES)), key=lambda at: -RULES[at].lines):
             target = record / f"rule{number}"
             held = [row for row in rows if number in row[3]]
-            is_done = RULES[number].kind == "function" or len({row[0] for row in held}) < KEPT_BY or target.exists()
-            if is_done:
+            is_few = len({row[0] for row in held}) < KEPT_BY
+            if RULES[number].kind == "function" or is_few or target.exists() or "/draws/" in RULES[number].file:
                 continue
             now = os.times()
             if now.user + now.children_user - began.user - began.children_user > budget:
