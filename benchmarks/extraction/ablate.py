@@ -105,13 +105,12 @@ class Asking(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: D102
         is_or = isinstance(node.op, ast.Or)
-        numbers = [self._of(each, "or" if is_or else "and", without=not is_or) for each in node.values]
-        self.generic_visit(node)
         # The last operand of `and` may be the value that is used.
-        node.values = [
-            self._ask(number, each) if is_or or at < len(numbers) - 1 else each
-            for at, (number, each) in enumerate(zip(numbers, node.values, strict=True))
-        ]
+        asked = node.values if is_or else node.values[:-1]
+        numbers = [self._of(each, "or" if is_or else "and", without=not is_or) for each in asked]
+        self.generic_visit(node)
+        for at, number in enumerate(numbers):
+            node.values[at] = self._ask(number, node.values[at])
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:  # noqa: D102
@@ -134,9 +133,10 @@ class Asking(ast.NodeTransformer):
         end = node.end_lineno or 0
         number = self._rule(node, "function", node.name, end, None)
         is_bool = returns == "bool"
-        answer = self._rule(node, "answer", node.name, end, False if is_bool else None)
+        has_answer = is_bool or returns.endswith("| None")
+        answer = self._rule(node, "answer", node.name, end, False if is_bool else None) if has_answer else -1
         self.generic_visit(node)
-        for each in _returns(node) if is_bool or returns.endswith("| None") else ():
+        for each in _returns(node) if has_answer else ():
             if each.value is not None:
                 each.value = self._ask(answer, each.value)
         first = ast.Expr(self._ask(number, ast.copy_location(ast.Constant(True), node.body[0])))
