@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
-from deviate.lexicon.words import is_clock_part
 from deviate.source.flow.calls import forwarded_param
 from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.expressions import is_mapping, makes_mapping
 from deviate.source.flow.records import given_fields
-from deviate.source.flow.values import METRIC_ORIGINS, From, Instance
+from deviate.source.flow.values import From, Instance
 from deviate.source.index import Binding, Scope, Unit
 from deviate.source.syntax import called_name, dotted_text, passed_for
 from deviate.source.texts import (
@@ -25,17 +24,13 @@ from deviate.source.texts import (
     builds,
     change_values,
     constant_text,
-    cut_text,
     format_text,
-    handed_on,
     is_converted,
     is_grown_mapping,
     is_of_caller,
     is_open,
-    is_own_item,
     is_own_method,
     is_padding,
-    is_text_attribute,
     is_textual,
     is_whole_mapping,
     is_written_list,
@@ -43,7 +38,6 @@ from deviate.source.texts import (
     named_beside,
     named_key,
     percent_fields,
-    timed_seconds,
     with_label,
     with_spec,
 )
@@ -78,12 +72,8 @@ def take_apart(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) ->
         return _each(flow, (expr.body, expr.orelse), scope, depth)
     if isinstance(expr, ast.Starred):
         return take_apart(flow, expr.value, scope, depth + 1)
-    if isinstance(expr, ast.Attribute) and is_text_attribute(flow, expr.value, scope):
-        return take_apart(flow, expr.value, scope, depth + 1)
     if isinstance(expr, (ast.Name, ast.Attribute)):
         return _named(flow, expr, scope, depth)
-    if isinstance(expr, ast.Subscript) and (text := cut_text(expr)) is not None:
-        return take_apart(flow, text, scope, depth + 1)
     if isinstance(expr, ast.Subscript) and flow.value(expr, scope).keys:
         return [ReportedValue(expr, scope, mapping=True)]
     return [ReportedValue(expr, scope)]
@@ -165,10 +155,6 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
     if name in {"dict", "OrderedDict"} and len(expr.args) == 1 and isinstance(expr.args[0], (ast.List, ast.Tuple)):
         return _each(flow, expr.args, scope, depth)  # pairs of keys and values
-    if name in {"dump", "safe_dump"} and dotted_text(expr.func).startswith("yaml."):
-        return _each(flow, expr.args[:1], scope, depth)
-    if (seconds := timed_seconds(expr)) is not None:
-        return take_apart(flow, seconds, scope, depth + 1)
     if name in _WRAPPING:
         return _each(flow, expr.args[: 2 if name == "map" else 1], scope, depth)
     return _built_elsewhere(flow, expr, scope, depth)
@@ -253,8 +239,7 @@ def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, dep
     bindings = running or bindings
     kinds = {binding.kind for binding in bindings}
     is_built = any(builds(flow, binding) for binding in bindings)
-    is_number = len(bindings) == 1 and (is_converted(bindings[0].value) or timed_seconds(bindings[0].value) is not None)
-    if is_number and not bindings[0].path:
+    if len(bindings) == 1 and is_converted(bindings[0].value) and not bindings[0].path:
         converted = take_apart(flow, bindings[0].value, bindings[0].scope, depth + 1)  # type: ignore[arg-type]
         return change_values(converted, lambda value: replace(value, known_as=dotted_text(expr)))
     if not is_built or kinds & {"for", "with", "import", "opaque"}:
@@ -319,9 +304,6 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     if is_method and forwarded_param(flow, expr, scope) is not None:
         return [ReportedValue(expr, scope)]  # the text of an object that callers give
     units = [ref for ref in flow.value(expr.func, scope).refs if isinstance(ref, Unit)]
-    handed = handed_on(units[0]) if len(units) == 1 else ""
-    if handed and (args := passed_for(expr, units[0], handed)):
-        return take_apart(flow, args[0], scope, depth + 1)
     if len(units) != 1 or not may_be_text(units[0]) or not flow.value(expr, scope).has(From.TEXT):
         return [ReportedValue(expr, scope, mapping=makes_mapping(flow, expr, scope))]
     unit = units[0]
@@ -331,27 +313,7 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
         parts, lambda value: ReportedValue(expr, scope, mapping=True) if is_whole_mapping(value, unit) else value
     )
     values = [part for part in parts if isinstance(part, ReportedValue)]
-    if sum(is_clock_part(dotted_text(value.expr)) for value in values) > 1 and _spans(flow, expr, scope):
-        return [ReportedValue(expr, scope)]  # each value is a part of one time
-    if len(values) == len(unit.returns) > 1 and all(_is_time(flow, value) for value in values):
-        return [ReportedValue(expr, scope)]  # one time, written in hours or in seconds
     if values and not any(is_of_caller(flow, value, unit) for value in values):
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
-    given = _each(flow, args, scope, depth)
-    own = [part for part in parts if not isinstance(part, ReportedValue) or is_own_item(flow, part, unit)]
-    if any(isinstance(part, ReportedValue) for part in own):
-        return [*own, "\n", *given]  # the function shows what the object keeps beside what it is given
-    return given or [ReportedValue(expr, scope)]
-
-
-def _is_time(flow: Evaluator, value: ReportedValue) -> bool:
-    passed = flow.resolved(value.expr, value.scope)
-    return passed.has(From.DURATION) and not passed.has(From.LIVE)
-
-
-def _spans(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
-    """Whether a function is given moments alone and gives the time since: ``elapsed(start)``."""
-    args = [flow.resolved(arg, scope) for arg in (*call.args, *(key.value for key in call.keywords))]
-    are_moments = bool(args) and all(arg.has(From.CLOCK) and not arg.has(*METRIC_ORIGINS) for arg in args)
-    return are_moments and flow.resolved(call, scope).has(From.DURATION)
+    return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]

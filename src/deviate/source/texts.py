@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, From, Instance
-from deviate.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings, only_binding
+from deviate.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings
 from deviate.source.syntax import called_name, dotted_text, is_namespace
 
 # A value that a report gives, and the text it stands in.
@@ -105,28 +105,6 @@ TEXT_METHODS = {"strip", "rstrip", "lstrip", "ljust", "rjust", "center", "upper"
 def is_converted(value: ast.expr | None) -> bool:
     """``str(value)``."""
     return isinstance(value, ast.Call) and called_name(value) == "str" and len(value.args) == 1
-
-
-def cut_text(expr: ast.Subscript) -> ast.expr | None:
-    """Return the text that the beginning of a text is taken of: ``str(left).split(".")[0]``, ``str(left)[:7]``."""
-    cut = expr.value
-    if isinstance(cut, ast.Call) and called_name(cut) in {"split", "partition"} and isinstance(cut.func, ast.Attribute):
-        cut = cut.func.value
-    elif not isinstance(expr.slice, ast.Slice):
-        return None
-    return cut if is_converted(cut) else None
-
-
-def timed_seconds(written: ast.expr | None) -> ast.expr | None:
-    """Return the seconds of a time that is written like one of a day: ``strftime("%H:%M:%S", gmtime(spent))``."""
-    if not isinstance(written, ast.Call) or called_name(written) != "strftime":
-        return None
-    day = written.args[-1] if written.args else None
-    made = written.func.value if isinstance(written.func, ast.Attribute) else None
-    if isinstance(made, ast.Call) and called_name(made) in {"fromtimestamp", "utcfromtimestamp"}:
-        day = made
-    is_spent = isinstance(day, ast.Call) and (day is made or called_name(day) == "gmtime") and len(day.args) == 1
-    return day.args[0] if is_spent and isinstance(day, ast.Call) else None
 
 
 def is_own_method(value: ast.expr, expr: ast.expr) -> bool:
@@ -320,14 +298,6 @@ def is_written_list(expr: ast.expr) -> bool:
     return isinstance(expr, (ast.List, ast.ListComp))
 
 
-def handed_on(unit: Unit) -> str:
-    """Name the parameter that a function returns as it was given; empty for a function that returns anything else."""
-    names = {result.id if isinstance(result, ast.Name) else "" for result, _ in unit.returns}
-    name = names.pop() if len(names) == 1 else ""
-    bound = unit.bindings.get(name, [])
-    return name if name in unit.parameters and len(bound) == 1 else ""
-
-
 def may_be_text(unit: Unit) -> bool:
     """Whether a function returns something else than arithmetic, and a method than one number of its object."""
     return not all(_is_arithmetic(result, of_object=unit.is_method) for result, _ in unit.returns)
@@ -375,16 +345,6 @@ def named_beside(binding: Binding) -> str:
     return next((target.id for target in targets if isinstance(target, ast.Name)), "")
 
 
-def is_text_attribute(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
-    """``AsciiTable(rows).table``: an attribute of something made of text."""
-    return (
-        isinstance(expr, ast.Call)
-        and bool(expr.args)
-        and flow.value(expr, scope).has(From.TEXT)
-        and isinstance(expr.args[0], (ast.List, ast.JoinedStr))
-    )
-
-
 def is_whole_mapping(value: ReportedValue, unit: Unit) -> bool:
     """Whether a value is a mapping of a function, reported under its name and no key."""
     return value.mapping and not value.tag and value.scope.unit is unit and isinstance(value.expr, ast.Name)
@@ -396,15 +356,6 @@ def is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
         return False
     params = flow.value(value.expr, value.scope).params()
     return value.scope.unit is not unit or any(param.unit is unit for param in params)
-
-
-def is_own_item(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
-    """Whether a value is an item of what the object keeps, whatever its method is given: ``self.values.items()``."""
-    binding = only_binding(value.expr.id, value.scope) if isinstance(value.expr, ast.Name) else None
-    if binding is None or binding.kind != "for" or binding.value is None or is_of_caller(flow, value, unit):
-        return False
-    names = {node.id for node in ast.walk(binding.value) if isinstance(node, ast.Name)}
-    return "self" in names and names.isdisjoint(unit.parameters[1:])
 
 
 # Split a format text into its words and the fields between them, each with the value that fills it.

@@ -210,8 +210,8 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
 def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapping[str, Floats]) -> str:
     """Return the metric that most of the `checked` values of a slot are of, where nearly all are of some metric.
 
-    Lines that hold a number alone are one slot, whatever prints them: the numbers of several metrics in turn. So are the
-    bars of a training and of the evaluation after it.
+    Lines that hold a number alone are one slot, whatever prints them: the numbers of several metrics in turn. So are
+    the bars of a training and of the evaluation after it.
 
     Parameters
     ----------

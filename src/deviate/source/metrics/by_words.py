@@ -11,7 +11,6 @@ from deviate.lexicon.words import (
     is_schedule,
     is_settings_name,
     meaning_of,
-    split_of,
     words_of,
 )
 from deviate.source.findings import Reason
@@ -24,7 +23,6 @@ from deviate.source.metrics.forms import (
     is_item,
     is_item_of_report,
     is_kept_with_best,
-    is_mean_of_collected,
     is_named_item,
     is_number,
     is_share,
@@ -68,8 +66,7 @@ def by_words(case: Case, earlier: str) -> Verdict:
         return Verdict(0.45, "an item of a mapping of values", case.meaning)
     is_tagged = case.sink in TRACKERS and is_metric_word(reported.tag)
     is_kept = _has_decimals(case) and is_kept_with_best(reported)
-    is_percentage = reported.spec.endswith("%")
-    is_called = is_tagged or is_kept or is_percentage or is_called_metric(case, earlier)
+    is_called = is_tagged or is_kept or is_called_metric(case, earlier)
     if (is_counting(case.name) or names_count(case.name)) and not is_called:
         return Verdict(reason="counter" if is_counting(case.name) else "constant")
     number = is_number(case.flow, reported, case.sink)
@@ -80,12 +77,6 @@ def by_words(case: Case, earlier: str) -> Verdict:
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or _has_form_of_metric(case):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", case.meaning)
-    if is_percentage:
-        return Verdict(0.41, "shown as a percentage", case.meaning)
-    if number and _has_decimals(case) and split_of(words_before(reported)):
-        return Verdict(0.41, "shown with decimals for a part of the data", case.meaning)
-    if _has_decimals(case) and is_mean_of_collected(reported):
-        return Verdict(0.4, "the mean of what a loop collects", case.meaning)
     if number and _is_statistic(case):
         return Verdict(0.4, "a statistic of what a loop changes", case.meaning)
     if _is_tracked(case):

@@ -9,7 +9,7 @@ from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.values import From, Instance
 from deviate.source.index import Scope, bindings_of
 from deviate.source.metrics.finding import DECIMALS, is_shown_as_metric
-from deviate.source.metrics.forms import is_kept_with_best, is_number, is_share
+from deviate.source.metrics.forms import is_number, is_share
 from deviate.source.metrics.names import text_name, words_before
 from deviate.source.metrics.verdict import Case, Verdict, last_name, names_position, names_quality
 from deviate.source.sinks.rows import TRACKERS
@@ -47,8 +47,6 @@ def of_counts(case: Case, earlier: str) -> Verdict | None:
         return Verdict(0.42, "named and shown like a metric", case.meaning)
     if _is_said_quality(case, f"{case.reported.tag} {text_name(case.reported, case.variable, earlier)}"):
         return Verdict(0.42, "named like a metric by the text, too", case.meaning)
-    if _is_best_of_counts(case):
-        return Verdict(0.42, "kept where a value beats the best", case.meaning)
     return None
 
 
@@ -81,13 +79,6 @@ def _is_said_quality(case: Case, said: str) -> bool:
     is_count = not _COUNTED.isdisjoint((*words_of(name), *words_of(said)))
     is_named = is_metric_word(name) and is_metric_word(said) and names_quality(name) and names_quality(said)
     return counted and is_named and not is_count and meaning_of(name) == meaning_of(said)
-
-
-def _is_best_of_counts(case: Case) -> bool:
-    """Whether numbers are kept that were the best, be they made of counts: ``if hr > best_hr: best_hr = hr``."""
-    is_exact = DECIMALS.search(case.reported.spec) is not None
-    is_counted = case.value.plain() <= {From.CONSTANT, From.COUNT, From.TOTAL}
-    return is_exact and is_counted and names_quality(case.name) and is_kept_with_best(case.reported)
 
 
 def _is_share_of_counts(case: Case) -> bool:

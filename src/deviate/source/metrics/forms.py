@@ -16,7 +16,6 @@ from deviate.source.index import (
     Unit,
     bindings_of,
     enclosing_branches,
-    enclosing_loops,
     only_binding,
 )
 from deviate.source.sinks.rows import TEXT_SINKS, Report
@@ -45,8 +44,6 @@ _EACH = {"round", "abs", "exp", "sqrt"}
 
 #: Words of what is kept as it was at its best.
 _BESTS = {"best", "max", "min"}
-#: Names that begin so are of one number.
-_MEANS = (("avg",), ("average",))
 
 
 def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
@@ -54,19 +51,9 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
     value = flow.resolved(reported.expr, reported.scope)
-    if value.plain() >= {From.TEXT, From.DURATION} and not value.has(From.LIVE) and _is_written_by(flow, reported):
-        return True
     if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
         return True
-    if value.has(From.LIVE) and words_of(dotted_text(reported.expr).rpartition(".")[2])[:1] in _MEANS:
-        return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
-
-
-def _is_written_by(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a function of the project writes a value as text: ``elapsed(start)``, which the runtime reads."""
-    func = reported.expr.func if isinstance(reported.expr, ast.Call) else None
-    return func is not None and any(isinstance(ref, Unit) for ref in flow.value(func, reported.scope).refs)
 
 
 def is_best(reported: ReportedValue) -> bool:
@@ -95,19 +82,6 @@ def is_kept_with_best(reported: ReportedValue) -> bool:
         for nesting in _given_within(reported, text)
         for node, branch in enclosing_branches(nesting)
     )
-
-
-def is_mean_of_collected(reported: ReportedValue) -> bool:
-    """Whether a value is the mean of a list that a loop fills: ``sum(ratios) / len(ratios)``."""
-    node, held = reported.expr, None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        sides = [side for side in (node.left, node.right) if isinstance(side, ast.Call) and len(side.args) == 1]
-        is_share = [called_name(side) for side in sides] == ["sum", "len"]
-        held = sides[0].args[0] if is_share and text_of(sides[0].args[0]) == text_of(sides[1].args[0]) else None
-    elif isinstance(node, ast.Call) and called_name(node) in {"mean", "nanmean", "average"} and node.args:
-        held = node.args[0]
-    filled = bindings_of(held.id, reported.scope) if isinstance(held, ast.Name) else []
-    return any(each.kind == "element" and any(enclosing_loops(each.nesting)) for each in filled)
 
 
 def _replaces_best(reported: ReportedValue) -> bool:

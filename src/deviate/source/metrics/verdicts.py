@@ -191,19 +191,8 @@ def verdict_of(
     if verdict is not None:
         return verdict
     if _is_open(case.value):
-        verdict = by_words(case, earlier)
-    else:
-        verdict = of_counts(case, earlier) or Verdict(reason=_reason_by_origin(case.value))
-    if verdict.reason is not None and _is_called_metric(case):
-        return Verdict(0.4, "called a metric", case.meaning)
-    return verdict
-
-
-def _is_called_metric(case: Case) -> bool:
-    """Whether text or variable say that a value is a metric, of whatever kind, and more than settings make it."""
-    words = {*words_of(case.name), *words_of(case.description)}
-    is_computed = case.value.has(From.UNKNOWN, From.DATA) and not is_counting(case.name)
-    return is_computed and not words.isdisjoint({"metric", "metrics"})
+        return by_words(case, earlier)
+    return of_counts(case, earlier) or Verdict(reason=_reason_by_origin(case.value))
 
 
 def _evaluated(flow: Evaluator, reported: ReportedValue) -> Value:

@@ -133,14 +133,6 @@ def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0)
         if frame.args and name == "concat":
             parts = frame.args[0].elts if isinstance(frame.args[0], (ast.List, ast.Tuple)) else []
             return [part for one in parts for part in _frame_parts(flow, one, scope, depth + _MAX_DEPTH // 2)]
-        if frame.args and name in {"append", "_append"}:
-            return _frame_parts(flow, frame.args[0], scope, depth + _MAX_DEPTH // 2) or as_mapping(
-                elements_of(flow, frame.args[0], scope)
-            )
-        units = [ref for ref in flow.value(frame.func, scope).refs if isinstance(ref, Unit)]
-        if units:
-            results = ((each, home) for unit in units for each, home in unit.returns if isinstance(each, ast.Name))
-            return [part for each, home in results for part in _set_parts(flow, each, home)]
         if isinstance(frame.func, ast.Attribute):
             return _frame_parts(flow, frame.func.value, scope, depth + 1)
     return []

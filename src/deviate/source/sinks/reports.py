@@ -24,10 +24,8 @@ from deviate.source.sinks.rows import (
     report_of_call,
     report_of_store,
     reports_of_returns,
-    reports_of_wrapped,
-    wrapped_by_trackers,
 )
-from deviate.source.sinks.stores import Container, Kept, elements_of, has_text, kept_by, shown_by, with_tag
+from deviate.source.sinks.stores import Container, Kept, elements_of, kept_by, shown_by, with_tag
 from deviate.source.syntax import dotted_text, passed_for
 from deviate.source.text_parts import tagged
 from deviate.source.texts import Part, ReportedValue, surround
@@ -74,24 +72,17 @@ class Reports:
         #: All functions that keep arguments under keys, and the containers that reports show.
         self._keeping: dict[Unit, list[Kept]] = {}
         self.shown: set[Container] = set()
-        #: Functions that a tracker of a library logs the results of.
-        self._wrapped: set[Unit] = set()
         self._reporting: set[ModuleIndex] = set()
         self._kept_names: set[str] = set()
-        #: Whether an object's own text may show what is kept.
-        self._has_texts = False
         self._naming: dict[Unit, bool] = {}
         self._showing: dict[Unit, bool] = {}
 
     def collect(self) -> list[Report]:
         """Find all reports of the running code."""
-        sites = (site for unit in self.program.running_units() for site in unit.calls)
-        self._wrapped = wrapped_by_trackers(self.flow, sites)
         fresh = [report for unit in self.program.running_units() for report in self.reports_in(unit)]
         keeping = ((unit, kept_by(self.flow, unit)) for unit in self.program.running_units())
         self._keeping = {unit: kept for unit, kept in keeping if kept}
         self._kept_names = {name for kept in self._keeping.values() for one in kept for _, name in one.containers}
-        self._has_texts = any(map(_has_text, self._keeping))
         self.collected.extend(fresh)
         for _ in range(MAX_ROUNDS):
             units = [unit for report in fresh for unit in self._open_channels(report)]
@@ -112,7 +103,6 @@ class Reports:
             (report_of_call(self.flow, site) for site in calls),
             (report_of_store(self.flow, store) for store in stores),
             reports_of_returns(self.flow, unit),
-            reports_of_wrapped(self.flow, unit, self._wrapped),
         )
         return (report for report in reports if report is not None and report.values)
 
@@ -135,10 +125,9 @@ class Reports:
                 continue
             channels = self.channels.setdefault(param.unit, [])
             self.forwarded[reported] = param
-            for each in (param, *_merged_into(self.flow, param)):
-                if all(channel.param != each.name for channel in channels):
-                    channels.append(Channel(each.name, report.sink, self._tag_param(reported, param.unit)))
-                    yield param.unit
+            if all(channel.param != param.name for channel in channels):
+                channels.append(Channel(param.name, report.sink, self._tag_param(reported, param.unit)))
+                yield param.unit
 
     def _forwarded_param(self, reported: ReportedValue, report: Report) -> Param | None:
         """Find the parameter that a reported value is, under no name of its own or under one for several things."""
@@ -207,7 +196,7 @@ class Reports:
         if unit not in self._showing:
             targets = (target for site in unit.calls for target in self.program.targets(self.flow, site))
             self._showing[unit] = self._names_kept(unit) or any(map(self._names_kept, targets))
-        return self._showing[unit] or (self._has_texts and has_text(self.flow, reported.expr, reported.scope))
+        return self._showing[unit]
 
     def _names_kept(self, unit: Unit) -> bool:
         if unit not in self._naming:
@@ -281,10 +270,7 @@ class Reports:
         tags = passed_for(call, unit, channel.tag) if channel.tag not in {"", channel.param} else []
         parts: list[Part] = []
         for value in passed_for(call, unit, channel.param):
-            if tags and (pairs := _pairs(tags[0], value)):
-                for tag, one in pairs:
-                    parts.extend([*with_tag(self.flow, tag, one, scope), "\n"])
-            elif tags:
+            if tags:
                 parts.extend(with_tag(self.flow, tags[0], value, scope))
             else:
                 parts.extend(elements_of(self.flow, value, scope))
@@ -312,15 +298,6 @@ class Reports:
                 yield Report("print", values, site.scope, site.nesting, site.node)
 
 
-def _merged_into(flow: Evaluator, param: Param) -> Iterator[Param]:
-    """Yield the parameters that are mappings merged into the keywords of a function: ``keywords.update(values)``."""
-    bindings = param.unit.bindings.get(param.name, []) if param.name == param.unit.kwarg else []
-    for value, scope in ((each.value, each.scope) for each in bindings if each.kind == "merge"):
-        merged = forwarded_param(flow, value, scope) if value is not None else None
-        if merged is not None and merged.unit is param.unit and merged != param:
-            yield merged
-
-
 def _has_text(unit: Unit) -> bool:
     return unit.owner is not None and ("__str__" in unit.owner.methods or "__repr__" in unit.owner.methods)
 
@@ -342,11 +319,3 @@ def _own_name(expr: ast.expr) -> str:
         name = dotted_text(expr.value)
         return f"{name}[{expr.slice.value!r}]" if name else ""
     return expr.id if isinstance(expr, ast.Name) else ""
-
-
-def _pairs(tags: ast.expr, values: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """Pair the tags and values of two lists: ``report(["loss", "acc"], [loss, acc])``."""
-    lists = (ast.List, ast.Tuple)
-    if isinstance(tags, lists) and isinstance(values, lists) and len(tags.elts) == len(values.elts):
-        return list(zip(tags.elts, values.elts, strict=True))
-    return []

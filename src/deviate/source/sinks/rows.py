@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from deviate.lexicon.words import BEGINS, LOG, TRAIN, UNNAMED, meaning_of, words_like, words_of
+from deviate.lexicon.words import BEGINS, LOG, TRAIN, UNNAMED, meaning_of, words_like
 from deviate.source.flow.evaluator import Evaluator
-from deviate.source.flow.expressions import makes_mapping
 from deviate.source.flow.values import External, From, Instance
 from deviate.source.index import Binding, CallSite, ClassScope, Nesting, Scope, Store, Unit, bindings_of, local_bindings
 from deviate.source.sinks.aliases import data_frame, original_calls
@@ -18,11 +17,9 @@ from deviate.source.sinks.stores import (
     Reader,
     anything,
     bar_values,
-    drawn,
     dumped,
     estimated,
     file_text,
-    filled_mappings,
     first_text,
     item_of_receiver,
     keyword,
@@ -32,7 +29,6 @@ from deviate.source.sinks.stores import (
     named_lists,
     plotted_point,
     shown_text,
-    tag_and_last,
     tag_and_value,
     texts,
     with_tag,
@@ -102,8 +98,6 @@ _FILE = re.compile(
     re.IGNORECASE,
 )
 
-#: Words for tables: those of ``PrettyTable``, and not of ``stable_baselines3``.
-_TABLES = {"sheet", "table", "tables", "tbl", "texttable", "worksheet"}
 
 #: Keywords of visdom that say which plot is meant and what is added to it.
 _PLOTTED = {"X", "Y", "env", "name", "opts", "update", "win"}
@@ -175,22 +169,10 @@ def _writes_file(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(_FILE.search(receiver_text(call))) or flow.value(receiver, scope).has(From.PATH)
 
 
-def _writes_mapping(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
-    """Whether what is written is no text: ``logger.write({"loss": loss})``."""
-    return len(call.args) == 1 and (isinstance(call.args[0], ast.Dict) or bool(flow.value(call.args[0], scope).keys))
-
-
 def _is_plot(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether ``line`` adds a point to a plot of visdom: ``draw.line([(left, top), (right, top)])`` draws a line."""
     is_named = any(key.arg in _PLOTTED for key in call.keywords)
     return is_named or re.search(rf"{BEGINS}(?i:vis|viz|plot)", receiver_text(call)) is not None
-
-
-def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
-    """Whether the receiver is a table of a library, by its name or by what made it."""
-    refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
-    names = [receiver_text(call), *(ref.dotted for ref in refs if isinstance(ref, External))]
-    return any(not _TABLES.isdisjoint(words_of(name)) for name in names)
 
 
 def _advances(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
@@ -203,7 +185,6 @@ def _has_arguments(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
 
 
 _SUMMARY_WRITER = f"{LOG}|{words_like('tb|board|t(f|ensor)?board', 'summ|record|tensorboard')}|(?i:writer)"
-_KEEPER = f"{LOG}|{words_like(begun='track|json')}|(?i:writer)"
 _CONSOLE = r"^$|^tf$|console|tqdm|" + words_like("dist|xm|rich|fabric|self|tensorflow", "accel")
 #: ``pbar`` and ``progressBar``, and not ``barrier``.
 _BAR = "tqdm|^mb$|" + words_like(r"([a-z]|prog|progress|epoch|batch|train|val|valid|test|status|outer|inner)?bar")
@@ -212,8 +193,6 @@ _BAR = "tqdm|^mb$|" + words_like(r"([a-z]|prog|progress|epoch|batch|train|val|va
 SINKS = (
     Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
     Sink("print", "print", texts(), receiver=_CONSOLE),
-    Sink("print", "cprint", texts(1)),
-    Sink("print", "ic", texts(), receiver=r"^$"),
     Sink("print", "log", texts(), receiver=r"console$"),
     Sink("tqdm", "set_description set_description_str set_postfix_str", shown_text),
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
@@ -228,8 +207,6 @@ SINKS = (
     Sink("tensorboard", "add Value", keyword("simple_value", "tag"), receiver=r"value$|Summary$"),
     Sink("tracker", "log_scalar log_metric log_scalar_value add_scalar_value", tag_and_value(0, 1)),
     Sink("tracker", "report_scalar", tag_and_value(1, 2)),
-    # Tag, position and value, or tag and value.
-    Sink("tracker", "send_metric channel_send", tag_and_last),
     # The loss and the metrics that an Estimator reports by itself.
     Sink("tf1-summary", "EstimatorSpec TPUEstimatorSpec", estimated),
     Sink("logger", "logkv logkv_mean record_mean record_tabular record_value", tag_and_value(0, 1)),
@@ -254,13 +231,10 @@ SINKS = (
     Sink("csv", "writerow writerows", first_text),
     Sink("json", "dump", dumped, receiver=r"json$"),
     Sink("file", "write_text", file_text),
-    Sink("tracker", "write", mapping(0), _KEEPER, _writes_mapping),
     Sink("file", "write writelines", file_text, when=_writes_file),
     Sink("file", "savez savez_compressed", named_lists),
-    Sink("print", "add_row append_row", texts(), when=_is_table),
     Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),
     Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), _AXES, _has_arguments),
-    Sink("figure", "Scatter Scattergl lineplot", drawn),
     Sink("file", "save savetxt", lists(1, 2), r"^(np|numpy)$", lambda flow, call, scope: len(call.args) > 1),
     # Trackers that take anything.
     Sink("logging", "log log_message log_row print", message(1), when=_has_level),
@@ -271,13 +245,6 @@ SINKS = (
     Sink("lightning", "log", anything, when=is_logging_object),
     Sink("tracker", "log log_message log_row print", anything, when=_logs_values),
 )  # fmt: skip
-
-#: A program's own functions that are named like reports; tried last.
-OWN_FUNCTION = Sink("tracker", "", filled_mappings)
-OWN_NAMES = re.compile(
-    r"(log|write|update|save|report|record|print|dump|track)_"
-    r"(summary|metrics?|stats|scalars|results?|log|losses|scores|history|performance|evaluation)$"
-)
 
 BY_CALL: dict[str, list[Sink]] = {}
 for _sink in SINKS:
@@ -292,8 +259,6 @@ _RETURNING = re.compile(r"^(training|validation|test)_(step|step_end|end|epoch_e
 _LOGGED_KEYS = {"log", "progress_bar"}
 #: Attributes that progress bars show.
 _BAR_ATTRIBUTES = {"comment", "suffix", "desc", "postfix", "message"}
-#: Objects of libraries that log.
-_TRACKER = re.compile(f"{LOG}|{words_like(begun='track|record|monitor')}")
 #: Sinks of which each call shows a line.
 _LINES = {"print", "logging"}
 #: Mappings whose items a framework reports.
@@ -331,9 +296,6 @@ def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
         for sink in BY_CALL.get(called_name(original), ()):
             if sink.matches(flow, original, scope) and (parts := sink.read(flow, original, scope)) is not None:
                 return Report(sink.name, _headed(site, sink.name, surround(parts)), scope, site.nesting, call)
-    name = called_name(call)
-    if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
-        return Report(OWN_FUNCTION.name, surround(parts), scope, site.nesting, call)
     return None
 
 
@@ -394,35 +356,6 @@ def _items_given(binding: Binding) -> Iterator[tuple[ast.expr, str, ast.expr]]:
 
 def _items_of(whole: ast.expr) -> Iterator[tuple[ast.expr, str, ast.expr]]:
     return ((whole, key, value) for key, value in written_items(whole))
-
-
-def wrapped_by_trackers(flow: Evaluator, sites: Iterable[CallSite]) -> set[Unit]:
-    """Return the functions that a tracker of a library wraps, to log what they return: ``tracker.log("val")(step)``."""
-    return {
-        ref
-        for site in sites
-        if isinstance(site.node.func, ast.Call) and _wraps(flow, site.node.func, site.scope)
-        for argument in site.node.args[:1]
-        for ref in flow.value(argument, site.scope).refs
-        if isinstance(ref, Unit)
-    }
-
-
-def _wraps(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
-    if called_name(call) not in {"log", "track"} or not isinstance(call.func, ast.Attribute):
-        return False
-    refs = flow.resolved(call.func.value, scope).refs
-    return any(isinstance(ref, External) and _TRACKER.search(ref.dotted) for ref in refs)
-
-
-def reports_of_wrapped(flow: Evaluator, unit: Unit, wrapped: set[Unit]) -> Iterator[Report]:
-    """Yield the mappings that a wrapped function returns, unless another wrapped one gives them."""
-    for result, scope in unit.returns if unit in wrapped else ():
-        values = [each.value for each in bindings_of(result.id, scope)] if isinstance(result, ast.Name) else []
-        calls = [value.func for value in values if isinstance(value, ast.Call)]
-        is_given = any(ref in wrapped for func in calls for ref in flow.value(func, scope).refs)
-        if not is_given and makes_mapping(flow, result, scope):
-            yield Report("tracker", surround(as_mapping(take_apart(flow, result, scope))), scope, None, result)
 
 
 def _named_beside(store: Store) -> ast.expr | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from deviate.lexicon.words import is_bookkeeping, is_counting, word_lists, words_like
+from deviate.lexicon.words import is_bookkeeping, is_counting, word_lists
 from deviate.source.flow.calls import forwarded_param
 from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.values import From, Instance, Param
@@ -83,9 +83,7 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         key_param = next((name for name in found if name is not None), None) if keys else ""
         if forwarded is None and key_param and Param(unit, key_param) in flow.value(value, scope).params():
             continue  # computed of all that a loop takes together: ``for name, x, y in zip(names, given, wanted)``
-        containers = tuple(
-            each for each in _containers(flow, container, scope) if not _holds_objects(flow, each, param)
-        )
+        containers = tuple(_containers(flow, container, scope))
         if key_param is not None and containers:
             kept.setdefault(param.name, Kept(param.name, key_param, containers))
     return list(kept.values())
@@ -98,8 +96,6 @@ def _keeping(unit: Unit) -> Iterator[tuple[ast.expr, ast.expr | None, ast.expr, 
             yield store.target.value, store.target.slice, store.value, store.scope
     for site in unit.calls:
         call = site.node
-        if called_name(call) == "setattr" and len(call.args) == 3:
-            yield call.args[0], call.args[1], call.args[2], site.scope
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _ADDING or not call.args:
             continue
         holder, value = call.func.value, call.args[0]
@@ -192,16 +188,6 @@ def _containers(flow: Evaluator, container: ast.expr, scope: Scope) -> Iterator[
             if home is scope.unit and scope.unit.returns:
                 return  # what a function makes of its arguments: its callers report that
             yield home.module if home.kind == "module" else home.unit, container.id
-        elif container.id == "self" and scope.unit.enclosing_class is not None:
-            yield scope.unit.enclosing_class, "self"
-
-
-def _holds_objects(flow: Evaluator, container: Container, param: Param) -> bool:
-    """Whether objects are made attributes by computed names, and no numbers: ``setattr(self, name, Accuracy())``."""
-    given = flow.param(param)
-    items = [given, *given.keys.values(), *([given.element] if given.element is not None else [])]
-    refs = (ref for item in items for ref in item.refs)
-    return container[1] == "self" and any(isinstance(ref, Instance) or getattr(ref, "made", False) for ref in refs)
 
 
 def _only_param(flow: Evaluator, value: ast.expr, scope: Scope) -> Param | None:
@@ -260,10 +246,8 @@ def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope, names: set[str]) -> 
         if id(node) in seen or isinstance(node, ast.Constant):
             continue
         seen.add(id(node))
-        if (whole := _taken_by_name(node)) is not None:
-            shown.update(_containers(flow, whole, at))
         if isinstance(node, ast.Name):
-            if node.id in names and node.id != "self":
+            if node.id in names:
                 shown.update(_containers(flow, node, at))
             waiting.extend(_bound(node, at))
             continue
@@ -281,16 +265,6 @@ def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope, names: set[str]) -> 
         if isinstance(node, _COMPREHENSIONS):
             waiting.extend((generator.iter, inner) for generator in node.generators)
     return shown
-
-
-def _taken_by_name(node: ast.expr) -> ast.Name | None:
-    """Return the object whose attributes are taken by computed names: ``getattr(self, name)``, ``vars(self)``."""
-    whole: ast.expr | None = None
-    if isinstance(node, ast.Call) and called_name(node) in {"getattr", "vars"} and node.args:
-        whole = node.args[0]
-    elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
-        whole = node.value
-    return whole if isinstance(whole, ast.Name) and whole.id == "self" else None
 
 
 def _made_by(flow: Evaluator, call: ast.Call, scope: Scope) -> list[tuple[ast.expr, Scope]]:
@@ -316,14 +290,6 @@ def _bound(node: ast.Name, scope: Scope) -> list[tuple[ast.expr, Scope]]:
     return [(binding.value, binding.scope) for binding in definition[1] if binding.value is not None]
 
 
-def has_text(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
-    """Whether a reported value is an object with a text of its own."""
-    return any(
-        isinstance(ref, Instance) and any(name in ref.cls.methods for name in _TEXT_METHODS)
-        for ref in flow.value(expr, scope).refs
-    )
-
-
 # The values that a reporting call reports: values under tags, mappings, several values in a row, tables.
 
 #: Gives the parts of what a call reports; None where it reports nothing.
@@ -338,8 +304,6 @@ _ARRAYS = {"array", "asarray", "tensor", "as_tensor", "Tensor", "FloatTensor", "
 #: Functions that put the points of several curves beside one another.
 _STACKS = {"column_stack", "hstack", "stack", "vstack"}
 #: A field of ``%``; not a percent sign after a number in braces.
-#: Names of mappings that a program fills to report them.
-_FILLED = re.compile(words_like("stats?|logs?", "metric|statistic|result|loss|score"))
 _PERCENT = re.compile(r"%[-+#0]*(\*|\d+)?(\.(\*|\d+))?[hlL]?[diouxXeEfFgGcrsa]")
 
 
@@ -413,12 +377,6 @@ def tag_and_value(tag: int, value: int) -> Reader:
     return read
 
 
-def tag_and_last(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
-    """Read a tag and the last argument: ``channel_send("loss", step, loss)``."""
-    value = argument(call, len(call.args) - 1, "y", "value") if len(call.args) > 1 else argument(call, BY_NAME, "y")
-    return with_tag(flow, call.args[0], value, scope) if call.args and value is not None else None
-
-
 def bar_values(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
     """Read what a progress bar shows beside its position: ``update(step, [("loss", loss)])``."""
     values = argument(call, BY_NAME, "values")
@@ -468,18 +426,6 @@ def mapping(position: int) -> Reader:
         return parts
 
     return read
-
-
-def filled_mappings(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
-    """Read the arguments that are mappings which the program fills, by what is known of them or by their names."""
-    parts: list[Part] = []
-    for expr in (*call.args, *(key.value for key in call.keywords)):
-        if isinstance(expr, (ast.Name, ast.Dict, ast.DictComp)):
-            value = flow.value(expr, scope)
-            is_named = _FILLED.search(dotted_text(expr)) is not None
-            if value.keys or value.element is not None or is_named:
-                parts.extend(as_mapping(take_apart(flow, expr, scope)))
-    return parts or None
 
 
 def anything(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
@@ -539,18 +485,6 @@ def accumulated(flow: Evaluator, expr: ast.expr, scope: Scope, tag: str | None =
 def lists(start: int, end: int) -> Reader:
     """Read arguments that are lists filled over time."""
     return lambda flow, call, scope: [part for arg in call.args[start:end] for part in accumulated(flow, arg, scope)]
-
-
-def drawn(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
-    """Read what a curve of a chart shows, ``Scatter(x=steps, y=losses)``; the parameter that is drawn a mean of."""
-    curve = argument(call, BY_NAME, "y")
-    if curve is None:
-        return None
-    params = [param for param in flow.value(curve, scope).params() if param.unit is scope.unit]
-    if not params or forwarded_param(flow, curve, scope) is not None:
-        return accumulated(flow, curve, scope)
-    given = [param for param in params if flow.program.arguments(flow, param)]
-    return [ReportedValue(ast.copy_location(ast.Name(param.name, ast.Load()), curve), scope) for param in given[:1]]
 
 
 def named_lists(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:

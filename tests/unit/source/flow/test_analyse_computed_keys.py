@@ -97,21 +97,6 @@ class Timer:
     assert list(names(analyse(tmp_path, train=looped(report, timer)))) == ["self.start_time"]
 
 
-def test_columns_that_a_function_sets_in_a_table_are_reported_where_it_is_written(tmp_path):
-    table = """
-import pandas as pd
-from sklearn.metrics import precision_score
-def measure(x, y, duration):
-    res = pd.DataFrame(data=[[0, 0]], index=[0], columns=['precision', 'duration'])
-    res['precision'] = precision_score(y, model(x))
-    res['duration'] = duration
-    return res
-"""
-    report = "df = measure(x, y, time.time() - start)\ndf.to_csv('metrics.csv', index=False)"
-    found = names(analyse(tmp_path, train=looped(report, f"{table}\nstart = time.time()")))
-    assert found == {"res['precision']": "value", "duration": "value"}
-
-
 def test_item_of_a_result_that_is_computed_anew_is_another_value(tmp_path):
     before = """
 def infer(loader):

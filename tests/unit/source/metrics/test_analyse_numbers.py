@@ -191,26 +191,6 @@ def test_a_rate_in_thousands_is_no_time(tmp_path):
     assert found == {"spent", "rows // spent // 1000"}
 
 
-def test_a_time_that_is_written_like_one_of_a_day_is_its_seconds(tmp_path):
-    report = "print('spent', time.strftime('%H:%M:%S', time.gmtime(time.time() - began)), time.strftime('%H', today))"
-    assert names(analyse(tmp_path, train=looped(report, "began, today = time.time(), time.gmtime()\n"))) == {
-        "began": "value"
-    }
-
-
-@pytest.mark.parametrize(
-    ("report", "variable"),
-    [
-        ("clock = time.strftime('%H:%M:%S', time.gmtime(time.time() - began))\nprint(f'Elapsed {clock}')", "clock"),
-        ("print('took', datetime.fromtimestamp(time.time() - began).strftime('%M:%S'))", "began"),
-        ("print('started', datetime.fromtimestamp(began).strftime('%M:%S'))", ""),
-    ],
-)
-def test_a_time_of_a_day_is_its_seconds_also_under_a_name_and_by_its_day(tmp_path, report, variable):
-    before = "from datetime import datetime\nbegan = time.time()\n"
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == ({variable} if variable else set())
-
-
 def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
     before = "import json\n"
     report = "record = {}\nrecord['train/loss'] = last = criterion(model(x), y)\nprint(json.dumps(record))"
@@ -459,8 +439,3 @@ def test_a_value_that_is_shown_alone_is_named_by_the_line_above(tmp_path, above,
     report = f"hits = (model(x) > y).float()\n{above}print(hits.mean())"
     (metric,) = analyse(tmp_path, train=looped(report)).metrics
     assert metric.name == name
-
-
-def test_a_name_of_an_average_is_of_one_number_and_that_of_a_table_is_not(tmp_path):
-    report = "avg_tilt, tilts = model(x).chunk(2)\nprint('Tilt {} of {}'.format(avg_tilt, tilts))"
-    assert set(names(analyse(tmp_path, train=looped(report)))) == {"avg_tilt"}

@@ -384,26 +384,6 @@ def test_counts_of_right_and_wrong_predictions_are_metrics(tmp_path):
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"found['false_positives']", "tp"}
 
 
-def test_what_the_program_calls_a_metric_is_one_where_more_than_settings_make_it(tmp_path):
-    before = """
-    import argparse
-    import pandas as pd
-    args = argparse.ArgumentParser().parse_args()
-    def over(most):
-        count = 0
-        for row in pd.read_csv('rows.csv'):
-            count += row.rank * most
-        return count
-    """
-    report = """
-    metric, other = over(args.most), over(args.least)
-    print(metric)
-    print(other)
-    print('metric', args.metric, loss.item())
-    """
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"metric", "loss"}
-
-
 def test_what_takes_numbers_alone_is_given_no_samples(tmp_path):
     before = """
     from torch.utils.tensorboard import SummaryWriter

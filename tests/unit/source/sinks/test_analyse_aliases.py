@@ -31,10 +31,6 @@ OTHER_NAMES = {
         "df = pd.concat([df, pd.DataFrame([{'epoch': epoch, 'loss': loss.item()}])])\ndf.to_csv('x.csv')",
         "import pandas as pd\ndf = pd.DataFrame()",
     ),
-    "table": (
-        "table.add_row([epoch, loss.item()])\nprint(table)",
-        "from prettytable import PrettyTable\ntable = PrettyTable(['epoch', 'loss'])",
-    ),
     "row that is added up": (
         "row = [epoch] + [loss.item()] + [''] * 3\nrow = map(str, row)\nf.write(','.join(row))",
         "f = open('log.csv', 'w')",
@@ -50,10 +46,6 @@ OTHER_NAMES = {
     "format that is added up": (
         "print(('epoch {:0' + str(width) + 'd} loss {:.3f}').format(epoch, loss))",
         "width = len(str(10))",
-    ),
-    "value handed on": (
-        "print(f'loss {kept(loss.item()):.3f}')",
-        "def kept(value):\n    seen.append(1)\n    return value\nseen = []",
     ),
 }  # fmt: skip
 

@@ -17,10 +17,6 @@ IDIOMS = {
     "text grown": ("text = f'{epoch}: '\ntext += f'loss {loss.item():.3f}'\nprint(text)", ""),
     "list of texts": ("parts = [f'loss {loss.item():.2f}']\nprint(' '.join(parts))", ""),
     "print of tensorflow": ("tf.print('loss: ', loss, 'epoch', epoch)", "import tensorflow as tf"),
-    "curve of plotly": (
-        "kept.append(loss.item())\nplot([go.Scatter(x=steps, y=kept)])",
-        "import plotly.graph_objs as go\nkept, steps = [], []",
-    ),
     "stdout": ("sys.stdout.write('\\rloss %f' % loss.item())", "import sys"),
     "logging": ("logging.info('epoch %d loss %f', epoch, loss.item())", "import logging"),
     "named logger": ("log.info(f'loss {loss.item()}')", "import logging\nlog = logging.getLogger('x')"),

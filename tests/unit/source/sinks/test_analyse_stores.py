@@ -155,38 +155,6 @@ cache = Cache()
     assert names(analyse(tmp_path, train=looped("cache.keep('loss', loss.item())", before))) == {}
 
 
-def test_paired_names_and_values_are_told_apart(tmp_path):
-    before = """
-from torch.utils.tensorboard import SummaryWriter
-writer = SummaryWriter()
-def report(names, values, step):
-    for name, value in zip(names, values):
-        writer.add_scalar(name, value, step)
-"""
-    report = "error = (loss > 1).float()\nreport(['train/loss', 'train/error'], [loss.item(), error], epoch)"
-    findings = analyse(tmp_path, train=looped(report, before))
-    assert {metric.name: metric.variable for metric in findings.metrics} == {
-        "train/loss": "loss",
-        "train/error": "error",
-    }
-
-
-def test_keywords_that_are_written_under_one_key_are_reported_by_their_names(tmp_path):
-    before = """
-import json
-class Log:
-    def log(self, kind, data={}, **values):
-        entry = {"kind": kind}
-        values.update(data)
-        entry["data"] = values
-        with open("log.txt", "a") as file:
-            file.write(json.dumps(entry))
-log = Log()
-"""
-    report = "error = (loss > 1).float()\nlog.log('train', {'error': error}, loss=loss.item())"
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss", "error"}
-
-
 OPTIMISER = """
 import jax
 import optax
@@ -274,28 +242,6 @@ def test_what_is_kept_is_the_value_and_not_what_it_is_weighed_by(tmp_path):
     """
     report = "kept.add('train', len(x), {'loss': loss, 'gap': (model(x) - y).mean()})\nkept.show()"
     assert {"loss"} <= set(names(analyse(tmp_path, train=looped(report, before))))
-
-
-def test_what_a_text_shows_of_its_own_beside_what_it_is_given_is_recorded_where_it_is_kept(tmp_path):
-    before = """
-class Smooth:
-    def __init__(self):
-        self.kept = {}
-    def feed(self, found, without=()):
-        for name, number in found.items():
-            if name not in without:
-                self.kept[name] = 0.9 * self.kept.get(name, 0) + 0.1 * number
-    def line(self, start='', end=''):
-        text = start
-        for name, number in self.kept.items():
-            text += f' {name} {number:.4g}'
-        return text + ' ' + end
-def step(value):
-    return {'loss': value.item(), 'share': 0.5}
-smooth = Smooth()
-"""
-    report = "found = step(loss)\nsmooth.feed(found)\nline = smooth.line(f'[{epoch}]')\nprint(line)"
-    assert names(analyse(tmp_path, train=looped(report, before))) == {"found": "mapping"}
 
 
 def test_what_is_computed_of_all_that_a_loop_takes_is_reported_where_it_is_shown(tmp_path):
