@@ -142,7 +142,7 @@ def test_copies_of_one_run_are_pointed_out(project):
         (project / name).write_text("epoch,acc\n0,0.1\n1,0.2\n")
     done = deviate("import", "run1.csv", "run2.csv", "--name", "twice")
     assert "exactly the same values" in done.out
-    assert "Taken for repeats of one recipe: no settings of theirs are told" in done.out
+    assert "Taken for repeats of one recipe: no settings of theirs are known" in done.out
     asked = deviate("import", "run1.csv", "best.csv", "--name", "other")
     assert asked.status == 2
     assert "--run-column file if all are repeats" in asked.err

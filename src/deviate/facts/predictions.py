@@ -207,7 +207,8 @@ def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -
         each if any(one.is_file for one in passes.values()) else _settled(each, _places(passes), values, proven)
         for each, (_, _, passes) in zip(found, series, strict=True)
     ]
-    return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
+    # Of equal ones that comes first which the program reported last.
+    return sorted(reversed(found), key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
 
 
 def _settled(

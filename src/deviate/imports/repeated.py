@@ -425,7 +425,7 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
         return ""
     ends = sorted({max(reading.iteration for reading in run.readings) for run in known})
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
-    what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are told"
+    what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are known"
     return f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers alone."
 
 

@@ -289,7 +289,7 @@ def test_what_runs_were_taken_for_is_said(table):  # noqa: F811
     (proposal,) = proposed(*paths)
     assert proposal.experiment.imported.notes == []
     assert proposal.experiment.imported.assumed == (
-        "Taken for repeats of one recipe, though they end at iterations 4 to 5: no settings of theirs are told, and "
+        "Taken for repeats of one recipe, though they end at iterations 4 to 5: no settings of theirs are known, and "
         "their names differ by numbers alone."
     )
 

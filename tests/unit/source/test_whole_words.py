@@ -18,7 +18,7 @@ from deviate.source.main_loop import _EVALUATES, _SCORES, _aside_words
 from deviate.source.metrics.forms import _MAPPINGS
 from deviate.source.settings.constants import BESIDE
 from deviate.source.sinks.reports import _LOGGERS
-from deviate.source.sinks.rows import _AXES, _BAR, _CONSOLE, _KEEPER, _LOGGER, _LOGGING, _SUMMARY_WRITER, _TRACKER
+from deviate.source.sinks.rows import _AXES, _BAR, _CONSOLE, _LOGGER, _LOGGING, _SUMMARY_WRITER
 from deviate.source.sinks.stores import _FILLED
 from deviate.source.syntax import is_dataclass
 
@@ -33,10 +33,8 @@ from deviate.source.syntax import is_dataclass
         (_LOGGING, "loguru.logger absl.logging structlog lib.log", "catalog dialog logit login"),
         (_LOGGER, "logger self.log trainlog tb_logger mytrainer run.run aim_run", "catalog claim strainer logits"),
         (_SUMMARY_WRITER, "tb tb_writer tensorboard board summarywriter", "outbox keyboard catalog"),
-        (_KEEPER, "log track csvwriter json_log", "catalog backtrack"),
         (_CONSOLE, "accelerator console self.fabric dist xm", "distance myself enriched"),
         (_BAR, "bar pbar progress_bar progressbar epochBar bar2 tqdm", "barrier crowbar toolbar"),
-        (_TRACKER, "aim.track lib.log monitor", "catalog backtracking"),
         (_LOGGERS, "AverageMeter Avgmeter update_stats Logger record", "Parameters State Geometric Station"),
         (_FILLED, "stats train_metrics logs lossDict", "state_dict geometric catalog glossary"),
         (_MAPPINGS, "stats self.results testloss eval_log acc scores", "state access logits retrieval glossary"),

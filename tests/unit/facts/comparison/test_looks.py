@@ -147,14 +147,14 @@ def test_a_plan_is_made_before_the_first_look_and_stays(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     compare(other, 5, until="decided", most=20)
-    with pytest.raises(BadOption, match="had --max 20"):
+    with pytest.raises(BadOption, match="had 20"):
         compare(other, 10, until="decided", most=40)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"most": 20}, "--max says when"),
+        ({"most": 20}, "--set max says when"),
         ({"until": "bored"}, "is not 'decided'"),
         ({"until": "decided", "most": 3}, "too few"),
     ],
