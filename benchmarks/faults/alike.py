@@ -1,4 +1,4 @@
-"""Make one experiment on this machine, with ``--set warm=true``, on a Slurm and on a Ray, and look whether all are the same.
+"""Make one experiment here, with ``--set warm=true``, on a Slurm and on a Ray, and look whether all are the same.
 
     python benchmarks/faults/alike.py [--project examples/digits_mlp] [--runs 3] > alike.json
 

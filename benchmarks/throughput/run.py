@@ -192,7 +192,8 @@ def forks(number: int, jobs: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         (project / "train.py").write_text(FORKED)
-        words = ["run", "-n", str(number), "-j", str(jobs), "--set", "warm=true", "--set", "share=none", "--vary", "control"]
+        words = ["run", "-n", str(number), "-j", str(jobs), "--vary", "control"]
+        words += ["--set", "warm=true", "--set", "share=none"]
         words += ["--set", f"timeout={HANGS}", "--set", "discard_work=true", "--name", "forks"]
         words += ["--", sys.executable, "train.py"]
         begun, load = time.monotonic(), os.getloadavg()[0]

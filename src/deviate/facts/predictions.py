@@ -208,7 +208,8 @@ def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -
         for each, (_, _, passes) in zip(found, series, strict=True)
     ]
     # Of equal ones that comes first which the program reported last.
-    return sorted(reversed(found), key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
+    found.reverse()
+    return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
 
 
 def _settled(

@@ -19,7 +19,6 @@ from deviate.source.metrics.forms import _MAPPINGS
 from deviate.source.settings.constants import BESIDE
 from deviate.source.sinks.reports import _LOGGERS
 from deviate.source.sinks.rows import _AXES, _BAR, _CONSOLE, _LOGGER, _LOGGING, _SUMMARY_WRITER
-from deviate.source.sinks.stores import _FILLED
 from deviate.source.syntax import is_dataclass
 
 
@@ -36,7 +35,6 @@ from deviate.source.syntax import is_dataclass
         (_CONSOLE, "accelerator console self.fabric dist xm", "distance myself enriched"),
         (_BAR, "bar pbar progress_bar progressbar epochBar bar2 tqdm", "barrier crowbar toolbar"),
         (_LOGGERS, "AverageMeter Avgmeter update_stats Logger record", "Parameters State Geometric Station"),
-        (_FILLED, "stats train_metrics logs lossDict", "state_dict geometric catalog glossary"),
         (_MAPPINGS, "stats self.results testloss eval_log acc scores", "state access logits retrieval glossary"),
         (_MAIN_PROCESS, "dist.get_rank() is_main_process isMaster gpu localrank", "domain remaining ranking"),
         (_NOT_FINITE, "np.isnan(x) math.isfinite(x) not_finite overflow", "definite banana"),
