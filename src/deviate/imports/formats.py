@@ -502,9 +502,12 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
     if patterns:
         return log_rows(path, patterns)
     found = found_rows(path)
-    rows, template, left_out, _ = found
+    rows, template, left_out, *_ = found
     if not rows:
         raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(found))
+    if found.unclear:
+        shown = some_of([f"--pattern {typed_word(form)}" for form in found.forms], MOST_LEFT_OUT)
+        raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
         if template
