@@ -388,8 +388,30 @@ def _kind(path: Path) -> Format | None:
         (f"*{MARK}*", "tensorboard"),
     )
     kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+    if kind == "tensorboard":
+        _check_one_kind(path)
     # Sacred and others may have event files without a value beside their own.
     return None if kind == "tensorboard" and not _has_scalars(path) and recurring(path)[0] else kind
+
+
+def _check_one_kind(folder: Path) -> None:
+    """Refuse a folder of runs of which some have event files and others tables alone.
+
+    Raises
+    ------
+    NotRuns
+        With what reads each.
+    """
+    events = {path.parent for path in files_below(folder, f"*{MARK}*")}
+    places = {each.parent for each in events - {folder}}
+    others = [path for path in recurring(folder)[0] if path.parent not in events and path.parent.parent in places]
+    if others:
+        stars = "*/" * (len(others[0].relative_to(folder).parts) - 1)
+        raise NotRuns(
+            f"some runs of {folder} have event files, and others {others[0].name}",
+            hint=f"type --format tensorboard for the first; for the others "
+            f"deviate import {folder.as_posix().rstrip('/')}/{stars}{others[0].name}",
+        )
 
 
 def _has_scalars(folder: Path) -> bool:
