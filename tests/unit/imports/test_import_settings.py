@@ -333,3 +333,13 @@ def test_copies_are_known_whatever_the_order_of_their_names(table):  # noqa: F81
     turned = [dict(reversed(row.items())) for row in rows]
     paths = [table(json.dumps(each), f"run{k}.json") for k, each in enumerate((rows, turned))]
     assert "exactly the same values" in " ".join(notes(*paths))
+
+
+def test_whole_numbers_that_make_a_grid_larger_were_set_whatever_they_are_called(table):  # noqa: F811
+    rows = [(a, b, c, 0.5 + a / 7 + b / 31 + c / 97) for a in (2, 4, 6) for b in (1, 2, 4) for c in (8, 16, 24)]
+    path = table(
+        "time_blocks,freq_blocks,token_length,loss\n" + "".join(f"{a},{b},{c},{v:.5f}\n" for a, b, c, v in rows)
+    )
+    (proposal,) = proposed(path, rows="runs")
+    assert [metric.name for metric in proposal.experiment.metrics] == ["loss"]
+    assert any("27 settings in 27 runs" in note for note in proposal.experiment.imported.notes)
