@@ -102,12 +102,20 @@ def storable(results: ForeignResults) -> ForeignResults:
 
 
 def without_unset(results: ForeignResults) -> ForeignResults:
-    """Leave out ``hp_metric`` of -1, which Lightning writes where a program gives no such metric."""
+    """Leave out ``hp_metric`` of -1, which Lightning writes where a program gives no such metric, and addresses."""
     runs = [
-        msgspec.structs.replace(run, readings=[each for each in run.readings if not _is_unset(each)])
+        msgspec.structs.replace(
+            run, readings=[each for each in run.readings if not _is_unset(each)],
+            settings={_ADDRESS.sub("", name): _ADDRESS.sub("", word) for name, word in run.settings.items()},
+            held=[_ADDRESS.sub("", name) for name in run.held],
+        )
         for run in results.runs
-    ]
+    ]  # fmt: skip
     return msgspec.structs.replace(results, runs=runs)
+
+
+#: Where an object lay in memory: `<Logger object at 0x7f01>`.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def _is_unset(reading: Reading) -> bool:

@@ -388,8 +388,30 @@ def _kind(path: Path) -> Format | None:
         (f"*{MARK}*", "tensorboard"),
     )
     kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+    if kind == "tensorboard":
+        _check_one_kind(path)
     # Sacred and others may have event files without a value beside their own.
     return None if kind == "tensorboard" and not _has_scalars(path) and recurring(path)[0] else kind
+
+
+def _check_one_kind(folder: Path) -> None:
+    """Refuse a folder of runs of which some have event files and others tables alone.
+
+    Raises
+    ------
+    NotRuns
+        With what reads each.
+    """
+    events = {path.parent for path in files_below(folder, f"*{MARK}*")}
+    places = {each.parent for each in events - {folder}}
+    others = [path for path in recurring(folder)[0] if path.parent not in events and path.parent.parent in places]
+    if others:
+        stars = "*/" * (len(others[0].relative_to(folder).parts) - 1)
+        raise NotRuns(
+            f"some runs of {folder} have event files, and others {others[0].name}",
+            hint=f"type --format tensorboard for the first; for the others "
+            f"deviate import {folder.as_posix().rstrip('/')}/{stars}{others[0].name}",
+        )
 
 
 def _has_scalars(folder: Path) -> bool:
@@ -502,9 +524,12 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
     if patterns:
         return log_rows(path, patterns)
     found = found_rows(path)
-    rows, template, left_out, _ = found
+    rows, template, left_out, *_ = found
     if not rows:
         raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(found))
+    if found.unclear:
+        shown = some_of([f"--pattern {typed_word(form)}" for form in found.forms], MOST_LEFT_OUT)
+        raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
         if template

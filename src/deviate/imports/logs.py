@@ -145,8 +145,33 @@ def _last_match(pattern: LinePattern, line: str) -> Row:
 
 # Logs of unknown form: the lines and boxes that name values, and which of the names count.
 
-#: The values that a line or a box names, each with what stands before it; in a box nothing does.
-Pairs = dict[str, tuple[str, str]]
+#: Words of moments, and what has a number in it.
+_OF_MOMENTS = frozenset({
+    "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
+    "oct", "nov", "dec", "am", "pm", "utc", "day", "days", "h", "m", "s",
+})  # fmt: skip
+_NUMBERED = re.compile(r"[\w.:]*\d[\w.:]*")
+
+
+class Pair(NamedTuple):
+    """A value that a line or a box names."""
+
+    #: What stands before it, in the form of the line; nothing in a box.
+    text: str
+    word: str
+    #: What stands before that, from the value before on.
+    lead: str = ""
+    #: The word before it that says its part of the data.
+    said: str = ""
+
+    @property
+    def form(self) -> frozenset[str]:
+        """The words before it, without what tells a moment or is numbered."""
+        return frozenset(re.findall(r"[a-z]+", _NUMBERED.sub(" ", f"{self.said} {self.lead}".lower()))) - _OF_MOMENTS
+
+
+#: The values that a line or a box names.
+Pairs = dict[str, Pair]
 
 #: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
 #: ``loss is 0.5``.
@@ -189,6 +214,9 @@ class Found(NamedTuple):
     left_out: list[str]
     #: A line of the most frequent form of those with numbers.
     sample: str
+    #: Why it is open which values of a metric are meant, and the forms of their lines; empty where it is not.
+    unclear: str
+    forms: list[str]
 
 
 def found_rows(path: Path) -> Found:
@@ -209,9 +237,48 @@ def found_rows(path: Path) -> Found:
     stray = _stray(rows, known, set(counters.values()))
     rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
     rows = [row for row in rows if not metrics.isdisjoint(row)]
+    kept = {name for row in rows for name in row} & metrics
+    several = _several(found, {name for name in kept if not is_setting(name)}, counters)
+    vague = [name for name in several if name not in known]
+    rows = [row for each in rows if not kept.isdisjoint(row := {k: v for k, v in each.items() if k not in vague})]
     read = islice((line for line in lines if not metrics.isdisjoint(_pairs(line))), MOST_LOOKED_AT)
     template = _template(made, {name for name in known if not is_setting(name) and _is_result(name)}, counters)
-    return Found(rows if len(rows) > 1 else [], template, _left_out(read) if rows else [], _sample(lines))
+    left_out = [*vague, *_left_out(read)] if rows else []
+    name, forms = next(((name, forms) for name, forms in several.items() if _is_result(name)), ("", []))
+    unclear = ""
+    if name:
+        unclear = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
+        unclear = f"{name!r} stands {unclear}"
+    return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms)
+
+
+def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the names that stand in lines of several forms, or with several values while no counter goes on.
+
+    Each has the forms of its lines. Those of one form are the same words since the value before.
+    """
+    forms: dict[str, dict[frozenset[str], str]] = {}
+    seen: dict[str, str] = {}
+    held: Row = {}
+    repeated: set[str] = set()
+    for pairs in _named_before(found, names, counters):
+        at = {name: pair.word for name, pair in pairs.items() if name in counters or plain(name) in FOLDS}
+        if not at.items() <= held.items():
+            held, seen = {**held, **at}, {}
+        for name in pairs.keys() & names:
+            # The shortest is that of lines with a field less, too.
+            form, of_name = _form(pairs, name), forms.setdefault(name, {})
+            of_name[pairs[name].form] = min(form, of_name.get(pairs[name].form, form), key=len)
+            if seen.setdefault(name, pairs[name].word) != pairs[name].word:
+                repeated.add(name)
+    order = sorted(forms, key=lambda name: len(forms[name]) < 2)
+    return {name: list(forms[name].values()) for name in order if len(forms[name]) > 1 or name in repeated}
+
+
+def _form(pairs: Pairs, name: str) -> str:
+    """Return the form of a line, with the words before one of its values."""
+    leads = {name: re.sub(r"^(?:.*\d\S*)?\W*", "", pairs[name].lead)}
+    return " ... ".join(f"{leads.get(own, '')}{pair.text}{{{own}}}" for own, pair in pairs.items() if pair.text)
 
 
 def _is_result(name: str) -> bool:
@@ -267,9 +334,9 @@ def _metrics(found: Sequence[Pairs], counters: Collection[str]) -> tuple[set[str
     """Return the names that are known as metrics, and with them those that change: what never does is a setting."""
     words: dict[str, set[str]] = {}
     for pairs in found:
-        for name, (_, word) in pairs.items():
+        for name, pair in pairs.items():
             if not is_counter(name) and name not in counters and plain(name) not in FOLDS:
-                words.setdefault(name, set()).add(word)
+                words.setdefault(name, set()).add(pair.word)
     known = {name for name in words if meaning_of(name) is not None}
     return known, known | {name for name, several in words.items() if len(several) > 1}
 
@@ -278,9 +345,9 @@ def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[st
     """Yield a row for each line or box with values of metrics, with the counters as they last stood, and its pairs."""
     held: Row = {}
     for pairs in _named_before(found, metrics, counters):
-        held |= {counters[name]: word for name, (_, word) in pairs.items() if name in counters}
-        held |= {name: word for name, (_, word) in pairs.items() if plain(name) in FOLDS}
-        values = {name: word for name, (_, word) in pairs.items() if name in metrics}
+        held |= {counters[name]: pair.word for name, pair in pairs.items() if name in counters}
+        held |= {name: pair.word for name, pair in pairs.items() if plain(name) in FOLDS}
+        values = {name: pair.word for name, pair in pairs.items() if name in metrics}
         if values:
             yield {**held, **values}, pairs
 
@@ -303,12 +370,12 @@ def _named_before(
         if finer is None or not _begins_behind(finer, at, found):
             continue
         named: list[Pairs] = []
-        later: tuple[str, str] | None = None
+        later: Pair | None = None
         for pairs in reversed(found):
             later = pairs.get(late, later)
-            named.append({late: ("", later[1]), **pairs} if finer in pairs and later is not None else pairs)
+            named.append({late: Pair("", later.word), **pairs} if finer in pairs and later is not None else pairs)
         last = at[-1]
-        goes_on = {late: ("", str((whole(found[last][late][1]) or 0) + 1))}
+        goes_on = {late: Pair("", str((whole(found[last][late].word) or 0) + 1))}
         rest = [{**goes_on, **pairs} if finer in pairs else pairs for pairs in found[last + 1 :]]
         return [*named[::-1][: last + 1], *rest]
     return found
@@ -316,7 +383,7 @@ def _named_before(
 
 def _begins_behind(finer: str, at: Sequence[int], found: Sequence[Pairs]) -> bool:
     """Tell whether a counter begins again behind each of these lines but the last, and nowhere else."""
-    numbers = [(index, number(pairs[finer][1]) or 0.0) for index, pairs in enumerate(found) if finer in pairs]
+    numbers = [(index, number(pairs[finer].word) or 0.0) for index, pairs in enumerate(found) if finer in pairs]
     falls = {bisect(at, two[0]) for one, two in pairwise(numbers) if two[1] < one[1]}
     apart = {bisect(at, two[0]) for one, two in pairwise(numbers) if bisect(at, one[0]) < bisect(at, two[0])}
     return bool(falls) and falls == apart and len(falls) == sum(two[1] < one[1] for one, two in pairwise(numbers))
@@ -340,7 +407,7 @@ def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counter
     forms = Counter(
         (not row.keys().isdisjoint(counters.values()), any(name in known for name in pairs), form)
         for row, pairs in made
-        for form in [" ... ".join(f"{text}{{{name}}}" for name, (text, _) in pairs.items() if text)]
+        for form in [" ... ".join(f"{pair.text}{{{name}}}" for name, pair in pairs.items() if pair.text)]
     )
     counts, knows, form = max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))
     return form if counts or knows else ""
@@ -370,7 +437,7 @@ def _found(lines: Iterable[str]) -> Iterator[Pairs]:
             if own in box:
                 yield box
                 box = {}
-            box[own] = ("", word)
+            box[own] = Pair("", word)
     yield box
 
 
@@ -383,6 +450,8 @@ class _Named(NamedTuple):
     word: str
     #: Where it begins.
     start: int
+    lead: str = ""
+    said: str = ""
 
 
 #: What a value became, ``loss 3.8 -> 0.8``; the further ones of a list; values by numbers, ``IoU: {0.5: 0.7}``.
@@ -408,7 +477,7 @@ def _pairs(line: str) -> Pairs:
         if is_among and not is_counter(name) and not is_setting(name):
             own = f"{splits[min(splits)]} {name}"
             name = name if plain(own) in known else own
-        pairs.setdefault(name, (each.text, each.word))
+        pairs.setdefault(name, Pair(each.text, each.word, each.lead, each.said))
     return pairs
 
 
@@ -422,7 +491,7 @@ def _values(line: str) -> Iterator[_Named]:
         if is_counter(match["name"]):
             yield _Named(f"{match['name']}{_BEHIND}", "", match["value"], match.start("value"))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
-    split, end = "", 0
+    split, said, end = "", "", 0
     objects = list(_OBJECT.finditer(line)) if "{" in line else []
     for match in sorted([*_NAMED.finditer(line), *objects], key=lambda each: each.start()):
         if match.re is _OBJECT:
@@ -436,13 +505,19 @@ def _values(line: str) -> Iterator[_Named]:
         # `Train Epoch: 3 loss: 0.5`, `Test set: loss 0.6`: a split holds for the values behind it.
         before = _BEFORE.search(line[end : match.start()])
         beside = (first if name == last else "") or match["of"] or (before[1] if before else "")
-        split, end = split_of(beside) or (split_of(first) if is_of_one else "") or split, match.end()
+        if part := split_of(beside) or (split_of(first) if is_of_one else ""):
+            split, said = part, next((word for word in f"{beside} {first}".split() if split_of(word)), "")
+        lead, end = line[end : match.start()] + match["name"].removesuffix(name), match.end()
+        if _is_one_of_several(name, match):
+            continue
         is_whole = is_counter(name) or is_setting(name) or split_of(name) or not split
         own = name if is_whole else f"{split} {name}"
         text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
         own = f"best {own}" if _is_best(beside) else own
         is_free = not is_counter(name) and not is_setting(name)
-        yield from _with_further(_Named(own, text, match["value"], match.start("value")), line if is_free else "")
+        yield from _with_further(
+            _Named(own, text, match["value"], match.start("value"), lead, said), line if is_free else ""
+        )
 
 
 def _with_further(first: _Named, line: str) -> Iterator[_Named]:
@@ -470,6 +545,20 @@ def _keyed(match: re.Match[str], split: str) -> Iterator[_Named]:
         start = each.start("value")
         yield _Named(f"{name}/{each['key']}", match.string[last:start], each["value"], start)
         last = each.end()
+
+
+#: The numbers without names behind a value, and a name before its name: `IS, FID: 8.2, 10.9`, `AP: 14.3,28.1,9.8`.
+_OTHERS = re.compile(rf"%?(?:\s?[,/]\s?{NUMBER}(?![\w.]|\s?[:=/]))+", re.IGNORECASE)
+_NAME_BEFORE = re.compile(r"[A-Za-z][\w-]*\s?[,/]\s?$")
+
+
+def _is_one_of_several(name: str, match: re.Match[str]) -> bool:
+    """Tell whether a value is the first of several, of which a name before it or none tells what they are."""
+    others = _OTHERS.match(match.string, match.end())
+    if others is None or is_counter(name):
+        return False
+    is_of_names = "/" in name or _NAME_BEFORE.search(match.string[: match.start()])
+    return bool(is_of_names) or len(re.findall(NUMBER, others[0], re.IGNORECASE)) > 1
 
 
 def _is_best(words: str) -> bool:
@@ -501,7 +590,9 @@ def _counters(found: Sequence[Pairs]) -> dict[str, str]:
     along: dict[str, dict[int, float]] = {}
     beside: Counter[str] = Counter()
     for index, pairs in enumerate(found):
-        counted = {name: value for name in pairs if is_counter(name) and (value := number(pairs[name][1])) is not None}
+        counted = {
+            name: value for name in pairs if is_counter(name) and (value := number(pairs[name].word)) is not None
+        }
         for name, value in counted.items():
             along.setdefault(name, {})[index] = value
             beside[name] += len(counted) < len(pairs)
@@ -525,7 +616,7 @@ ITERATION = "iteration"
 
 def _unnamed(found: Sequence[Pairs]) -> dict[str, str]:
     """Return the name that counts though it does not say so, with what it is called; empty where there is none."""
-    rows = [{name: word for name, (_, word) in pairs.items()} for pairs in found]
+    rows = [{name: pair.word for name, pair in pairs.items()} for pairs in found]
     name = evenly_counting(rows)
     return {name: ITERATION} if name else {}
 

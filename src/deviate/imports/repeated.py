@@ -350,6 +350,8 @@ _CALLED = frozenset({
     "name", "names", "dir", "directory", "path", "file", "files", "folder", "output", "out", "log", "logs",
     "notes", "tags", "version", "commit", "url", "exp",
 })  # fmt: skip
+#: What is drawn, or made of all that a run has: `9f86d081`.
+_HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[\da-f]{6,}", re.IGNORECASE)
 #: Numbers from here on are Unix seconds (2001).
 _MOMENT = 1e9
 
@@ -426,7 +428,11 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
     ends = sorted({max(reading.iteration for reading in run.readings) for run in known})
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
     what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are known"
-    return f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers alone."
+    labels = some_of([run.label for run in known], MOST_VALUES)
+    return (
+        f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers alone ({labels}). If such "
+        "a number was set, they are no repeats."
+    )
 
 
 def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
@@ -465,7 +471,8 @@ def _is_own(name: str, words: Sequence[str]) -> bool:
     numbers = [number(word) for word in words]
     are_moments = any(map(is_moment, words)) or all(value is not None and value > _MOMENT for value in numbers)
     of = words_of(name) or [""]
-    if is_run_name(name) or are_moments or of[-1] in _OWN or not _MACHINE.isdisjoint(of):
+    are_hashes = len(set(words)) == len(words) and all(map(_HASH.fullmatch, words))
+    if is_run_name(name) or are_moments or are_hashes or of[-1] in _OWN or not _MACHINE.isdisjoint(of):
         return True
     return of[-1] in _CALLED and len({_words_in(word) for word in words}) == 1
 

@@ -217,6 +217,10 @@ def _without_set(
     else:
         rows = [row for part in parts for row in part.rows]
         found = grid_columns(free, rows)
+        # Whole numbers that make the grid larger were set, whatever they are called: `time_blocks`.
+        of_whole = [name for name in metrics if all(row.get(name, "").isdecimal() for row in rows)]
+        crossed = grid_columns([*found, *(name for name in of_whole if name not in found)], rows) if found else []
+        found += [name for name in crossed if name not in (*found, *options.wanted)]
         if len(rows) == len(parts):
             found += [name for name in set_columns(free, rows, of_tracker=is_trackers(rows)) if name not in found]
     kept = [name for name in metrics if name not in found]

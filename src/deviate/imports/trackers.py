@@ -312,7 +312,8 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     # Without values in either, a run failed before its first.
     kept = {_folder(path) for path in loose}
     runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
-    alone = [path for path in loose if not os.path.isfile(path.with_name(HISTORY_FILE))]
+    told = [path for path in loose if _from_summary(path).readings]
+    alone = [path for path in told if not os.path.isfile(path.with_name(HISTORY_FILE))]
     notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if alone else []
     return ForeignResults(runs=in_order([*runs, *(_from_summary(path) for path in loose)]), notes=notes)
 
@@ -394,7 +395,7 @@ def read_run(path: Path) -> ForeignRun:
         # The file was cut, or its program killed: what the summary has of later steps is not in it.
         later, seconds = _later(summary, readings)
         readings += later
-        facts.update({} if seconds is None else {"runtime": seconds, "exit_code": None})
+        facts.update({} if seconds is None else {"runtime": seconds})
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
     # What a program sets after its start is in the file beside alone.
     settings = {**_config_of(path.parent), **facts.get("settings", {})}
@@ -410,9 +411,7 @@ def read_run(path: Path) -> ForeignRun:
 
 
 def _status(facts: dict[str, Any]) -> str:
-    """Return how a run ended; empty where it did, and nothing says how."""
-    if facts.get("exit_code", -1) is None:
-        return ""
+    """Return how a run ended, as its exit record says; the time in a summary tells no end."""
     return "finished" if facts.get("exit_code") == 0 else "crashed" if "exit_code" in facts else "not ended"
 
 

@@ -315,3 +315,57 @@ def test_starts_that_may_have_been_broken_off_are_asked_about(log):
     assert "1 of them end before 25% of the longest" in asked.value.message
     assert len(read(log(text), iteration="step").runs) == 2
     assert len(read(log(text), rows="iterations").runs) == 1
+
+
+def asked(path):
+    with pytest.raises(NotRuns) as error:
+        read(path)
+    return error.value.message, re.findall(r"--pattern ('[^']*'|\S+)", error.value.hint)
+
+
+def test_a_metric_in_lines_of_two_forms_is_asked_about_and_each_form_leads_on(log):
+    """A form may lack a field, or have another one; other words before the value are of another form."""
+    lines = "".join(
+        f"Epoch {k} | {'Step 9 | ' if k % 2 else ''}Loss: 0.{9 - k}\n"
+        + (f"INFO Final results: Loss: 0.{8 - k}5\n" if k == 3 else "")
+        for k in range(1, 5)
+    )
+    message, forms = asked(log(lines))
+    assert "'Loss' stands in lines of 2 forms" in message
+    for form, expected in zip(forms, ([0.8, 0.7, 0.6, 0.5], [0.55]), strict=True):
+        pattern = shlex.split(form)[0]
+        assert values(read(log(lines), patterns=[pattern]), "Loss")["train.log"] == expected
+    assert values(read(log(lines.replace("INFO Final results: Loss: 0.55\n", ""))), "Loss")["train.log"][-1] == 0.5
+
+
+def test_two_words_that_fall_on_one_part_of_the_data_are_asked_about(log):
+    lines = "".join(
+        f"Epoch {k} - {word} scores: BLEU 0.{k}{place}\n"
+        for k in range(1, 5)
+        for place, word in ((1, "Validation"), (7, "Dev"))
+    )
+    message, forms = asked(log(lines))
+    assert "in lines of 2 forms" in message
+    assert values(read(log(lines), patterns=[shlex.split(forms[1])[0]]), "val BLEU")["train.log"] == [
+        0.17,
+        0.27,
+        0.37,
+        0.47,
+    ]
+
+
+def test_several_values_of_a_metric_at_one_iteration_are_asked_about(log):
+    lines = "".join(f"Epoch : {k}\n" + "".join(f"Loss : 0.{k}{b}\n" for b in range(3)) for k in range(1, 4))
+    message, forms = asked(log(lines))
+    assert "'Loss' stands with several values at one iteration" in message
+    assert len(values(read(log(lines), patterns=[shlex.split(forms[0])[0]]), "Loss")["train.log"]) == 9
+
+
+def test_of_names_and_values_in_pairs_none_is_read(log):
+    """What belongs to what, nothing shows."""
+    lines = "".join(
+        f"Epoch {k} loss 0.{9 - k}\nIS, FID: 8.2{k}, 10.8{k}\nIS/FID: 8.2{k}/10.8{k}\nscores: 14.{k},28.{k},9.8\n"
+        for k in range(1, 5)
+    )
+    results = read(log(lines))
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"loss"}

@@ -6,7 +6,7 @@ import pytest
 from test_import_tables import proposed, read, table, values  # noqa: F401
 
 from deviate.core.errors import NotRuns
-from deviate.imports.foreign import ForeignRun, Reading
+from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, without_unset
 from deviate.imports.named import settings_in_names
 from deviate.imports.repeated import assumed, recipes_in, setting_notes
 
@@ -273,6 +273,7 @@ def test_rows_of_one_seed_with_other_words_are_no_epochs_of_one_run(table):  # n
         ("start_time", ("1700000001", "1700000002", "1700000003"), ""),
         ("gpu_name", ("x", "y", "x"), ""),
         ("note", ("None", None, "null"), ""),
+        ("config_hash", ("9f86d081", "60303ae2", "fd61a03a"), ""),
     ],
 )
 def test_what_was_set_is_told_from_what_is_a_runs_own(name, words, said):
@@ -284,13 +285,22 @@ def test_what_was_set_is_told_from_what_is_a_runs_own(name, words, said):
     assert bool(assumed(runs)) is not bool(said)
 
 
+def test_where_an_object_lay_in_memory_was_not_set():
+    runs = [
+        ForeignRun(label=f"r{k}", readings=[Reading("acc", 0, k)], settings={f"<Log at 0x7f{k}>/env": f"<f at 0x{k}a>"})
+        for k in range(2)
+    ]
+    cleaned = without_unset(ForeignResults(runs=runs)).runs
+    assert [run.settings for run in cleaned] == [{"<Log>/env": "<f>"}] * 2
+
+
 def test_what_runs_were_taken_for_is_said(table):  # noqa: F811
     paths = [table(curve(k) + "5,0.3,0.8\n" * k, f"run{k}.csv") for k in range(2)]
     (proposal,) = proposed(*paths)
     assert proposal.experiment.imported.notes == []
     assert proposal.experiment.imported.assumed == (
         "Taken for repeats of one recipe, though they end at iterations 4 to 5: no settings of theirs are known, and "
-        "their names differ by numbers alone."
+        "their names differ by numbers alone (run0.csv, run1.csv). If such a number was set, they are no repeats."
     )
 
 
@@ -323,3 +333,13 @@ def test_copies_are_known_whatever_the_order_of_their_names(table):  # noqa: F81
     turned = [dict(reversed(row.items())) for row in rows]
     paths = [table(json.dumps(each), f"run{k}.json") for k, each in enumerate((rows, turned))]
     assert "exactly the same values" in " ".join(notes(*paths))
+
+
+def test_whole_numbers_that_make_a_grid_larger_were_set_whatever_they_are_called(table):  # noqa: F811
+    rows = [(a, b, c, 0.5 + a / 7 + b / 31 + c / 97) for a in (2, 4, 6) for b in (1, 2, 4) for c in (8, 16, 24)]
+    path = table(
+        "time_blocks,freq_blocks,token_length,loss\n" + "".join(f"{a},{b},{c},{v:.5f}\n" for a, b, c, v in rows)
+    )
+    (proposal,) = proposed(path, rows="runs")
+    assert [metric.name for metric in proposal.experiment.metrics] == ["loss"]
+    assert any("27 settings in 27 runs" in note for note in proposal.experiment.imported.notes)

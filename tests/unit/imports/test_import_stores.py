@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.core.errors import BadOption, NotImportable
+from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.imports.build import propose
 from deviate.imports.formats import format_of, read_results
 from deviate.imports.request import ImportRequest, TableOptions
@@ -342,7 +342,30 @@ def test_the_summary_of_a_file_of_wandb_that_was_cut_gives_its_last_values(tmp_p
     (path.parent / "files" / "wandb-summary.json").write_text(json.dumps(summary))
     results = read_wandb([tmp_path])
     assert curves(results) == {"happy-1": {"acc": [(0, 0.0), (1, 0.25), (2, 0.5), (7, 0.9)]}}
-    assert [(run.seconds, run.is_finished) for run in results.runs] == [(60, True)]
+    # No record tells its end, and the time in the summary was written while it went on.
+    assert [(run.seconds, run.status) for run in results.runs] == [(60, "not ended")]
+
+
+def test_a_summary_without_a_value_is_no_run_of_one_value(tmp_path):
+    write_wandb(tmp_path, 1, wandb_run(1))
+    path = write_wandb(tmp_path, 2, wandb_log([]))
+    (path.parent / "files").mkdir()
+    (path.parent / "files" / "wandb-summary.json").write_text(json.dumps({"_wandb": {"runtime": 3}}))
+    assert read_wandb([tmp_path]).notes == []
+
+
+def test_event_files_beside_tables_in_other_folders_are_asked_about(tmp_path):
+    for k in range(4):
+        folder = tmp_path / "logs" / f"version_{k}"
+        folder.mkdir(parents=True)
+        if k < 2:
+            (folder / "metrics.csv").write_text("epoch,loss\n0,0.5\n1,0.4\n")
+        else:
+            (folder / "events.out.tfevents.1").write_bytes(b"")
+    request = ImportRequest(paths=[tmp_path / "logs"], project=tmp_path)
+    with pytest.raises(NotRuns, match=r"some runs of .*logs have event files, and others metrics\.csv") as error:
+        format_of(request)
+    assert error.value.hint.endswith("logs/*/metrics.csv")
 
 
 def test_a_seed_that_several_runs_carry_is_said_once(tmp_path):
