@@ -203,7 +203,7 @@ def compare(
 
     workspace, labels = _sides(names, project)
     options = ComparisonOptions(
-        **_statistics(workspace, alpha=alpha, correction=correction),
+        **_statistics(workspace, "alpha", "correction", alpha=alpha, correction=correction),
         pairing=pairing,
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         matches=dict(matches or {}),
@@ -265,7 +265,7 @@ def compare_grid(
 
     workspace, now = _workspace(project), datetime.now().astimezone()
     options = ComparisonOptions(
-        **_statistics(workspace, alpha=alpha),
+        **_statistics(workspace, "alpha", alpha=alpha),
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         samples=read_options(
             aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
@@ -320,13 +320,12 @@ def check(
     from deviate.facts.gate import read_gate
     from deviate.facts.samples import read_options
     from deviate.report.views import gate_view
-    from deviate.source.config import file_statistics
 
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
     samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
     sources = (groups,) if isinstance(groups, str) else tuple(groups)
-    known = {**file_statistics(workspace.project, "alpha", "inconclusive"), **options}
+    known = _statistics(workspace, "alpha", "inconclusive", **options)
     asked = GateOptions(drops=allowed, groups=sources, samples=samples, **known)
     return gate_view(read_gate(workspace, checked, other, asked))
 
@@ -359,20 +358,19 @@ def plan(
     from deviate.facts.plan import PlanOptions, read_plan
     from deviate.facts.samples import read_options
     from deviate.report.views import plan_view
-    from deviate.source.config import file_statistics
 
     samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
     workspace = _workspace(project)
-    asked = PlanOptions(samples=samples, **{**file_statistics(workspace.project, "alpha", "power"), **options})
+    asked = PlanOptions(samples=samples, **_statistics(workspace, "alpha", "power", **options))
     return plan_view(read_plan(None if pilot is None else workspace, pilot, asked))
 
 
-def _statistics(workspace: Workspace, **given: Any) -> dict[str, Any]:
-    """Return what is given, and of what is not what ``[statistics]`` in ``deviate.toml`` says."""
+def _statistics(workspace: Workspace, *names: str, **given: Any) -> dict[str, Any]:
+    """Return what is given, above what ``[statistics]`` in ``deviate.toml`` says under `names`."""
     from deviate.source.config import file_statistics
 
     known = {name: value for name, value in given.items() if value is not None}
-    return {**file_statistics(workspace.project, *given), **known}
+    return {**file_statistics(workspace.project, *names), **known}
 
 
 def _sides(sides: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:

@@ -354,7 +354,7 @@ def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
 
 
 def units_differ(match: Match) -> tuple[int, int] | None:
-    """Find two experiments of which one gives fractions and the other percent.
+    """Find two experiments where one gives fractions and the other percent.
 
     Returns
     -------

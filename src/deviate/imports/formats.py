@@ -395,7 +395,7 @@ def _kind(path: Path) -> Format | None:
 
 
 def _check_one_kind(folder: Path) -> None:
-    """Refuse a folder of runs of which some have event files and others tables alone.
+    """Refuse a folder where some runs have event files and others have tables alone.
 
     Raises
     ------

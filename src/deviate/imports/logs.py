@@ -275,9 +275,9 @@ def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[s
     return {name: list(forms[name].values()) for name in order if len(forms[name]) > 1 or name in repeated}
 
 
-def _form(pairs: Pairs, name: str) -> str:
-    """Return the form of a line, with the words before one of its values."""
-    leads = {name: re.sub(r"^(?:.*\d\S*)?\W*", "", pairs[name].lead)}
+def _form(pairs: Pairs, name: str = "") -> str:
+    """Return the form of a line, with the words before the value of `name`."""
+    leads = {name: re.sub(r"^(?:.*\d\S*)?\W*", "", pairs[name].lead)} if name else {}
     return " ... ".join(f"{leads.get(own, '')}{pair.text}{{{own}}}" for own, pair in pairs.items() if pair.text)
 
 
@@ -287,9 +287,10 @@ def _is_result(name: str) -> bool:
 
 
 def _sample(lines: Sequence[str]) -> str:
-    forms = {re.sub(NUMBER, "0", line, flags=re.IGNORECASE): line for line in reversed(lines) if _BARE.search(line)}
-    times = Counter(re.sub(NUMBER, "0", line, flags=re.IGNORECASE) for line in lines)
-    return forms[max(forms, key=lambda form: times[form])].strip()[:LONGEST_SAMPLE] if forms else ""
+    forms = [re.sub(NUMBER, "0", line, flags=re.IGNORECASE) for line in lines]
+    times = Counter(forms)
+    first = {form: line for form, line in zip(reversed(forms), reversed(lines), strict=True) if _BARE.search(line)}
+    return first[max(first, key=lambda form: times[form])].strip()[:LONGEST_SAMPLE] if first else ""
 
 
 #: What colours a terminal.
@@ -407,7 +408,7 @@ def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counter
     forms = Counter(
         (not row.keys().isdisjoint(counters.values()), any(name in known for name in pairs), form)
         for row, pairs in made
-        for form in [" ... ".join(f"{pair.text}{{{name}}}" for name, pair in pairs.items() if pair.text)]
+        for form in [_form(pairs)]
     )
     counts, knows, form = max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))
     return form if counts or knows else ""
@@ -553,7 +554,7 @@ _NAME_BEFORE = re.compile(r"[A-Za-z][\w-]*\s?[,/]\s?$")
 
 
 def _is_one_of_several(name: str, match: re.Match[str]) -> bool:
-    """Tell whether a value is the first of several, of which a name before it or none tells what they are."""
+    """Tell whether a value is the first of several that share a name, or have names that stand before the first."""
     others = _OTHERS.match(match.string, match.end())
     if others is None or is_counter(name):
         return False

@@ -312,10 +312,10 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     # Without values in either, a run failed before its first.
     kept = {_folder(path) for path in loose}
     runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
-    told = [path for path in loose if _from_summary(path).readings]
-    alone = [path for path in told if not os.path.isfile(path.with_name(HISTORY_FILE))]
+    told = {path: _from_summary(path) for path in loose}
+    alone = [path for path in loose if told[path].readings and not os.path.isfile(path.with_name(HISTORY_FILE))]
     notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if alone else []
-    return ForeignResults(runs=in_order([*runs, *(_from_summary(path) for path in loose)]), notes=notes)
+    return ForeignResults(runs=in_order([*runs, *told.values()]), notes=notes)
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:

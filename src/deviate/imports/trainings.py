@@ -90,7 +90,7 @@ def split_trainings(
 
 
 def _check_lengths(split: Split, label: str, counter: str) -> None:
-    """Refuse trainings of which some end long before the longest: they may be starts that were broken off.
+    """Refuse trainings if some end long before the longest: they may be starts that were broken off.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def wrap_sampler(cls, streams):
     @replaces(cls, "__iter__")
     def __iter__(self):
         items = plain(self)
-        # With a generator of the program's, torch draws an order once more as the items end, of which it takes none.
+        # With a generator of the program's, torch draws one more order as the items end, and takes nothing from it.
         ends_drawing = type(self).__name__ == "RandomSampler" and self.generator is not None
         if streams.current == SHUFFLE and not ends_drawing:
             return items
