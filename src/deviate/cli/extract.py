@@ -151,7 +151,7 @@ def _verify(
 def _write_observed(request: Request, facts: Verification, *, asks: bool) -> None:
     from deviate.core.experiment import ObservedWish
     from deviate.runs.prepared import find_requested
-    from deviate.source.config import write_observed
+    from deviate.source.config_file import write_observed
     from deviate.source.target import unscripted_target
 
     try:
@@ -229,7 +229,7 @@ def _show_diff(pieces: Iterable[str]) -> None:
 
 
 def _write(project: Path, findings: Findings) -> None:
-    from deviate.source.config import write_metrics
+    from deviate.source.config_file import write_metrics
 
     chosen = [metric for metric in findings.metrics if metric.selected]
     if not chosen:

@@ -38,7 +38,8 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
     from deviate.core.secrets import mask_words
     from deviate.runs.prepared import prepare_request
     from deviate.runs.request import Request
-    from deviate.source.config import FILE_NAME, file_settings, starter_config
+    from deviate.source.config import FILE_NAME, file_settings
+    from deviate.source.config_file import starter_config
 
     words = list(command) or _likely_command()
     prepared = prepare_request(Request(command=words, **file_settings()))

@@ -92,8 +92,7 @@ def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
     """Print a log byte for byte, but for tracebacks: these name the files of the project as the user does."""
     from deviate.core.errors import WorkspaceUnusable
     from deviate.runs.snapshot.manifest import read_snapshot
-    from deviate.runs.snapshot.working_copy import overlay_path
-    from deviate.runs.tracebacks import named_in_project
+    from deviate.runs.snapshot.working_copy import named_in_project, overlay_path
 
     try:
         info = folder.read_info()

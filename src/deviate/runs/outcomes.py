@@ -16,7 +16,7 @@ from deviate.core.secrets import mask_lines, secrets_of
 from deviate.runs.environment import looks_isolated
 from deviate.runs.executors.usage import HELPER_QUIET, TRAINING_QUIET
 from deviate.runs.snapshot.manifest import Snapshot
-from deviate.runs.tracebacks import named_in_project
+from deviate.runs.snapshot.working_copy import named_in_project
 from deviate.store.files import log_tail, write_json
 from deviate.store.folders import RunFolder
 from deviate.store.integrity import damage

@@ -9,7 +9,8 @@ import pytest
 from deviate.cli import extract as review
 from deviate.core.experiment import ObservedWish
 from deviate.probes.trial import PrintedNumber
-from deviate.source.config import read_config, write_observed
+from deviate.source.config import read_config
+from deviate.source.config_file import write_observed
 
 
 class _Answer:

@@ -1,6 +1,6 @@
 """Tracebacks with the paths that the author of a project knows."""
 
-from deviate.runs.tracebacks import named_in_project
+from deviate.runs.snapshot.working_copy import named_in_project
 
 
 def test_files_of_the_copy_are_named_as_in_the_project(tmp_path):

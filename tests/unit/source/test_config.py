@@ -4,7 +4,8 @@ import pytest
 
 from deviate.core.errors import BadConfig
 from deviate.core.experiment import Capture, Metric
-from deviate.source.config import read_config, write_metrics
+from deviate.source.config import read_config
+from deviate.source.config_file import write_metrics
 
 METRIC = '[[metric]]\nname = "a"\nfile = "t.py"\nline = 3\nexpression = "acc"\n'
 

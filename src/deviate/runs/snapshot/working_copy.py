@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -217,3 +218,16 @@ def pinned_warnings(snapshot: Snapshot) -> list[str]:
         f"{name} names {snapshot.project} by its absolute path: what is written there is shared by all runs"
         for name in snapshot.pinned
     ]
+
+
+#: A frame of a traceback.
+_PLACE = re.compile(r'^(?P<before>\s*File ")(?P<path>[^"]+)(?P<after>", line \d+.*)$')
+
+
+def named_in_project(lines: Iterable[str], copy: Path) -> Iterator[str]:
+    """Yield `lines` with the paths of frames in `copy`, the run's copy of the project, relative to it."""
+    for line in lines:
+        match = _PLACE.match(line)
+        if match and Path(match["path"]).is_relative_to(copy):
+            line = f"{match['before']}{Path(match['path']).relative_to(copy).as_posix()}{match['after']}"
+        yield line
