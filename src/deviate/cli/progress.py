@@ -79,7 +79,6 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
             yield from map(_whole, _going_on(event))
         case FactorsSeen():
             yield Line(Text(_factors(event), style="dim"), whole=False)
-            yield from map(_whole, _alike(event))
         case Looked():
             from deviate.report.topics.runs import progress_line
 
@@ -175,14 +174,6 @@ def _packing(event: PackingTried) -> str:
 
 def _factors(event: FactorsSeen) -> str:
     return f"  randomness seen in: {', '.join(event.present)}" if event.present else "  no draw was counted"
-
-
-def _alike(event: FactorsSeen) -> Iterator[str]:
-    for noisy, held in event.alike:
-        yield (
-            f"  {noisy} and {held} are likely to come out equal: threads are pinned and no GPU was used; "
-            "--set share=implementation trains one of them"
-        )
 
 
 #: Latest values shown of each run.

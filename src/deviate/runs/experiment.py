@@ -29,8 +29,7 @@ from deviate.runs.packing import Make as MakeTrial
 from deviate.runs.packing import clear_trial, trial_options, try_packing
 from deviate.runs.prepared import accepted_statuses, step_overlay
 from deviate.runs.request import Request, container_wish
-from deviate.runs.resume import Sharing, likely_alike, note_needless, plan_runs, requested_runs
-from deviate.runs.resume import seen as seen_in
+from deviate.runs.resume import Sharing, note_needless, plan_runs, requested_runs
 from deviate.runs.work import stays
 from deviate.source.edits import FileCode
 from deviate.source.imports import leading_packages
@@ -147,8 +146,7 @@ def make_runs(
                 _require_records(folder, event.run)
                 if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
                     seen = True
-                    alike = [] if request.share == "implementation" else _alike(folder)
-                    yield msgspec.structs.replace(factors, alike=alike)
+                    yield factors
 
 
 def _rounds(
@@ -265,15 +263,11 @@ def _sharing(request: Request, folder: ExperimentFolder) -> Sharing | None:
     # Rounds of --until are of as many runs as they were planned with.
     if request.share == "none" or request.until:
         return None
-    return Sharing(folder, folder.read_experiment().planned, skip_alike=request.share == "implementation")
+    return Sharing(folder, folder.read_experiment().planned)
 
 
 def _itself(run: Run) -> Run:
     return run
-
-
-def _alike(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    return likely_alike(folder.read_experiment().planned, seen_in(folder))
 
 
 def _marks(changed: Sequence[str]) -> tuple[str, ...]:

@@ -50,8 +50,6 @@ class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run
     present: list[str]
-    #: Pairs of variants whose runs are likely to come out equal.
-    alike: list[tuple[str, str]] = []
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):

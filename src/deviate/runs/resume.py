@@ -15,9 +15,10 @@ import msgspec
 
 from deviate.core.errors import CommandNotFound, NameTaken, WorkspaceUnusable, some_of
 from deviate.core.experiment import Decided, Experiment, Run, Until
-from deviate.core.factors import IMPLEMENTATION, SEEDED, Variant, find_variant, parse_variants
+from deviate.core.factors import IMPLEMENTATION, SEEDED, find_variant, parse_variants
 from deviate.core.shell_words import typed_line
 from deviate.observe.events import threads, used_gpu
+from deviate.observe.fingerprints import WEIGHTS, agree
 from deviate.observe.inherited import differing, inherited, names_in_project
 from deviate.observe.processes import processes
 from deviate.observe.records import RunFiles, read_run
@@ -31,6 +32,7 @@ from deviate.runs.snapshot.working_copy import overlay_path
 from deviate.source.config import FILE_NAME
 from deviate.source.overlay import instrument_experiment, skipped_edits
 from deviate.store.folders import ExperimentFolder, Workspace
+from deviate.store.run_files import Completed
 
 # Whether what the runs of an experiment read beside their copy of the project is as it was, when runs are added.
 
@@ -395,61 +397,94 @@ class Sharing:
     """Decides for each run of a call whether another one's training is its own.
 
     Two runs draw the same where the factors that vary in their variants, and that are drawn for, are the same, and so
-    is their index; those with index 0 always do. Where the implementation varies each run is trained, unless
-    `skip_alike`, and nothing of it was seen that could vary.
+    is their index; those with index 0 always do. Where the implementation varies, runs are trained unless nothing of
+    it was seen that could vary and a first run, trained with it free and with it held, is equal to the bit.
     """
 
     folder: ExperimentFolder
     planned: Mapping[str, int]
-    skip_alike: bool = False
     known: Seen | None = None
+    #: Whether the two first runs are equal; None: that is not known yet.
+    repeats: bool | None = None
 
     @property
     def waits(self) -> bool:
         """Tell whether what the first run draws for may decide which of the others are trained."""
-        return self.skip_alike or any(self._varying(name) for name in self.planned)
+        return any(self._varying(name) for name in self.planned) or all(self._by_noise())
 
     def twin(self, run: Run) -> Run | None:
-        """Return the run whose training is also this one's; itself where it is to be trained, None where neither is."""
+        """Return the run whose training is also this one's; itself where it is to be trained, None where neither is.
+
+        A run that is not made yet is also returned where the decision waits for it.
+        """
         self.known = self.known or seen(self.folder)
+        free, pair = self._by_noise()[0], self._pair()
+        if run in pair:
+            return run
+        if pair and self.repeats is None and self._depends(run.variant):
+            waits = next((each for each in pair if not self.folder.run(each).is_done), None)
+            if waits is not None:
+                return waits
+            self.repeats = _are_equal(self.folder, *pair)
         own = self._varying(run.variant)
         if own is None:
             return run
-        alike = [
-            name
-            for name, runs in sorted(self.planned.items(), key=lambda each: each[0] != "control")
-            if runs > run.index and (varying := self._varying(name)) is not None and (varying == own or not run.index)
-        ]
+        alike = self._alike(run.index, own)
         if own or not run.index or alike[0] == "control":
             return Run(variant=alike[0], index=run.index)
         # All runs of all these variants are one training; that it repeats is for `control` to prove.
-        return None
+        return run if run.variant in free else None
+
+    def _depends(self, name: str) -> bool:
+        """Tell whether the implementation varies in a variant, or in another one that else varies the same."""
+        free = self._by_noise()[0]
+        drawn = {each: self._drawn(each) - {IMPLEMENTATION} for each in (*free, name)}
+        return name in free or (bool(drawn[name]) and drawn[name] in [drawn[each] for each in free])
+
+    def _alike(self, index: int, own: frozenset[str]) -> list[str]:
+        """Return the variants whose run `index` draws the same as one in which `own` varies, the one to train first."""
+        varying = {name: self._varying(name) for name, runs in self.planned.items() if runs > index}
+        alike = [name for name, factors in varying.items() if factors is not None and (factors == own or not index)]
+        return sorted(alike, key=lambda name: (name != "control", name not in self._by_noise()[0]))
+
+    def _by_noise(self) -> tuple[list[str], list[str]]:
+        """Return the controlled variants in which the implementation varies, and those in which it is held."""
+        variants = [variant for name in self.planned if (variant := find_variant(name)) and variant.controlled]
+        plain = [variant for variant in variants if not variant.disturbed]
+        free = [variant.name for variant in plain if IMPLEMENTATION in variant.varying]
+        return free, [variant.name for variant in plain if IMPLEMENTATION not in variant.varying]
+
+    def _pair(self) -> tuple[Run, ...]:
+        """Return a first run with the implementation free and one with it held; empty where nothing can be shared."""
+        free, held = self._by_noise()
+        if not free or not held or self.known is None or not self.known.without_noise:
+            return ()
+        return Run(variant=free[0], index=0), Run(variant="control" if "control" in held else held[0], index=0)
 
     def _varying(self, name: str) -> frozenset[str] | None:
         """Return what varies between the runs of a variant and is drawn for; None where its runs stand alone."""
         variant = find_variant(name)
         if variant is None or not variant.controlled or variant.disturbed:
             return None
-        absent = (self.known.absent - {ALWAYS}) if self.known else frozenset()
-        if self.skip_alike and self.known and self.known.without_noise:
-            absent |= {IMPLEMENTATION}
-        varying = variant.varying - absent
+        varying = self._drawn(name) - ({IMPLEMENTATION} if self.repeats else set())
         return None if IMPLEMENTATION in varying else varying
 
-
-def likely_alike(planned: Mapping[str, int], known: Seen | None) -> list[tuple[str, str]]:
-    """Return variants, each with one whose runs are likely to equal its own: only the implementation differs.
-
-    It does not vary where threads are pinned and no GPU is used, as far as is known before more runs are made.
-    """
-    if known is None or not known.without_noise:
-        return []
-    variants = [variant for name in planned if (variant := find_variant(name)) and variant.controlled]
-    plain = [variant for variant in variants if not variant.disturbed]
-    held = {variant.drawn - (known.absent - {ALWAYS}): variant.name for variant in plain if not _is_noisy(variant)}
-    pairs = ((each.name, held.get(each.drawn - (known.absent - {ALWAYS}))) for each in plain if _is_noisy(each))
-    return [(noisy, other) for noisy, other in pairs if other is not None]
+    def _drawn(self, name: str) -> frozenset[str]:
+        variant = find_variant(name)
+        absent = (self.known.absent - {ALWAYS}) if self.known else frozenset()
+        return variant.varying - absent if variant else frozenset()
 
 
-def _is_noisy(variant: Variant) -> bool:
-    return IMPLEMENTATION in variant.varying
+def _are_equal(folder: ExperimentFolder, one: Run, other: Run) -> bool:
+    """Tell whether two runs completed with equal values and final weights, to the bit."""
+    from deviate.observe.agreement import repeatable_series
+    from deviate.observe.identity import first_difference
+
+    runs = [folder.run(run) for run in (one, other)]
+    if not all(isinstance(run.read_outcome(), Completed) for run in runs):
+        return False
+    metrics = folder.read_experiment().metrics
+    first, second = (repeatable_series(run, metrics) for run in runs)
+    weights = [read_run(run).fingerprints.get(WEIGHTS) for run in runs]
+    different = first_difference(one.folder, first, other.folder, second, ended=True)
+    return bool(first) and different is None and agree(*weights) is not False

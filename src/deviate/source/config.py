@@ -135,7 +135,7 @@ class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     options: list[str] = []
 
 
-Share = Literal["draws", "none", "implementation"]
+Share = Literal["draws", "none"]
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -57,7 +57,7 @@ def test_the_file_says_how_runs_of_all_experiments_are_made(tmp_path):
     "given",
     [
         {"exclude": ("*.log", "a b/**"), "accept_status": (1, 3)},
-        {"strict": True, "memory": 0.5, "share": "implementation", "entry": "train.py"},
+        {"strict": True, "memory": 0.5, "share": "none", "entry": "train.py"},
     ],
 )
 def test_words_of_a_request_are_read_as_the_same_request(given):
