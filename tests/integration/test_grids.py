@@ -1,5 +1,6 @@
 """``deviate run`` without a command: the experiments that ``deviate.toml`` lists."""
 
+import json
 import sys
 
 import pytest
@@ -55,6 +56,22 @@ def project(tmp_path, monkeypatch):
 def cells(*words):
     done = deviate("run", "--json", *words)
     return done, {cell["experiment"]: cell for cell in done.json["cells"]}
+
+
+def test_runs_of_several_cells_go_on_side_by_side(project):
+    (project / "train.py").write_text(f"import time\ntime.sleep(0.6)\n{TRAIN}")
+    done, made = cells("-j", "2")
+    assert done.status == 0, done.err
+    assert {cell["completed"] for cell in made.values()} == {3}
+    runs = [
+        (info["started"], info["slot"], path.parts[-4])
+        for path in (project / ".deviate/experiments").glob("*/runs/*/run.json")
+        if (info := json.loads(path.read_text()))
+    ]
+    # The first run of a cell is alone in it until it has recorded a value.
+    (_, slot, cell), (_, other_slot, other_cell), *_ = sorted(runs)
+    assert (slot, other_slot) == (0, 1)
+    assert cell != other_cell
 
 
 def test_what_is_missing_is_made_and_nothing_else(project):

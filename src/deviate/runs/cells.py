@@ -19,6 +19,7 @@ from deviate.core.experiment import SCHEMA
 from deviate.core.shell_words import typed_word
 from deviate.runs.cluster import Engines
 from deviate.runs.events import Idle, LeftToCluster, RunEnded
+from deviate.runs.executors.executor import Places
 from deviate.runs.executors.registry import ENGINES
 from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.housekeeping import require_idle
@@ -119,8 +120,9 @@ def make_cells(
 ) -> CellsMade:
     """Make the missing runs of each cell; one that fails does not keep the others from being made.
 
-    On this machine that is one cell after another. Cells whose runs are made by a cluster are handed over together,
-    and followed side by side; where there is a limit of runs at a time, as many as are within it.
+    On this machine the next cell begins where those that go on leave a slot free. Cells whose runs are made by a
+    cluster are handed over together, and followed side by side; where there is a limit of runs at a time, as many as
+    are within it.
 
     `request` says which project, and with its name which experiment or cell. `typed` are fields of requests that
     replace those of the file. `begin` is called with each cell when it is begun, `leave` with what goes on in a cluster
@@ -139,15 +141,14 @@ def make_cells(
     for each in requests:
         check_request(each)
     _require_one_script(requests)
-    engines = Engines()
+    placed = [_placed(each, root, cell) for each, cell in zip(requests, cells, strict=True)]
+    engines = Engines(shared=_share_slots(placed))
     making = []
-    for number, (cell, each) in enumerate(zip(cells, requests, strict=True), start=1):
-        place = _placed(each, root, cell)
-        beside = place.executor in ENGINES and not place.print_script
+    for number, (cell, each, where) in enumerate(zip(cells, requests, placed, strict=True), start=1):
+        there = where.executor in ENGINES and not where.print_script
+        begins = partial(begin, cell, number, len(cells), there or engines.places.shared)
         events = partial(study, each, referee, engines)
-        making.append(
-            _Making(cell, each, _width(place, root), partial(begin, cell, number, len(cells), beside), events)
-        )
+        making.append(_Making(cell, each, _width(where, root), begins, events, None if there else engines.places))
     try:
         _make_all(making)
     except KeyboardInterrupt:
@@ -167,6 +168,13 @@ def _placed(request: Request, root: Path, cell: Cell) -> Request:
         return request
 
 
+def _share_slots(requests: Sequence[Request]) -> bool:
+    """Tell whether runs of all cells are made on this machine, each in a slot that another cell may have next."""
+    jobs = {each.jobs or 1 for each in requests}
+    alone = any(each.executor in ENGINES or each.print_script or each.warm or each.per_gpu for each in requests)
+    return len(requests) > 1 and len(jobs) == 1 and jobs != {1} and not alone
+
+
 def _width(placed: Request, root: Path) -> int | None:
     """Return how many runs a cluster makes at a time; None where it decides that itself."""
     config = read_config(root)
@@ -184,9 +192,12 @@ class _Making:
         width: int | None,
         begin: Callable[[], AbstractContextManager[Observe]],
         events: Callable[[], Generator[StudyEvent, None, object]],
+        places: Places | None = None,
     ) -> None:
         self.cell = cell
         self.width = width
+        #: Of runs on this machine.
+        self.places = places
         #: At a time, at most.
         self.runs = min(sum(requested_runs(request).values()), width or MOST_CELLS)
         #: Seconds for which there is nothing to do.
@@ -257,7 +268,7 @@ class _Making:
 
 
 def _make_all(cells: Sequence[_Making]) -> None:
-    """Begin one cell after another, and go on with those that wait for a cluster meanwhile."""
+    """Begin one cell after another where there is room, and go on with those that have begun meanwhile."""
     waiting, going, stopped = deque(cells), list[_Making](), list[KeyboardInterrupt]()
     try:
         while waiting or going:
@@ -286,6 +297,8 @@ def _make_all(cells: Sequence[_Making]) -> None:
 
 def _has_room(cell: _Making, going: Sequence[_Making]) -> bool:
     """Tell whether a cell can go on beside others: as many runs as the user allows are theirs together."""
+    if cell.places is not None:
+        return not going or cell.places.free(cell.width or 1) is not None
     return not going or cell.width is None or sum(each.runs for each in going) + cell.runs <= cell.width
 
 

@@ -14,7 +14,9 @@ from deviate.runs.engines.printed import Workers
 from deviate.runs.engines.ray import Ray
 from deviate.runs.engines.slurm import Slurm
 from deviate.runs.events import LeftToCluster
-from deviate.runs.executors.registry import EXPORTED
+from deviate.runs.executors.executor import Executor, Places
+from deviate.runs.executors.registry import DEFAULT_EXECUTOR, EXPORTED, make_executor
+from deviate.runs.hardware import Gpus
 from deviate.runs.lease import live_holder
 from deviate.runs.orders import Order, read_job, read_order
 from deviate.runs.request import Request
@@ -27,10 +29,18 @@ Entry = TypeVar("Entry", SlurmEntry, RayEntry)
 
 
 class Engines:
-    """The engines of one command: experiments that want the same of a cluster share one, and what is known of it."""
+    """Where the runs of one command are made: experiments that want the same of a cluster share an engine."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shared: bool = False) -> None:
         self._made: dict[bytes, Known] = {}
+        #: On this machine, for all experiments of the command.
+        self.places = Places(shared=shared)
+        self._here: dict[bytes, Executor] = {}
+
+    def here(self, jobs: int, gpus: Gpus | None) -> Executor:
+        """Return what starts runs on this machine, `jobs` side by side that share `gpus`."""
+        made = make_executor(DEFAULT_EXECUTOR, jobs, gpus)
+        return self._here.setdefault(msgspec.json.encode((jobs, gpus)), made)
 
     def known(self, request: Request, folder: ExperimentFolder) -> Known | None:
         """Return the engine of `make_engine`, with what is known of its jobs; None where there is none."""

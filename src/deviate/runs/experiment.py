@@ -19,7 +19,6 @@ from deviate.observe.records import read_run
 from deviate.runs.cluster import Engines, make_printer
 from deviate.runs.events import ColdStart, Event, RunEnded, RunShared
 from deviate.runs.executors.executor import Executor
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.executors.warm import PACKAGES, WarmExecutor
 from deviate.runs.experiment_events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.runs.hardware import Gpus, chosen_gpus
@@ -184,10 +183,11 @@ def run_maker(
     instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = file_codes(instrumented)
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
-    known, printer = (engines or Engines()).known(request, folder), make_printer(request, folder)
+    engines = engines or Engines()
+    known, printer = engines.known(request, folder), make_printer(request, folder)
     is_here = known is None and printer is None
     warm = _warm_executor(folder, experiment, slots) if request.warm and is_here else None
-    executor = warm or make_executor(DEFAULT_EXECUTOR, slots.jobs if is_here else 1, slots.gpus)
+    executor = warm or engines.here(slots.jobs if is_here else 1, slots.gpus)
     marks = list(_marks(changed))
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[StudyEvent, None, None]:
@@ -216,7 +216,7 @@ def run_maker(
             marks.extend(packing.mark)
             options = msgspec.structs.replace(options, warnings=tuple(marks))
         stream = replicate(
-            asked, folder, overlay, executor, known=known, printer=printer,
+            asked, folder, overlay, executor, known=known, printer=printer, places=engines.places,
             step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
         needless = []

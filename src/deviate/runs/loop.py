@@ -11,8 +11,8 @@ from deviate.core.experiment import Experiment
 from deviate.core.interrupts import StopRequests, listening
 from deviate.runs.engines.engine import Known, Printer, RemoteStage
 from deviate.runs.engines.printed import PrintStage
-from deviate.runs.events import Event, RunStarted
-from deviate.runs.executors.executor import Executor
+from deviate.runs.events import Event, Idle, RunStarted
+from deviate.runs.executors.executor import Executor, Places
 from deviate.runs.lease import LeaseHeld, acquire, live_holder
 from deviate.runs.options import ReplicateOptions
 from deviate.runs.orders import Order, clear_submissions
@@ -29,8 +29,9 @@ from deviate.store.folders import ExperimentFolder, unusable
 class LocalStage:
     """The runs that go on, by the index of their slots."""
 
-    def __init__(self, means: Means, todo: Todo) -> None:
+    def __init__(self, means: Means, todo: Todo, places: Places) -> None:
         self._means = means
+        self._places = places
         self._todo = todo
         self._executor = means.executor
         self._workers: dict[int, Worker] = {}
@@ -67,14 +68,18 @@ class LocalStage:
                     yield event
                 self._drop(index, worker)
             # Where one has ended, or the first has recorded enough, others start at once.
-            if (len(self._workers), self._probe.goes_on) == (len(going), alone):
+            if (len(self._workers), self._probe.goes_on) != (len(going), alone):
+                continue
+            if self._places.shared:
+                yield Idle(seconds=LOOK_EVERY)
+            else:
                 self._executor.wait(LOOK_EVERY)
 
     def _free_slot(self) -> int | None:
         """Return the index of a slot for the next run; None where it has to wait, or there is no next run."""
         if not self._todo.jobs or (self._probe.goes_on and self._workers):
             return None
-        return next((index for index in range(self._executor.jobs) if index not in self._workers), None)
+        return self._places.free(self._executor.jobs)
 
     def _start(self, job: Job, index: int) -> Iterator[Event]:
         run = self._means.source.folder.run(job.run)
@@ -89,6 +94,7 @@ class LocalStage:
         slot = worker.prepare()
         # The first command is started and noted before anything else can happen.
         self._workers[index] = worker
+        self._places.take(index, self._executor.jobs)
         events = list(worker.next())
         self._drop(index, worker)
         yield RunStarted(
@@ -105,12 +111,16 @@ class LocalStage:
     def _drop(self, index: int, worker: Worker) -> None:
         if worker.is_over:
             del self._workers[index]
+            self._places.leave(index)
             self._probe.end()
 
     def abandon(self, stop: StopRequests) -> None:
         """End what still goes on, because the caller wants no more events."""
         while self._workers:
-            self._workers = {index: worker for index, worker in self._workers.items() if worker.abandon(stop)}
+            for index, worker in list(self._workers.items()):
+                if not worker.abandon(stop):
+                    del self._workers[index]
+                    self._places.leave(index)
             self._executor.wait(LOOK_EVERY)
 
 
@@ -132,6 +142,7 @@ def replicate(
     known: Known | None = None,
     printer: Printer | None = None,
     step_overlays: Mapping[str, Mapping[str, FileCode]] | None = None,
+    places: Places | None = None,
     twin: TwinOf = lambda run: run,
     options: ReplicateOptions | None = None,
     environment: Mapping[str, str] | None = None,
@@ -148,9 +159,10 @@ def replicate(
     serves another one, too; `environment` is the user's, by default this process's; `clock` returns seconds. Close the
     iterator to stop: what runs then is ended and counts as cancelled.
 
-    Commands are started by `executor` on this machine, unless workers elsewhere start them, those of the engine of
-    `known`, or a `printer` says how a user starts such. What was handed to workers goes on when the user stops this
-    process; while it does, events say how long there is nothing to do (`Idle`).
+    Commands are started by `executor` on this machine, in `places` that other experiments may share, unless workers
+    elsewhere start them, those of the engine of `known`, or a `printer` says how a user starts such. What was handed to
+    workers goes on when the user stops this process. While it does, and where places are shared, events say how long
+    there is nothing to do (`Idle`).
 
     Raises
     ------
@@ -187,7 +199,7 @@ def replicate(
         stage = RemoteStage(source, todo, known, order(known.engine))
     else:
         means = Means(source=source, steps=steps, executor=executor, options=options, clock=clock)
-        stage = LocalStage(means, todo)
+        stage = LocalStage(means, todo, places or Places())
     with listening() as stop:
         try:
             yield from stage.recover()

@@ -3,6 +3,7 @@
 import os
 import signal
 from contextlib import nullcontext
+from functools import partial
 
 import pytest
 
@@ -11,6 +12,7 @@ from deviate.core.interrupts import listening
 from deviate.runs import cells as module
 from deviate.runs.cells import _make_all, _Making, make_cells
 from deviate.runs.events import Idle, LeftToCluster
+from deviate.runs.executors.executor import Places
 from deviate.runs.request import Request
 from deviate.store.folders import Workspace
 
@@ -132,3 +134,31 @@ def test_who_listens_may_end_in_any_order():
     second.__exit__(None, None, None)
     assert (one.count, two.count) == (1, 2)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_cell_on_this_machine_begins_where_others_leave_a_slot_free(log):
+    places = Places(shared=True)
+
+    def events(name, slots):
+        for slot in slots:
+            places.take(slot, 2)
+        log.append(f"{name} runs")
+        yield from [IDLE] * 3
+        for slot in slots:
+            places.leave(slot)
+        log.append(f"{name} ended")
+
+    request = Request(command=["sh"], runs=2, variants=("algo",))
+    cells = [("a", [0]), ("b", [1]), ("c", [0])]
+    quiet = partial(nullcontext, log.append)
+    _make_all([_Making(None, request, 2, quiet, partial(events, *cell), places) for cell in cells])
+    assert log == ["a runs", "b runs", "a ended", "b ended", "c runs", "c ended"]
+
+
+def test_runs_with_another_share_of_the_machine_wait():
+    places = Places()
+    places.take(0, 2)
+    assert places.free(2) == 1
+    assert places.free(4) is None
+    places.leave(0)
+    assert places.free(4) == 0

@@ -72,6 +72,29 @@ class Handle(msgspec.Struct, frozen=True):
     warm: tuple[str, ...] = ()
 
 
+class Places:
+    """Which slots of this machine have a run, of all experiments that are made side by side."""
+
+    def __init__(self, *, shared: bool = False) -> None:
+        #: Whether several experiments take places here.
+        self.shared = shared
+        self._taken: dict[int, int] = {}
+
+    def free(self, jobs: int) -> int | None:
+        """Return the first free slot where the machine is divided between `jobs` runs, if no run has another share."""
+        if any(other != jobs for other in self._taken.values()):
+            return None
+        return next((index for index in range(jobs) if index not in self._taken), None)
+
+    def take(self, index: int, jobs: int) -> None:
+        """Note that a run has a slot."""
+        self._taken[index] = jobs
+
+    def leave(self, index: int) -> None:
+        """Note that a slot is free again."""
+        del self._taken[index]
+
+
 class Executor(Protocol):
     """Starts commands; a handle may come from an earlier process of this tool, which was killed."""
 
