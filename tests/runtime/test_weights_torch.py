@@ -46,6 +46,18 @@ def test_weights_have_their_names_also_where_a_function_lets_the_model_go_first(
     assert names_in(file) == NAMES
 
 
+@pytest.mark.parametrize(("width", "kept"), [(3, 1), (250_000, 0)])
+def test_weights_that_nobody_asks_for_are_kept_where_they_are_small(
+    run: Run, tmp_path: Path, width: int, kept: int
+) -> None:
+    require("torch")
+    source = IN_THE_MODULE.replace("(4, 3)", f"(4, {width})").replace("(3, 1)", f"({width}, 1)")
+    outcome = run(source, control="observe", weights="small", warm="torch")
+    assert len(list((tmp_path / "records").glob("weights-*"))) == kept
+    assert "weights" in {event["name"] for event in outcome.of("fingerprint")}
+    assert not [note for note in outcome.of("note") if note["slug"] == "weights-left-out"]
+
+
 def test_weights_that_several_processes_update_are_not_taken_for_the_first_ones(run: Run) -> None:
     require("torch")
     shared = IN_THE_MODULE.replace("optimizer =", "model.share_memory()\noptimizer =", 1)

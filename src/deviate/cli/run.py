@@ -138,8 +138,9 @@ VARIED = {
     default=DEFAULT_WEIGHTS,
     show_default=True,
     metavar="KIND|GLOB",
-    help="Keep the final weights of each run (final), only their digest, or none. every:K keeps those after every K-th "
-    "iteration too. GLOB keeps the weight files that each run writes (safetensors, pt, npz, h5, keras).",
+    help="Keep the final weights of each run: all (final), those of at most 4 MiB (small), their digest, or none. "
+    "every:K keeps those after every K-th iteration too. GLOB keeps the weight files that each run writes "
+    "(safetensors, pt, npz, h5, keras).",
 )
 @click.option(
     "--then",

@@ -26,7 +26,7 @@ IMPORTED = "imported"
 DEFAULT_PREDICTIONS = "labels"
 
 #: What is kept of weights, where the user does not say.
-DEFAULT_WEIGHTS = "digest"
+DEFAULT_WEIGHTS = "small"
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -341,7 +341,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     #: ``:every`` behind either the labels of every evaluation pass too; or the file that each run writes.
     predictions: str = DEFAULT_PREDICTIONS
     #: What is kept of weights: ``none``, the ``digest`` of those that each run ends with, these ``final`` weights
-    #: themselves, those after ``every:K`` iterations of the main loop too, or the files that match a pattern.
+    #: themselves or only ``small`` ones, those after ``every:K`` iterations of the main loop too, or the files that
+    #: match a pattern.
     weights: str = DEFAULT_WEIGHTS
     #: What decided how many runs were made, where that was a comparison.
     decided: Decided | None = None

@@ -93,7 +93,7 @@ def _holds_numbers(path: Path, beside_tracker: bool) -> bool:
 
 
 #: What is kept of weights that Deviate captures itself; anything else, but for ``every:K``, is a pattern.
-CAPTURED_WEIGHTS = ("none", "digest", "final")
+CAPTURED_WEIGHTS = ("none", "digest", "small", "final")
 
 #: Of files that can be read.
 WEIGHT_SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz", ".npy", ".h5", ".hdf5", ".keras")

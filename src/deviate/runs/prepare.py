@@ -128,7 +128,7 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     explain: str | None = None
     #: What is kept of predictions: ``none``, ``labels`` or ``scores``.
     predictions: str = "none"
-    #: What is kept of weights: ``none``, ``digest``, ``final`` or ``every:K``, and at most how many bytes.
+    #: What is kept of weights: ``none``, ``digest``, ``small``, ``final`` or ``every:K``, and at most how many bytes.
     weights: str = "digest"
     weights_limit: int = LIMIT
     #: For each comparison of the source, whether its left side is the target.

@@ -236,7 +236,7 @@ def _check_weights(weights: str) -> None:
     counts = every != weights and every.isascii() and every.isdecimal() and int(every) > 0
     if weights not in WEIGHT_KINDS and not (counts or known):
         raise BadOption(
-            "--weights must be none, digest, final, every:K with K of at least 1, or match files that each run writes "
-            f"into its folder with the suffix {', '.join(WEIGHT_SUFFIXES)}, found {weights!r}",
+            "--weights must be none, digest, small, final, every:K with K of at least 1, or match files that each run "
+            f"writes into its folder with the suffix {', '.join(WEIGHT_SUFFIXES)}, found {weights!r}",
             hint="type --weights final, --weights every:10, or --weights 'checkpoints/*.pt'",
         )

@@ -32,8 +32,9 @@ Environment variable ``DEVIATE_FIXED``
                    ``how`` a framework reports it as ``name``; otherwise as ``key``, which may be absent
     ``predictions``  what is kept of predictions in evaluation, where ``control`` is not null: ``none``, ``labels`` or
                    ``scores`` of all classes, with ``:every`` the labels of every pass too; absent: nothing
-    ``weights``    what is kept of weights, where ``control`` is not null: ``none``, ``digest``, ``final`` (of what
-                   the process ends with) or ``every:K`` (also after every K-th iteration of the main loop)
+    ``weights``    what is kept of weights, where ``control`` is not null: ``none``, ``digest``, ``small``,
+                   ``final`` (of what the process ends with) or ``every:K`` (also after every K-th iteration of the
+                   main loop)
     ``weights_limit``  bytes of weights that a run keeps at most; null or absent: any number
     ``reports``    true: it is noted from which lines of the program text is printed; absent: it is not
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a

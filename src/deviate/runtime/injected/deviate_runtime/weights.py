@@ -30,6 +30,10 @@ TYPES = {
 }
 
 
+#: Bytes of the final weights of a run that are kept where nobody asks for them.
+SMALL = 4 << 20
+
+
 class Tensor:
     """A tensor that is to be written.
 
@@ -60,6 +64,8 @@ class Weights:
     ----------
     takes_digests, is_kept : bool
         Whether a digest is taken of the weights that the process ends with, and whether they are written.
+    is_asked_for : bool
+        Whether somebody has asked for them: where not, they are kept if they are small, else it is not said.
     at_iteration : list
         Functions that write the weights after an iteration, which they are called with.
     """
@@ -69,8 +75,9 @@ class Weights:
         kept = process.config.get("weights", "digest")
         self.takes_digests = kept != "none"
         self.every = int(kept.partition(":")[2]) if kept.startswith("every:") else 0
-        self.is_kept = kept == "final" or self.every > 0
-        self.limit = process.config.get("weights_limit")
+        self.is_kept = kept in ("final", "small") or self.every > 0
+        self.is_asked_for = kept != "small"
+        self.limit = process.config.get("weights_limit") if self.is_asked_for else SMALL
         self.forget()
 
     def forget(self):
@@ -106,6 +113,8 @@ class Weights:
         kept = sum(os.path.getsize(os.path.join(folder, name)) for name in names)
         if self.limit is None or kept + size <= self.limit:
             return True
+        if not self.is_asked_for:
+            return False
         which = "after the last iteration" if iteration is None else "from iteration %d on" % iteration
         note = "the weights of %s %s are not kept: those of a run would take more than %d MiB"
         self.process.events.note("weights-left-out", note % (maker, which, self.limit >> 20), maker)
