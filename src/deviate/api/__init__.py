@@ -16,13 +16,12 @@ from deviate.store.folders import Workspace
 
 if TYPE_CHECKING:
     from deviate.core.experiment import Direction
-    from deviate.facts.comparison import Comparison
     from deviate.facts.comparison_options import Drop, PairingMode
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
     from deviate.facts.plan import Plan
     from deviate.probes.verdicts import Audit
-    from deviate.report.views import View
+    from deviate.report.views import ComparisonView, View
     from deviate.runs.request import Request
     from deviate.stats.multiplicity import Correction
 
@@ -143,7 +142,7 @@ def compare(
     groups: str | Sequence[str] = (),
     seed: int = 0,
     project: str | Path | None = None,
-) -> View[Comparison]:
+) -> ComparisonView:
     """Compare two or more experiments, as ``deviate compare`` does.
 
     Parameters
@@ -187,8 +186,10 @@ def compare(
 
     Returns
     -------
-    View of Comparison
-        Every number; ``pairs[0].metrics`` are those of the first two. Printed, it is what ``deviate compare`` says.
+    ComparisonView
+        Every number. Of two sides ``verdict``, ``p``, ``difference`` (the second minus the first) and ``interval`` are
+        those of the metric that is claimed; ``comparison["test acc"]`` is one metric. Printed, it is what
+        ``deviate compare`` says.
 
     Raises
     ------

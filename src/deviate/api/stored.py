@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from deviate.core.experiment import Experiment
     from deviate.facts.experiment import ExperimentFacts
+    from deviate.facts.variant import VariantFacts
     from deviate.facts.weights import RunWeights
     from deviate.report.views import View
     from deviate.report.writers.notebook import Figures
@@ -32,6 +33,19 @@ _WANTING = {
     "curves": "it needs a metric that is reported in several iterations",
     "sources": "it needs runs of several variants, as --vary arms or --vary sources makes them",
 }
+
+
+class _Variants(dict[str, "VariantFacts"]):
+    """Variants by name; others names of theirs are taken, too."""
+
+    def __init__(self, folder: ExperimentFolder, variants: Sequence[VariantFacts]) -> None:
+        super().__init__({each.variant: each for each in variants})
+        self._folder = folder
+
+    def __missing__(self, name: str) -> VariantFacts:
+        from deviate.facts.stored import choose_variant
+
+        return self[choose_variant(self._folder, list(self), name)]
 
 
 class StoredExperiment:
@@ -56,6 +70,11 @@ class StoredExperiment:
     def experiment(self) -> Experiment:
         """The request: command, entry, metrics, variants."""
         return self.folder.read_experiment()
+
+    @property
+    def variants(self) -> Mapping[str, VariantFacts]:
+        """What is known of each variant, by its name or by what varied in words: ``variants["init"].sd``."""
+        return _Variants(self.folder, self.report(curves=False).facts.variants)
 
     @known_keywords()
     def records(self, *, include_failed: bool = False) -> pd.DataFrame:

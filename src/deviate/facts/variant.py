@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 import msgspec
 
+from deviate.core.errors import BadOption
 from deviate.core.experiment import Status
 from deviate.facts.metric import MetricSpread, TrainingsFacts, trainings_facts
 from deviate.facts.proof import VariantProof, variant_proof
 from deviate.facts.run import RunResult
 from deviate.facts.stored import Results
 from deviate.facts.until import Stopped
+from deviate.lexicon.names import find_name
 from deviate.observe.events import EnvironmentDifference
+from deviate.observe.headline import main_metric
 from deviate.observe.metrics import missing_metrics
 from deviate.stats.failures import FailureRate, failure_rate
 from deviate.stats.intervals import sd_factors
@@ -52,6 +55,40 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     trainings: TrainingsFacts = TrainingsFacts()
     #: Parts of the environment in which its runs differ.
     differences: Sequence[EnvironmentDifference] = ()
+
+    def __getitem__(self, metric: str) -> MetricSpread:
+        """Return one of its metrics.
+
+        Raises
+        ------
+        BadOption
+            With the metrics there are, if it is none of them.
+        """
+        names = [each.name for each in self.metrics]
+        return self.metrics[names.index(find_name(metric, names))]
+
+    @property
+    def main(self) -> MetricSpread:
+        """The metric that leads the report.
+
+        Raises
+        ------
+        BadOption
+            If no run of it completed with a metric.
+        """
+        if not self.metrics:
+            raise BadOption(f"no run of {self.variant} has a metric", hint="its `runs` say how each went")
+        return main_metric(self.metrics)
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the main metric; None where it is unknown."""
+        return self.main.spread.mean
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation of the main metric, with divisor ``n - 1``; None where it is unknown."""
+        return self.main.spread.sd
 
 
 def variant_facts(

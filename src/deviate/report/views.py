@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from deviate.core.errors import BadOption
 from deviate.report.page import AT_TERMINAL, Page, Reader
 
 if TYPE_CHECKING:
+    from deviate.facts.compared_metric import MetricComparison
     from deviate.facts.comparison import Comparison
     from deviate.facts.experiment import ExperimentFacts
     from deviate.facts.gate import Gate
@@ -69,6 +71,64 @@ class View(Generic[Facts]):
         return Figures(self.drawn())
 
 
+class ComparisonView(View["Comparison"]):
+    """A comparison; of two sides `verdict`, `p`, `difference` and `interval` are those of what is claimed."""
+
+    def __getitem__(self, metric: str) -> MetricComparison:
+        """Return one metric of two sides.
+
+        Raises
+        ------
+        BadOption
+            With the metrics there are, if it is none of them; with the pairs, if there are more than two sides.
+        """
+        from deviate.lexicon.names import find_name
+
+        (pair, *others) = self.facts.pairs
+        if others:
+            raise BadOption(
+                f"{len(self.facts.labels)} sides are compared, so no metric has one value",
+                hint="take one of `pairs`: each has its `metrics`",
+            )
+        names = [each.name for each in pair.metrics]
+        return pair.metrics[names.index(find_name(metric, names))]
+
+    @property
+    def main(self) -> MetricComparison:
+        """The metric that a verdict is claimed for, the first if there are several.
+
+        Raises
+        ------
+        BadOption
+            If none is claimed, or there are more than two sides.
+        """
+        if not self.facts.claimed:
+            raise BadOption("no metric is claimed", hint="name one: compare(..., metrics=['test acc'])")
+        return self[self.facts.claimed[0]]
+
+    @property
+    def verdict(self) -> str:
+        """As in JSON: ``b better``, ``no difference shown`` and so on."""
+        return self.main.verdict
+
+    @property
+    def p(self) -> float | None:
+        """The p that decides, adjusted; None where nothing could be tested."""
+        return self.main.deciding_p
+
+    @property
+    def difference(self) -> float | None:
+        """Mean of the second side minus that of the first, in the unit of the metric; None where it is unknown."""
+        value = self.main.contrast.difference.value
+        return None if value is None else -value
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Confidence interval of the difference; None where it is unknown."""
+        found = self.main.contrast.difference.interval
+        return None if found.low is None or found.high is None else (-found.high, -found.low)
+
+
 def experiment_view(
     facts: ExperimentFacts,
     recorded: Mapping[str, Mapping[int, RunValues]] | None = None,
@@ -98,7 +158,7 @@ def experiment_view(
     return View(facts, page, figures)
 
 
-def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> View[Comparison]:
+def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> ComparisonView:
     """Return the view of a comparison; `made` reads how the runs of each side were made, which a paper says."""
     from deviate.report.topics.comparison import comparison_page
 
@@ -107,7 +167,7 @@ def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, Experimen
 
         return comparison_figures(facts)
 
-    return View(facts, lambda reader: comparison_page(facts, reader, made), figures)
+    return ComparisonView(facts, lambda reader: comparison_page(facts, reader, made), figures)
 
 
 def grid_view(facts: Grid, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> View[Grid]:
