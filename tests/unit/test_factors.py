@@ -112,3 +112,14 @@ def test_another_bit_is_turned_over_in_each_run():
 
 def test_derived_seeds_are_the_same_on_every_machine():
     assert derive_seed(0, "all", 0) == 947416086
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=str)
+def test_plain_words_may_be_typed_for_every_variant(variant):
+    assert parse_variant(variant.plain) is variant
+
+
+def test_words_of_a_list_may_be_plain():
+    assert parse_variant("Data order, initialisation").name == parse_variant("order,init").name == "init,shuffle"
+    assert parse_variant("draws,kernels") is VARIANTS["algo+impl"]
+    assert parse_variant("init,impl").plain == "initialisation + kernels"

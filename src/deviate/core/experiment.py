@@ -84,6 +84,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     capture: Capture
     #: Where else in the file it is recorded: what a loop reports in some of its rounds, and once more when it is done.
     further: list[Capture] = []
+    #: Digits behind the point, as the program writes it; None where it leaves that open.
+    decimals: int | None = None
+    #: ``%`` where the program writes that behind it; empty where it writes nothing.
+    unit: str = ""
 
 
 class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

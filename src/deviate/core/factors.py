@@ -49,6 +49,34 @@ DESCRIBED = {
     IMPLEMENTATION: "implementation (kernels, order of parallel sums)",
 }
 
+#: What varies, as people read it: by the name of a variant in files, JSON and on the command line.
+PLAIN = {
+    "algo+impl": "everything",
+    "algo": "training's draws",
+    IMPLEMENTATION: "kernels only",
+    "control": "nothing (control)",
+    "as-is": "the program as it is",
+    "init": "initialisation",
+    "shuffle": "data order",
+    "augment": "augmentation",
+    "layers": "dropout",
+    OTHER: "other draws",
+    DATA: "data split",
+    "platform": "processor",
+    "bit": "one bit of one weight",
+}
+
+#: Words that one may type for them as well.
+_TYPED = {
+    **{plain: name for name, plain in PLAIN.items()},
+    "draws": "algo",
+    "kernels": IMPLEMENTATION,
+    "nothing": "control",
+    "initialization": "init",
+    "order": "shuffle",
+    "split": DATA,
+}
+
 #: Seeds given to frameworks must fit 32 bits (numpy.random.seed takes no more).
 SEED_BITS = 32
 
@@ -64,6 +92,22 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     observed: bool = True
     #: What is changed beside the factors: the processor that a run has, or one bit of the initial weights.
     disturbed: Literal["", "platform", "bit"] = ""
+
+    @property
+    def plain(self) -> str:
+        """What varies, as people read it; of several factors, all of them.
+
+        Examples
+        --------
+        >>> parse_variant("algo").plain, parse_variant("init,shuffle").plain, parse_variant("algo,data").plain
+        ("training's draws", 'initialisation + data order', "training's draws + data split")
+        """
+        if self.name in PLAIN:
+            return PLAIN[self.name]
+        together = [name for name, factors in _SETS.items() if set(factors) <= self.varying]
+        covered = {factor for name in together for factor in _SETS[name]}
+        alone = [factor for factor in FACTORS if factor in self.varying - covered]
+        return " + ".join(PLAIN[name].removesuffix(" only") for name in (*together, *alone)) or self.name
 
     @property
     def drawn(self) -> frozenset[str]:
@@ -128,7 +172,7 @@ def parse_variants(texts: Iterable[str]) -> list[Variant]:
 
 
 def parse_variant(text: str) -> Variant:
-    """Return the variant that a name stands for; lists of factors may be in any order.
+    """Return the variant that a name or its plain words stand for; lists of factors may be in any order.
 
     Raises
     ------
@@ -139,8 +183,10 @@ def parse_variant(text: str) -> Variant:
     --------
     >>> parse_variant("layers, init").name, parse_variant("impl,algo").name
     ('init,layers', 'algo+impl')
+    >>> parse_variant("everything").name, parse_variant("data order + initialisation").name
+    ('algo+impl', 'init,shuffle')
     """
-    words = [word.strip() for word in text.lower().split(",")]
+    words = [_TYPED.get(word.strip(), word.strip()) for word in text.lower().replace(" + ", ",").split(",")]
     if len(words) == 1 and words[0] in VARIANTS:
         return VARIANTS[words[0]]
     return _listed(text, words)
@@ -163,7 +209,7 @@ def _unknown(text: str, word: str, *, listed: bool) -> BadOption:
             f"--vary {text!r}: {word!r} stands alone; a list joins factors: {', '.join(FACTORS)}",
             hint=f"type it as one more option: --vary {word}",
         )
-    everything = (*VARIANTS, *GROUPS)
+    everything = (*VARIANTS, *GROUPS, *(typed for typed in _TYPED if " " not in typed))
     reason = f": {word!r} is no factor" if listed else " names no variant"
     close = difflib.get_close_matches(word, everything, n=1)
     hint = f"did you mean --vary {close[0]}?" if close else f"type --vary {DEFAULT_VARIANT}, or --vary arms"
@@ -172,6 +218,12 @@ def _unknown(text: str, word: str, *, listed: bool) -> BadOption:
         f"and {' and '.join(GROUPS)} for several variants",
         hint=hint,
     )
+
+
+def plain_name(name: str) -> str:
+    """Return what varies in a variant of a name read from a file, as people read it."""
+    variant = find_variant(name)
+    return variant.plain if variant is not None else name
 
 
 def find_variant(name: str) -> Variant | None:

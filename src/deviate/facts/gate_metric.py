@@ -48,6 +48,8 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     name_b: str
     aggregate: str
     unit: str
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None
     direction: Direction
     n_a: int
     n_b: int
@@ -183,6 +185,7 @@ def _about_runs(sides: tuple[Side, Side], a: MetricSpread, b: MetricSpread) -> d
         "name_b": b.name,
         "aggregate": a.aggregate,
         "unit": a.unit,
+        "decimals": a.decimals,
         "mean_a": a.spread.mean,
         "mean_b": b.spread.mean,
         "sd_a": a.spread.sd,

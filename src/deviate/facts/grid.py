@@ -89,6 +89,8 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     unit: str
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None
     kind: Kind
     direction: Direction | None
     aggregate: str
@@ -279,6 +281,7 @@ def _metric(
     return GridMetric(
         name=first.name,
         unit=first.unit,
+        decimals=first.decimals,
         kind=first.kind,
         direction=direction,
         aggregate=first.aggregate,

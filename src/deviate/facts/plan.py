@@ -192,6 +192,8 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     aggregate: str
     unit: str
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None
     n: int
     mean: float
     sd: float
@@ -259,6 +261,7 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
         metric=metric.name,
         aggregate=metric.aggregate,
         unit=metric.unit,
+        decimals=metric.decimals,
         n=n,
         mean=math.nan if metric.spread.mean is None else metric.spread.mean,
         sd=sd,

@@ -320,6 +320,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[int]
     excluded: list[Excluded] = []
     unit: str = ""
+    #: Digits behind the point, as the program writes it; None where that is not known.
+    decimals: int | None = None
     kind: Kind = "quality"
     direction: Direction | None = None
     #: ``file:line`` where the program reports it; empty where a framework or the clock does.
@@ -401,6 +403,7 @@ def _sample(
             _excluded(run, values.get(run.index), undirected, aggregate) for run in runs if run.index not in included
         ],
         unit=metric.unit,
+        decimals=metric.decimals,
         kind=metric.kind,
         direction=metric.direction,
         site=_site(metric, experiment),

@@ -35,6 +35,8 @@ class VariantSpread(msgspec.Struct, frozen=True, kw_only=True):
     relative: float | None
     #: Whether the runs drew anything that varies in the variant; True where that is not known.
     is_drawn: bool = True
+    #: The largest value less the smallest.
+    range: float | None = None
 
 
 class LeadingSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +57,8 @@ class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     aggregate: str
     unit: str
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None = None
     #: The variant that shares are of; empty where there are no shares.
     whole: str
     rows: list[VariantSpread]
@@ -113,6 +117,7 @@ def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: 
         metric=name,
         aggregate=aggregate,
         unit=next(iter(metrics.values())).unit,
+        decimals=next(iter(metrics.values())).decimals,
         whole=WHOLE if whole else "",
         rows=list(_rows(metrics, whole, {each.variant for each in variants if _draws_nothing(each)})),
         leading=leading_source(metrics, level) if not broken else None,
@@ -147,6 +152,7 @@ def _rows(metrics: Mapping[str, MetricSpread], whole: float | None, undrawn: set
             ci_sd=metric.ci_sd,
             relative=sd / whole if whole and sd is not None else None,
             is_drawn=variant not in undrawn,
+            range=metric.spread.range,
         )
 
 

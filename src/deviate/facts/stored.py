@@ -10,7 +10,7 @@ import msgspec
 
 from deviate.core.errors import BadOption, some_of
 from deviate.core.experiment import Direction, Experiment
-from deviate.core.factors import DEFAULT_VARIANT
+from deviate.core.factors import DEFAULT_VARIANT, find_variant
 from deviate.facts.groups import NO_GROUPS, GroupOptions, with_groups
 from deviate.facts.predictions import (
     Evaluation,
@@ -51,6 +51,7 @@ from deviate.observe.events import (
 from deviate.observe.identity import Identity, RunValues
 from deviate.observe.inherited import ChangedVariable, changed_variables
 from deviate.observe.metrics import Directions, MeasuredMetric, measured_metrics
+from deviate.observe.observation import Printed
 from deviate.observe.recorded import values_by_run
 from deviate.observe.records import RunFiles, read_ended_runs
 from deviate.observe.repetitions import Repetitions, repetitions
@@ -163,7 +164,7 @@ def read_results(
         usual = read_config(folder.project).statistics
         options = settle_options(options, (name for name, _ in names), partial=partial, usual=usual)
         directions = tables.directions(options.directions)
-        metrics = known_metrics(experiment, names, options, tables.observed, directions)
+        metrics = known_metrics(experiment, names, options, tables.observed, directions, tables.printed)
         rows = _rows(tables, options, metrics)
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
@@ -232,10 +233,18 @@ def known_metrics(
     options: SampleOptions,
     observed: Mapping[str, MeasuredMetric] | None = None,
     directions: Directions | None = None,
+    printed: Mapping[str, Printed] | None = None,
 ) -> dict[str, MeasuredMetric]:
     """Return what is known of each name that samples may have."""
     metrics = [*measured_metrics(experiment, names, observed, directions), *reach_metrics(options.reach)]
-    return {metric.name: metric for metric in metrics}
+    return {metric.name: _as_written(metric, (printed or {}).get(metric.name)) for metric in metrics}
+
+
+def _as_written(metric: MeasuredMetric, printed: Printed | None) -> MeasuredMetric:
+    """Return a metric whose source leaves open how it is written as it is seen in what runs printed."""
+    if printed is None or metric.decimals is not None:
+        return metric
+    return msgspec.structs.replace(metric, decimals=printed.decimals, unit=metric.unit or printed.unit)
 
 
 def samples_by_variant(
@@ -346,7 +355,8 @@ def choose_variant(folder: ExperimentFolder, variants: Sequence[str], name: str 
     BadOption
         With the variants there are, if none is meant.
     """
-    variant = name or _default(folder, variants)
+    typed = find_variant(name) if name else None
+    variant = typed.name if typed and name not in variants else name or _default(folder, variants)
     if variant not in variants:
         raise BadOption(
             f"experiment {folder.name!r} has no variant {variant!r}", hint=f"variants: {', '.join(variants) or 'none'}"

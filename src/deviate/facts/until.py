@@ -39,6 +39,8 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None
     sd: float | None
     unit: str
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None
 
 
 def stopped_by(until: Until | None, metrics: list[MetricSpread], made: int) -> Stopped | None:
@@ -60,6 +62,7 @@ def stopped_by(until: Until | None, metrics: list[MetricSpread], made: int) -> S
         value=metric.spread.sd if until.of == "sd" else metric.spread.mean,
         sd=metric.spread.sd,
         unit=metric.unit,
+        decimals=metric.decimals,
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from deviate.core.experiment import Experiment, Step
 from deviate.observe.derived import RunRecords
 from deviate.observe.metrics import MeasuredMetric
-from deviate.observe.observation import Observation, ObservedSeries, observe
+from deviate.observe.observation import Observation, ObservedSeries, Printed, observe
 from deviate.observe.records import RunFiles, read_run
 from deviate.observe.reported import ReportedNumber
 
@@ -74,6 +74,11 @@ class Evaluated:
             for each, metric in self.observation.metrics.items()
             for name in [self.step.prefix + each]
         }
+
+    @property
+    def printed(self) -> dict[str, Printed]:
+        """How its metrics are written, under their names in results."""
+        return {self.step.prefix + name: each for name, each in self.observation.printed.items()}
 
     @property
     def numbers(self) -> dict[str, list[ReportedNumber]]:

@@ -37,8 +37,10 @@ class MeasuredMetric(msgspec.Struct, frozen=True, kw_only=True):
     aggregate: str
     direction: Direction | None
     kind: Kind
-    #: Seconds for times; empty where the program does not say.
+    #: Seconds for times, ``%`` where the program writes that behind it; empty where it does not say.
     unit: str = ""
+    #: Digits behind the point, as the program writes it; None where that is not known.
+    decimals: int | None = None
     #: Position in the experiment's metrics; None for times and for what was not foreseen.
     source: int | None = None
     #: Whether it was seen in what runs print and write alone, and not in the source.
@@ -115,7 +117,10 @@ def _measured(name: str, source: int, metrics: Sequence[Metric]) -> MeasuredMetr
         )
     metric = metrics[position]
     kind, direction, aggregate = _made_at_run_time(name, metric)
-    return MeasuredMetric(name=name, aggregate=aggregate, direction=direction, kind=kind, source=position)
+    return MeasuredMetric(
+        name=name, aggregate=aggregate, direction=direction, kind=kind, source=position, unit=metric.unit,
+        decimals=metric.decimals,
+    )  # fmt: skip
 
 
 def _made_at_run_time(name: str, metric: Metric) -> tuple[Kind, Direction | None, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,6 +52,17 @@ class ObservedSeries:
         return Series(self.mined.iterations.astype(np.int32), values, positions, placed)
 
 
+#: A number printed more than so many times as large or as small as it was recorded is a hundredfold or a hundredth.
+_SCALED = 10.0
+
+
+class Printed(NamedTuple):
+    """How a program writes a metric: digits behind the point, and ``%`` where that follows."""
+
+    decimals: int
+    unit: str
+
+
 @dataclass(frozen=True, eq=False)
 class Observation:
     """What runs reported, seen from outside.
@@ -72,6 +84,8 @@ class Observation:
     left_out: dict[str, int]
     #: How files of a run differ from what they were when it ended, by run.
     damaged: dict[str, list[str]]
+    #: By name, how metrics of the source that are printed as they are recorded are written.
+    printed: dict[str, Printed]
     #: By completed run and name, the values of the other metrics, which were read to tell which are observed.
     recorded: dict[str, RunValues]
 
@@ -144,7 +158,35 @@ def observe(
     ]
     left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
     damaged = {run: each.damaged for mined in by_variant.values() for run, each in mined.items() if each.damaged}
-    return Observation(numbers, series, left_out, damaged, recorded)
+    printed = {
+        name: each
+        for variant, (mined, values) in reversed(reported.items())
+        for name, each in _printed(numbers[variant], mined, values)
+    }
+    return Observation(numbers, series, left_out, damaged, printed, recorded)
+
+
+def _printed(
+    numbers: Sequence[ReportedNumber],
+    mined: Mapping[str, Sequence[RunSeries]],
+    recorded: Mapping[str, Mapping[str, Values]],
+) -> Iterator[tuple[str, Printed]]:
+    """Yield metrics of the source with how they are written; the first way comes last.
+
+    A share that is recorded as a fraction and printed in percent is another number.
+    """
+    run, series = next(iter(mined.items()))
+    values = {each.series.slot.key: each.series.values for each in series}
+    for number in reversed(numbers):
+        shown, own = values.get(number.key), recorded[run].get(number.metric)
+        if number.decimals is None or number.observed or shown is None or own is None:
+            continue
+        if _largest(own) < _SCALED * _largest(shown) < _SCALED**2 * _largest(own):
+            yield number.metric, Printed(number.decimals, "%" if number.unit == "%" else "")
+
+
+def _largest(values: Values) -> float:
+    return float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
 
 
 def _loads(

@@ -421,6 +421,7 @@ def observed_metric(number: ReportedNumber) -> MeasuredMetric:
         direction=number.direction,
         kind=number.kind or UNNAMED.kind,
         unit=number.unit,
+        decimals=number.decimals,
         observed=True,
     )
 

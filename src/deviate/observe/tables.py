@@ -34,7 +34,7 @@ from deviate.observe.metrics import (
     measured_metrics,
     with_times,
 )
-from deviate.observe.observation import Observation, observe
+from deviate.observe.observation import Observation, Printed, observe
 from deviate.observe.output.listings import is_setting, options_given
 from deviate.observe.records import TICK_NAME, RunFiles, in_order, read_ended_runs
 from deviate.observe.reported import ReportedNumber
@@ -105,6 +105,12 @@ class Tables:
         """What is known of the observed metrics, by name: of the training, and of evaluations."""
         evaluated = {name: metric for each in self.evaluated for name, metric in each.observed.items()}
         return {**evaluated, **self.observation.metrics}
+
+    @property
+    def printed(self) -> dict[str, Printed]:
+        """How metrics of the source are written, by name: of the training, and of evaluations."""
+        evaluated = {name: each for step in self.evaluated for name, each in step.printed.items()}
+        return {**evaluated, **self.observation.printed}
 
     @cached_property
     def names(self) -> list[tuple[str, int]]:

@@ -41,7 +41,10 @@ UNKNOWN = "–"
 SHORT = 0.095
 
 #: A p below this is written as being below it.
-SMALLEST_SHOWN_P = 1e-4
+SMALLEST_SHOWN_P = 1e-3
+
+#: Digits of an SD behind its point, leading zeros aside, up to which a metric keeps the decimals of the program.
+MOST_SD_DIGITS = 3
 
 #: Digits of a p that is all but alpha.
 MOST_P_DIGITS = 6
@@ -51,6 +54,13 @@ MOST_FIGURES = 4
 
 #: Of ratios and effects, and of statistics.
 _EFFECT_DIGITS, _STATISTIC_DIGITS = 2, 4
+
+#: Ratios and effects from one of these to below the other have two decimals.
+_TWO_DECIMALS = 0.05, 100.0
+
+#: Shares of examples below half of this, the last digit that is written, are written as being below it.
+LEAST_SHARE = 1e-3
+SMALLEST_SHARE = LEAST_SHARE / 2
 
 _SIGN = re.compile(r"(?<![\w.)\]])-(?=\d)")
 
@@ -74,12 +84,12 @@ class Numbers(msgspec.Struct, frozen=True):
         --------
         >>> numbers = Numbers(0.05)
         >>> [numbers.p(p) for p in (0.01234, 1e-7, 1.0, 0.05, 0.0504, None)]
-        ['0.012', '<0.0001', '1.0', '0.050', '0.0504', '–']
+        ['0.012', '<0.001', '1.0', '0.050', '0.0504', '–']
         """
         if p is None:
             return UNKNOWN
-        if p < SMALLEST_SHOWN_P:
-            return f"<{SMALLEST_SHOWN_P:.4f}"
+        if p < (smallest := min(SMALLEST_SHOWN_P, self.alpha)):
+            return f"<{smallest:g}"
         texts = [significant(p, digits) for digits in range(2, MOST_P_DIGITS + 1)]
         return next((text for text in texts if p == self.alpha or float(text) != self.alpha), texts[0])
 
@@ -89,7 +99,7 @@ class Numbers(msgspec.Struct, frozen=True):
         Examples
         --------
         >>> [Numbers(0.05).compared_p(p) for p in (0.0213, 1e-9, 0.0504, None)]
-        ['= 0.021', '< 0.0001', '= 0.0504', '–']
+        ['= 0.021', '< 0.001', '= 0.0504', '–']
         """
         text = self.p(p)
         return f"< {text[1:]}" if text.startswith("<") else text if text == UNKNOWN else f"= {text}"
@@ -101,7 +111,7 @@ class Numbers(msgspec.Struct, frozen=True):
         --------
         >>> numbers = Numbers(0.05)
         >>> numbers.equal_p(0.003, "holm", 12), numbers.equal_p(1e-7, "holm", 1), numbers.equal_p(0.2, "none", 6)
-        ('p = 0.0030 after Holm', 'p < 0.0001', 'p = 0.20')
+        ('p = 0.0030 after Holm', 'p < 0.001', 'p = 0.20')
         """
         after = "" if correction == "none" or family < 2 else f" after {CORRECTION_NAMES[correction]}"
         return f"p {self.compared_p(p) if p is not None else f'= {UNKNOWN}'}{after}"
@@ -122,6 +132,59 @@ def last_place(sd: float | None) -> int | None:
     if not sd:
         return None
     return _exponent(sd, SD_DIGITS) - SD_DIGITS + 1
+
+
+def metric_place(decimals: int | None, *sds: float | None) -> int | None:
+    """Give the power of ten of the last digit of a metric beside its SDs: that which the program writes.
+
+    Another one where the smallest SD would have no digit there or more than `MOST_SD_DIGITS` behind the point; None
+    where nothing says.
+
+    Examples
+    --------
+    >>> metric_place(2, 0.76, 0.41), metric_place(4, 0.0136), metric_place(2, 30.34), metric_place(2, 0.0)
+    (-2, -4, -2, -2)
+    >>> metric_place(1, 0.012), metric_place(6, 0.0136), metric_place(None, 0.534), metric_place(None, None)
+    (-3, -3, -2, None)
+    """
+    smallest = min((sd for sd in sds if sd), default=None)
+    if decimals is None or smallest is None:
+        return last_place(smallest) if decimals is None else -decimals
+    digits = _exponent(smallest, 1) + decimals + 1
+    return -decimals if digits >= 1 and min(digits, decimals) <= MOST_SD_DIGITS else last_place(smallest)
+
+
+def unit_text(unit: str) -> str:
+    """Write the unit behind a value; percent goes without, as the values stand below each other.
+
+    Examples
+    --------
+    >>> unit_text("s"), unit_text("%"), unit_text("")
+    (' s', '', '')
+    """
+    return f" {unit}" if unit and unit != "%" else ""
+
+
+def unit_in_name(unit: str) -> str:
+    """Write the unit behind the name of a metric.
+
+    Examples
+    --------
+    >>> unit_in_name("s"), unit_in_name("%")
+    (' (s)', '')
+    """
+    return f" ({unit})" if unit and unit != "%" else ""
+
+
+def difference_unit(unit: str) -> str:
+    """Write the unit behind a difference of two values.
+
+    Examples
+    --------
+    >>> difference_unit("s"), difference_unit("%")
+    (' s', ' points')
+    """
+    return " points" if unit == "%" else unit_text(unit)
 
 
 def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGITS) -> str:
@@ -213,12 +276,42 @@ def points(share: float) -> str:
     return f"{significant(100 * share, 2)} points"
 
 
-def show_interval(interval: Interval, place: int | None) -> str:
-    """Write an interval as ``low–high``, with ``to`` between signed numbers."""
-    if not interval.known:
+def show_share(share: float | None) -> str:
+    """Write a share of examples in percent with one decimal.
+
+    Examples
+    --------
+    >>> show_share(0.0436), show_share(0.0), show_share(1.0), show_share(0.0004), show_share(None)
+    ('4.4%', '0.0%', '100%', '<0.1%', '–')
+    """
+    if share is None:
         return UNKNOWN
-    low, high = show(interval.low, place), show(interval.high, place)
-    return f"{low} to {high}" if set("-−") & set(low + high) else f"{low}–{high}"
+    if 0 < share < SMALLEST_SHARE:
+        return f"<{100 * LEAST_SHARE:.1f}%"
+    return f"{100 * share:.0f}%" if share == 1 else f"{100 * share:.1f}%"
+
+
+def show_shares(interval: Interval) -> str:
+    """Write an interval of a share of examples in percent.
+
+    Examples
+    --------
+    >>> show_shares(Interval(low=0.0342, high=0.0681, level=0.95, method="t"))
+    '[3.4, 6.8]'
+    """
+    ends = (interval.low, interval.high)
+    return f"[{', '.join(show_share(end).removesuffix('%') for end in ends)}]" if interval.known else UNKNOWN
+
+
+def show_interval(interval: Interval, place: int | None) -> str:
+    """Write an interval.
+
+    Examples
+    --------
+    >>> show_interval(Interval(low=-0.5, high=1.25, level=0.95, method="t"), -2)
+    '[−0.50, 1.25]'
+    """
+    return f"[{show(interval.low, place)}, {show(interval.high, place)}]" if interval.known else UNKNOWN
 
 
 def show_level(level: float) -> str:
@@ -289,35 +382,29 @@ def show_hours(hours: float | None) -> str:
     return f"{hours:,.1f} h" if hours >= 1 else about_seconds(3600 * hours)
 
 
-def show_difference(interval: Interval, place: int | None) -> str:
-    """Write the interval of a difference, which has signs more often than not."""
-    if not interval.known:
-        return UNKNOWN
-    return f"{show(interval.low, place)} to {show(interval.high, place)}"
-
-
 def show_factor(value: float | None) -> str:
-    """Write a ratio or a standardised effect with two significant digits, whole ones in full up to four figures.
+    """Write a ratio or a standardised effect with two decimals; large and small ones with two digits.
 
     Examples
     --------
-    >>> show_factor(363.4), show_factor(0.0047), show_factor(123456.0), show_factor(-1.25), show_factor(None)
-    ('363', '0.0047', '1.2e5', '−1.2', '–')
+    >>> show_factor(363.4), show_factor(0.0047), show_factor(123456.0), show_factor(-1.256), show_factor(None)
+    ('363', '0.0047', '1.2e5', '−1.26', '–')
     >>> show_factor(4.0), show_factor(0.9), show_factor(20.0), show_factor(0.0)
-    ('4.0', '0.90', '20', '0')
+    ('4.00', '0.90', '20.00', '0')
     """
+    if value is not None and _TWO_DECIMALS[0] <= abs(value) < _TWO_DECIMALS[1]:
+        return _signed(f"{value:.2f}")
     return _digits(value, _EFFECT_DIGITS, zeros=True)
 
 
 def show_ratio(interval: Interval) -> str:
-    """Write an interval of a ratio."""
-    return f"{show_factor(interval.low)}–{show_factor(interval.high)}" if interval.known else UNKNOWN
+    """Write an interval of a ratio or an effect."""
+    return f"[{show_factor(interval.low)}, {show_factor(interval.high)}]" if interval.known else UNKNOWN
 
 
 def show_effect(effect: Effect) -> str:
     """Write an effect with its interval."""
-    interval = effect.interval
-    ends = f" ({show_factor(interval.low)} to {show_factor(interval.high)})" if interval.known else ""
+    ends = f" {show_ratio(effect.interval)}" if effect.interval.known else ""
     return f"{show_factor(effect.value)}{ends}" if effect.value is not None else UNKNOWN
 
 

@@ -19,6 +19,9 @@ from deviate.source.syntax import called_name, dotted_text, is_namespace
 #: Format specifications of numbers.
 NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
 
+#: Those that say how many digits stand behind the point; ``%`` shows a share in hundredths.
+_PLACES = re.compile(r"\.(?P<digits>\d+)(?P<kind>[fF%])$")
+
 
 @dataclass(frozen=True, eq=False)
 class ReportedValue:
@@ -43,6 +46,17 @@ class ReportedValue:
     after: str = ""
     #: Stands after other values of the same text.
     position: int = 0
+
+    @property
+    def decimals(self) -> int | None:
+        """How many digits of the value are shown behind its point; None where the text leaves that open."""
+        places = _PLACES.search(self.spec)
+        return None if places is None else int(places["digits"]) + 2 * (places["kind"] == "%")
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether a percent sign follows the value, which is then in percent."""
+        return not self.spec.endswith("%") and self.after.lstrip(" ").startswith("%")
 
 
 Part = str | ReportedValue

@@ -11,6 +11,7 @@ from made import make_experiment, make_run, metric
 
 from deviate.core.experiment import ObservedWish, Run
 from deviate.observe.metrics import measured_metrics
+from deviate.observe.observation import Printed
 from deviate.observe.reported import mined_run, reported_numbers
 from deviate.observe.tables import open_tables
 
@@ -285,3 +286,15 @@ def test_the_losses_of_two_loops_printed_in_one_form_are_no_third_loss(tmp_path)
         assert [name for name, _ in tables.names] == ["loss", "loss #2"]
         numbers = {each.name: each.metric for each in tables.observation.numbers["control"]}
     assert numbers["loss"] == "loss #2"
+
+
+def test_a_metric_of_the_source_is_written_as_it_was_printed(tmp_path):
+    random = np.random.default_rng(0)
+    experiment = make_experiment(tmp_path, [metric("acc"), metric("f1"), metric("loss")])
+    values = [(90 + 9 * random.random(), random.random()) for _ in range(12)]
+    run = make_run(experiment, 0, [(i, e, float(e), pair[i]) for e, pair in enumerate(values) for i in range(2)])
+    run.stdout_file.write_text("".join(f"acc: {acc:.2f}% f1: {100 * f1:.2f}%\n" for acc, f1 in values))
+    run.write_outcome(run.read_outcome())
+    with open_tables(experiment) as tables:
+        # A fraction that is printed in percent is another number.
+        assert tables.printed == {"acc": Printed(2, "%")}

@@ -74,7 +74,7 @@ def ranked(**sds):
 
 def test_what_varies_is_ranked_by_its_sd():
     said = ranked(init=0.4, impl=0.0, shuffle=1.25, control=0.0, layers=None)
-    assert said == ["SD of test acc by what varies: shuffle 1.2 %, init 0.40 %; equal in all runs of impl and control."]
+    assert said == ["SD of test acc by what varies: shuffle 1.2, init 0.40; equal in all runs of impl and control."]
     assert ranked(impl=0.0, control=0.0) == ["test acc: equal in all runs of impl and control."]
     assert ranked(impl=None, control=None) == []
 

@@ -6,16 +6,21 @@ from hypothesis import strategies as st
 
 from deviate.report.numbers import MOST_P_DIGITS, Numbers, show, show_hours, show_level, show_percent
 
-SHARES = st.floats(1e-4, 1)
+SHARES = st.floats(0.001, 1)
 
 
-@given(SHARES, st.sampled_from([0.1, 0.05, 0.01, 0.005, 0.001]))
+@given(SHARES, st.sampled_from([0.1, 0.05, 0.01, 0.005, 0.001, 0.0002]))
 def test_a_p_value_never_reads_as_alpha_unless_it_is(p, alpha):
     text = Numbers(alpha).p(p)
     if abs(p - alpha) > alpha * 10.0 ** (1 - MOST_P_DIGITS):
         assert float(text) != alpha
         assert (float(text) < alpha) == (p < alpha)
     assert float(text) == pytest.approx(p, rel=0.06)
+
+
+def test_a_small_p_is_below_what_it_is_said_to_be_below():
+    assert [Numbers(alpha).p(0.0007) for alpha in (0.05, 0.0005)] == ["<0.001", "0.00070"]
+    assert Numbers(0.0005).compared_p(0.0004) == "< 0.0005"
 
 
 def test_every_way_to_write_a_p_value_heeds_alpha():

@@ -72,8 +72,8 @@ def test_a_percentage_agrees_with_its_share(share):
 
 def test_intervals():
     known = Interval(low=-1.25, high=2.5, level=0.95, method="t")
-    assert show_interval(known, -1) == "−1.2 to 2.5"
-    assert show_interval(Interval(low=1.25, high=2.5, level=0.95, method="t"), -2) == "1.25–2.50"
+    assert show_interval(known, -1) == "[−1.2, 2.5]"
+    assert show_interval(Interval(low=1.25, high=2.5, level=0.95, method="t"), -2) == "[1.25, 2.50]"
     assert show_interval(Interval(level=0.95, method="t", reason="one run"), -1) == UNKNOWN
 
 

@@ -10,7 +10,7 @@ from deviate.facts.compared_metric import MetricComparison
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
-from deviate.report.numbers import Numbers, finest, show, show_difference
+from deviate.report.numbers import Numbers, metric_place, show, show_interval
 from deviate.report.page import (
     HEAD_LINES,
     LINES,
@@ -113,7 +113,7 @@ NAMES_FOLD_AT = 48
 def sides_table(comparison: Comparison) -> Table:
     """Return one row an experiment on the main metric: its mean, its difference from the first row, and a verdict."""
     sides, beside = main_sides(comparison), {each.label: each for each in sides_beside(comparison)}
-    digit = finest([side.spread.sd for side in sides.values()])
+    digit = metric_place(next(iter(sides.values())).decimals, *(side.spread.sd for side in sides.values()))
     level = Numbers(comparison.alpha).level()
     return Table(
         caption="",
@@ -146,7 +146,7 @@ def _beside_cells(beside: Beside | None, digit: int | None, label: str, comparis
     metric, interval = beside.metric, beside.interval
     return [
         number(show(beside.difference, digit), beside.difference),
-        number(show_difference(interval, digit), interval.low),
+        number(show_interval(interval, digit), interval.low),
         number(Numbers(beside.pair.alpha).p(metric.p_adjusted), metric.p_adjusted),
         placed,
         Cell(row_verdict(beside)),

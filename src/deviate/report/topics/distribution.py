@@ -34,7 +34,7 @@ from deviate.report.figures.charts import (
     word,
 )
 from deviate.report.figures.figure import Figure, slug
-from deviate.report.numbers import last_place, show_level
+from deviate.report.numbers import metric_place, show_level, unit_text
 from deviate.report.topics.metric_text import MetricText, SpreadText
 from deviate.report.words import count
 
@@ -211,7 +211,9 @@ def _means(measured: Sequence[Row], ends: Sequence[float]) -> list[dict[str, Any
             "variant": name,
             "lane": MEAN_AT,
             "mean": metric.spread.mean,
-            **cut_interval(metric.ci_mean.low, metric.ci_mean.high, ends, last_place(metric.spread.sd)),
+            **cut_interval(
+                metric.ci_mean.low, metric.ci_mean.high, ends, metric_place(metric.decimals, metric.spread.sd)
+            ),
         }
         for name, metric in measured
         if metric.n > 1 and metric.spread.mean is not None
@@ -282,7 +284,7 @@ def factor_figures(facts: ExperimentFacts) -> list[Figure]:
 def factor_figure(table: SpreadAcross, level: float) -> Figure:
     """Draw the SD of one metric with its interval, a bar for each variant whose runs differ."""
     ranking = rank(table)
-    sentences = [_bar_sentence(row, table.unit) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
+    sentences = [_bar_sentence(row, table) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
     key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it extends beyond the chart."
     return Figure(
         slug=slug("factors", table.metric),
@@ -348,9 +350,9 @@ def _silent(ranking: Ranking) -> list[dict[str, Any]]:
     return [*(equal if ranking.equal else []), *unknown]
 
 
-def _bar_sentence(row: VariantSpread, unit: str) -> str:
-    shown = SpreadText(row)
+def _bar_sentence(row: VariantSpread, table: SpreadAcross) -> str:
+    shown = SpreadText(row, table)
     if row.sd is None:
         return f"{clean(row.variant)}: {count(row.n, 'run')}, no SD."
-    interval = f" ({shown.ci_sd})" if row.ci_sd.known else ""
-    return f"{clean(row.variant)}: SD {shown.sd}{f' {clean(unit)}' if unit else ''}{interval}, {count(row.n, 'run')}."
+    interval = f" {shown.ci_sd}" if row.ci_sd.known else ""
+    return f"{clean(row.variant)}: SD {shown.sd}{clean(unit_text(table.unit))}{interval}, {count(row.n, 'run')}."

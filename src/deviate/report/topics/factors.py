@@ -72,9 +72,9 @@ def _ranked(table: SpreadAcross) -> list[VariantSpread]:
     return [*ranking.differing, *ranking.unknown] if ranking.differing else table.rows
 
 
-def _spread_cells(row: VariantSpread, *, whole: bool, others: Sequence[VariantSpread] | None = None) -> list[Cell]:
-    """Return the cells of one variant, to the digits of the `others` where its own SD says nothing."""
-    text = SpreadText(row, others)
+def _spread_cells(row: VariantSpread, table: SpreadAcross, *, whole: bool) -> list[Cell]:
+    """Return the cells of one variant."""
+    text = SpreadText(row, table)
     return [
         Cell(row.variant),
         number(text.n, row.n),
@@ -121,7 +121,7 @@ def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> 
         *(
             Row(
                 cells=[
-                    *_spread_cells(row, whole=whole),
+                    *_spread_cells(row, table, whole=whole),
                     Cell(strip(values.get(row.variant, []), ends=ends)),
                 ]
             )
@@ -163,7 +163,7 @@ def _full_table(table: SpreadAcross, level: float) -> Table:
         caption=f"{table.metric} ({table.aggregate}{unit})",
         titled=True,
         columns=_spread_columns("variant", "mean", f"{show_level(level)} CI of the SD", whole),
-        rows=[Row(cells=_spread_cells(row, whole=bool(whole))) for row in _ranked(table)],
+        rows=[Row(cells=_spread_cells(row, table, whole=bool(whole))) for row in _ranked(table)],
     )
 
 
@@ -185,7 +185,7 @@ def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
             for table in facts.across
             for row in (
                 heading(f"{table.metric} ({table.aggregate}{f', {table.unit}' if table.unit else ''})"),
-                *(Row(cells=_spread_cells(row, whole=bool(wholes), others=table.rows)) for row in table.rows),
+                *(Row(cells=_spread_cells(row, table, whole=bool(wholes))) for row in table.rows),
             )
         ],
     )

@@ -10,7 +10,7 @@ from deviate.facts.curves import MetricCurves, VariantCurves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
-from deviate.report.numbers import show
+from deviate.report.numbers import show, unit_in_name
 from deviate.report.page import Block, ByMetric, Cell, Column, Drawing, Panel, Row, Section, Sentences, Strips, Table
 from deviate.report.topics.curves import Charts, curve_notes
 from deviate.report.topics.metrics import METRICS_SHOWN
@@ -129,7 +129,7 @@ def curve_lines(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def _curve_row(metric: MetricCurves, variant: VariantCurves, several: bool) -> Row:
-    unit = f" ({metric.unit})" if metric.unit else ""
+    unit = unit_in_name(metric.unit)
     first, last = variant.band.median[0], variant.band.median[-1]
     return Row(
         cells=[

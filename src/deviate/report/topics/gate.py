@@ -16,13 +16,15 @@ from deviate.report.figures.charts import axis_title, chart, domain, quantitativ
 from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import (
     Numbers,
-    finest,
+    difference_unit,
     last_place,
+    metric_place,
     show,
-    show_difference,
     show_interval,
     show_level,
     show_percent,
+    unit_in_name,
+    unit_text,
 )
 from deviate.report.page import (
     AT_TERMINAL,
@@ -163,12 +165,12 @@ def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
 
 def last_digit(metric: GateMetric) -> int | None:
     """Return the power of ten of the last digit worth showing."""
-    return finest((metric.sd_a, metric.sd_b))
+    return metric_place(metric.decimals, metric.sd_a, metric.sd_b)
 
 
 def _stand(metric: GateMetric) -> Iterator[str]:
     place, drop = last_digit(metric), metric.drop
-    unit = f" {metric.unit}" if metric.unit else ""
+    unit = unit_text(metric.unit)
     yield (
         f"{show(metric.mean_a, place)} ± {show(metric.sd_a, place)}{unit} ({count(metric.n_a, 'run')}) against "
         f"{show(metric.mean_b, place)} ± {show(metric.sd_b, place)}{unit} ({count(metric.n_b, 'run')}), mean ± SD."
@@ -176,7 +178,11 @@ def _stand(metric: GateMetric) -> Iterator[str]:
     if metric.room is None:
         return
     worse = "lower" if metric.direction == "higher" else "higher"
-    allowed = f"may be {drop.text}{'' if drop.relative else unit} {worse}" if drop.value else f"may not be {worse}"
+    allowed = (
+        f"may be {drop.text}{'' if drop.relative else difference_unit(metric.unit)} {worse}"
+        if drop.value
+        else f"may not be {worse}"
+    )
     yield f"The mean {allowed}: {_distance(metric, metric.room, place)} the limit of {show(metric.limit, place)}."
 
 
@@ -485,8 +491,7 @@ def _heads(gate: Gate) -> tuple[str, ...]:
 
 def _name(metric: GateMetric) -> Cell:
     name = metric.name if metric.name == metric.name_b else f"{metric.name} / {metric.name_b}"
-    unit = f" ({metric.unit})" if metric.unit else ""
-    return Cell(f"{name}{unit}", remark=metric.aggregate)
+    return Cell(f"{name}{unit_in_name(metric.unit)}", remark=metric.aggregate)
 
 
 def _row(name: Cell, metric: GateMetric, numbers: Numbers) -> Row:
@@ -500,7 +505,7 @@ def _row(name: Cell, metric: GateMetric, numbers: Numbers) -> Row:
             number(metric.max_drop, metric.drop.value),
             number(show(metric.limit, place), metric.limit),
             number(show(metric.room, place), metric.room),
-            number(show_difference(metric.ci_room, place), metric.ci_room.low if metric.ci_room.known else None),
+            number(show_interval(metric.ci_room, place), metric.ci_room.low if metric.ci_room.known else None),
             number(numbers.p(metric.p_not_worse), metric.p_not_worse),
             number(numbers.p(metric.p_worse_adjusted), metric.p_worse_adjusted),
             Cell(outcome_text(metric), emphasis="good" if metric.passed else "bad"),
@@ -520,7 +525,7 @@ def gate_figures(gate: Gate) -> list[Figure]:
 
 
 def _figure(metric: GateMetric, gate: Gate) -> Figure:
-    place = finest((metric.sd_a, metric.sd_b))
+    place = last_digit(metric)
     a, b, level = clean(gate.a), clean(gate.b), show_level(1 - 2 * gate.look.alpha)
     interval = f" Bar: {level} confidence interval of the distance from the limit." if metric.ci_room.known else ""
     return Figure(

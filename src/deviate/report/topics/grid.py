@@ -10,7 +10,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.report.figures.figure import Figure, slug, unique
-from deviate.report.numbers import Numbers, finest, show, show_interval, show_level, show_percent
+from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level, show_percent, unit_text
 from deviate.report.page import (
     AT_TERMINAL,
     HEAD_LINES,
@@ -105,9 +105,9 @@ def _with_p(term: GridTerm, grid: Grid) -> str:
 
 def mean_text(cell: GridCell, metric: GridMetric) -> str:
     """Return mean ± SD of a cell, with the digits that the finest SD of the metric has."""
-    place = finest([each.sd for each in metric.cells])
+    place = metric_place(metric.decimals, *(each.sd for each in metric.cells))
     sd = "unknown" if cell.sd is None else show(cell.sd, place)
-    return f"{show(cell.mean, place)} ± {sd}{metric.unit}"
+    return f"{show(cell.mean, place)} ± {sd}{unit_text(metric.unit)}"
 
 
 def place_text(cell: GridCell) -> str:
@@ -369,7 +369,7 @@ def _tables(metric: GridMetric, grid: Grid) -> list[Table]:
 
 def _cells(metric: GridMetric, mean: str = "") -> Table:
     """Return the table of the cells, the best first; `mean` heads their means, by default with the metric."""
-    place = finest([cell.sd for cell in metric.cells])
+    place = metric_place(metric.decimals, *(cell.sd for cell in metric.cells))
     ordered = sorted(metric.cells, key=lambda cell: cell.rank or 0)
     level = metric.cells[0].ci_mean.level
     heads = columns("cell", "runs", mean or f"{metric.name}\nmean ± SD", f"{100 * level:g}% CI", "place")

@@ -15,7 +15,7 @@ from deviate.facts.variant import VariantFacts
 from deviate.observe.fingerprints import EXAMPLES
 from deviate.observe.headline import equals, main_metric
 from deviate.observe.metrics import TIME_PER_RUN
-from deviate.report.numbers import last_place, show, show_interval, show_level, show_percent
+from deviate.report.numbers import difference_unit, last_place, show, show_interval, show_level, show_percent, unit_text
 from deviate.report.topics.caveats import taken_from
 from deviate.report.topics.metric_text import MetricText
 from deviate.report.topics.metrics import FEW_THEN_BOTH, sd_methods
@@ -177,7 +177,7 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts, *, brief: bool) 
 def _ends_sentence(metric: MetricSpread) -> str:
     text = MetricText(metric)
     ends = "The best and the worst run" if metric.direction else "The highest and the lowest run"
-    return f"{ends} differ by {text.range}{text.unit}."
+    return f"{ends} differ by {text.range}{_unit(metric)}."
 
 
 def _pairs_sentence(metric: MetricSpread) -> list[str]:
@@ -185,7 +185,9 @@ def _pairs_sentence(metric: MetricSpread) -> list[str]:
     limit, text = metric.spread.repeatability, MetricText(metric)
     if limit is None or metric.far or metric.n < FEWEST_RUNS:
         return []
-    return [f"Two single runs differ by less than {text.of(limit)}{text.unit} in 95% of cases, if values are normal."]
+    return [
+        f"Two single runs differ by less than {text.of(limit)}{_unit(metric)} in 95% of cases, if values are normal."
+    ]
 
 
 def scale_text(metric: MetricSpread) -> str:
@@ -219,7 +221,7 @@ def _ranking(metric: MetricSpread, beside: Misranking | None) -> str:
 
 
 def _unit(metric: MetricSpread) -> str:
-    return f" {metric.unit}" if metric.unit else ""
+    return difference_unit(metric.unit)
 
 
 def sd_basis(interval: Interval) -> str:
@@ -323,7 +325,7 @@ def source_sentences(table: SpreadAcross, level: float, *, brief: bool = False) 
 
 def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[str]:
     if ranking.differing:
-        unit = f" {table.unit}" if table.unit else ""
+        unit = unit_text(table.unit)
         parts = [f"{row.variant} {show(row.sd, last_place(row.sd))}{unit}" for row in ranking.differing]
         equal = f"; {equal_runs(ranking.equal)}" if ranking.equal else ""
         if brief and len(parts) > 1:

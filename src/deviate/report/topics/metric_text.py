@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 
 from deviate.facts.metric import MetricSpread
-from deviate.facts.sources import VariantSpread
+from deviate.facts.sources import SpreadAcross, VariantSpread
 from deviate.observe.metrics import TIME_PER_RUN
-from deviate.report.numbers import PLAIN_DIGITS, finest, finest_by, last_place, show, show_interval, show_percent
+from deviate.report.numbers import (
+    PLAIN_DIGITS,
+    metric_place,
+    show,
+    show_interval,
+    show_percent,
+    unit_in_name,
+    unit_text,
+)
 
 #: Digits of a number in a table for print, where neither its own SD nor another row says how many.
 PRINT_DIGITS = 4
@@ -24,17 +32,17 @@ class MetricText:
 
     def __init__(self, metric: MetricSpread, alike: Places | None = None) -> None:
         measured = metric.spread
-        place, digits = _precision(measured.sd, metric.name, metric.aggregate, alike)
+        place, digits = _precision(metric, alike)
 
         def text(value: float | None) -> str:
             return show(value, place, digits)
 
         #: Write a value of the metric like its mean.
         self.of = text
-        self.name = f"{metric.name} ({metric.unit})" if metric.unit else metric.name
+        self.name = metric.name + unit_in_name(metric.unit)
         # The time of a run is one number already.
         self.aggregate = "" if metric.name == TIME_PER_RUN else metric.aggregate
-        self.unit = f" {metric.unit}" if metric.unit else ""
+        self.unit = unit_text(metric.unit)
         self.n = str(measured.n)
         self.mean, self.sd, self.cv = text(measured.mean), text(measured.sd), show_percent(measured.cv)
         self.min, self.max, self.range = text(measured.min), text(measured.max), text(measured.range)
@@ -43,28 +51,28 @@ class MetricText:
 
 
 class SpreadText:
-    """How much the runs of one variant differ in a metric, as text.
+    """How much the runs of one variant differ in the metric of a table, as text, to the digits of all of its rows."""
 
-    For print, `others` are the variants beside it, whose digits it takes where its own SD says nothing.
-    """
-
-    def __init__(self, row: VariantSpread, others: Sequence[VariantSpread] | None = None) -> None:
-        place, digits = last_place(row.sd), PLAIN_DIGITS
-        if others is not None and place is None:
-            place, digits = finest(other.sd for other in others), PRINT_DIGITS
+    def __init__(self, row: VariantSpread, table: SpreadAcross) -> None:
+        place = metric_place(table.decimals, *(each.sd for each in table.rows))
         self.n = str(row.n)
-        self.mean, self.sd = show(row.mean, place, digits), show(row.sd, place, digits)
+        self.mean, self.sd, self.range = show(row.mean, place), show(row.sd, place), show(row.range, place)
         self.ci_sd = show_interval(row.ci_sd, place)
         self.relative = show_percent(row.relative)
 
 
 def places(metrics: Iterable[MetricSpread]) -> Places:
     """Return the last place worth showing of each metric by the variants in which its runs differ."""
-    return finest_by(((metric.name, metric.aggregate), metric.spread.sd) for metric in metrics)
+    by_name: dict[Hashable, list[MetricSpread]] = {}
+    for metric in metrics:
+        by_name.setdefault((metric.name, metric.aggregate), []).append(metric)
+    return {
+        key: metric_place(alike[0].decimals, *(metric.spread.sd for metric in alike)) for key, alike in by_name.items()
+    }
 
 
-def _precision(sd: float | None, name: str, aggregate: str, alike: Places | None) -> tuple[int | None, int]:
+def _precision(metric: MetricSpread, alike: Places | None) -> tuple[int | None, int]:
     """Return the place of the last digit; where there is none, how many digits are written."""
-    if alike is None or sd:
-        return last_place(sd), PLAIN_DIGITS
-    return alike.get((name, aggregate)), PRINT_DIGITS
+    if alike is None or metric.spread.sd:
+        return metric_place(metric.decimals, metric.spread.sd), PLAIN_DIGITS
+    return alike.get((metric.name, metric.aggregate)), PRINT_DIGITS

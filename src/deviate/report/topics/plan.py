@@ -10,7 +10,19 @@ from deviate.facts.variant import FEW_RUNS
 from deviate.report.escape import clean
 from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.figures.figure import Figure
-from deviate.report.numbers import UNKNOWN, last_place, show, show_hours, show_level, show_percent, show_seconds
+from deviate.report.numbers import (
+    UNKNOWN,
+    difference_unit,
+    last_place,
+    metric_place,
+    show,
+    show_hours,
+    show_level,
+    show_percent,
+    show_seconds,
+    unit_in_name,
+    unit_text,
+)
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
@@ -49,8 +61,7 @@ TOO_MANY = f"more than {MOST_RUNS:,}"
 
 def pilot_sentence(pilot: Pilot) -> str:
     """Say what the pilot gave."""
-    place = last_place(pilot.sd)
-    unit = f" {pilot.unit}" if pilot.unit else ""
+    place, unit = metric_place(pilot.decimals, pilot.sd), unit_text(pilot.unit)
     time = f" of {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
     return (
         f"Pilot {pilot.label} ({pilot.variant}): {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± "
@@ -84,7 +95,7 @@ def question_text(answer: PlanAnswer, plan: Plan) -> str:
     --------
     ``to show a difference of 0.5 SD``
     """
-    unit = f" {plan.unit}" if plan.unit else ""
+    unit = difference_unit(plan.unit)
     if answer.question == "difference":
         return f"to show a difference of {answer.size:g}{unit}"
     if answer.question == "sd-ratio":
@@ -244,7 +255,7 @@ def _ladder(plan: Plan, reader: Reader) -> Table:
     lines = reader in AT_TERMINAL
     shown = {*SHOWN_ON_SCREEN.get(len(plan.answers), set()), plan.asked_runs}
     rungs = [rung for rung in plan.ladder if reader != "screen" or rung.runs in shown]
-    unit = f" ({plan.unit})" if plan.unit else ""
+    unit = unit_in_name(plan.unit)
     level, power = show_level(1 - plan.alpha), show_percent(plan.power)
     heads = [
         ("runs of\neach", 0),

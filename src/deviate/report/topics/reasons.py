@@ -13,6 +13,7 @@ from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.numbers import (
     Numbers,
+    difference_unit,
     last_place,
     show,
     show_factor,
@@ -151,7 +152,7 @@ def _difference(metric: MetricComparison, pair: PairComparison) -> str:
     if effect.value < 0 and interval.low is not None and interval.high is not None:
         interval = msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
     ci = f" ({_level(pair)} CI {show_interval(interval, place)})" if interval.known else ""
-    unit = f" {metric.unit}" if metric.unit else ""
+    unit = difference_unit(metric.unit)
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
     return f"{text}{_superiority(metric, pair)}."
 
@@ -309,7 +310,7 @@ def _size(metric: MetricComparison, in_sds: str) -> str:
 
 
 def _in_unit(metric: MetricComparison, size: float | None) -> str:
-    return f"{show(abs(size or 0), last_place(size))}{f' {metric.unit}' if metric.unit else ''}"
+    return f"{show(abs(size or 0), last_place(size))}{difference_unit(metric.unit)}"
 
 
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:
@@ -408,7 +409,7 @@ def _looks(comparison: Comparison) -> Iterator[str]:
 
 def _margins(metrics: Sequence[MetricComparison], alpha: float) -> Iterator[str]:
     given = dict.fromkeys(
-        f"{metric.name} {metric.contrast.margin:g}{f' {metric.unit}' if metric.unit else ''}"
+        f"{metric.name} {metric.contrast.margin:g}{difference_unit(metric.unit)}"
         for metric in metrics
         if metric.contrast.margin
     )

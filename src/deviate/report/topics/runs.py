@@ -12,7 +12,17 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.run import RunResult
 from deviate.facts.until import Stopped
 from deviate.facts.variant import VariantFacts
-from deviate.report.numbers import Numbers, last_place, show, show_interval, show_level, show_seconds
+from deviate.report.numbers import (
+    Numbers,
+    difference_unit,
+    last_place,
+    metric_place,
+    show,
+    show_interval,
+    show_level,
+    show_seconds,
+    unit_text,
+)
 from deviate.report.page import Block, Cell, Code, Fold, Hint, Remark, Remarks, Row, RunCard, Section, Sentences, Table
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.command import command_text
@@ -263,11 +273,11 @@ def until_sentences(stopped: Stopped | None) -> list[str]:
 
 def _known(stopped: Stopped) -> str:
     """Give the number with its interval."""
-    place = last_place(stopped.sd)
+    place = metric_place(stopped.decimals, stopped.sd)
     # The interval of a mean is narrower than the SD; the digits of its ends follow the width.
     if stopped.of == "mean" and stopped.wanted:
         place = last_place(min(stopped.wanted, stopped.sd or stopped.wanted))
-    unit = f" {stopped.unit}" if stopped.unit else ""
+    unit = unit_text(stopped.unit)
     interval = show_interval(stopped.interval, place)
     return f"{show(stopped.value, place)}{unit}, {show_level(stopped.interval.level)} CI {interval}"
 
@@ -314,7 +324,7 @@ def _width(width: float | None, of: str, unit: str = "") -> str:
         return "unknown"
     if of == "sd":
         return f"± {100 * width:.{WIDTH_DIGITS}g}%"
-    return f"± {width:.{WIDTH_DIGITS}g}{f' {unit}' if unit else ''}"
+    return f"± {width:.{WIDTH_DIGITS}g}{difference_unit(unit)}"
 
 
 # What decided how many runs were made, where that was a comparison with a stored experiment.

@@ -16,13 +16,15 @@ from deviate.observe.headline import main_metric
 from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.numbers import (
     Numbers,
-    finest,
+    metric_place,
     show,
-    show_difference,
     show_effect,
     show_factor,
+    show_interval,
     show_percent,
     show_ratio,
+    unit_in_name,
+    unit_text,
 )
 from deviate.report.words import count, joined, listed
 from deviate.stats.contrast import EFFECTS
@@ -135,14 +137,14 @@ class MetricCells:
         contrast, a, b = metric.contrast, metric.a.spread, metric.b.spread
         place, numbers = last_digit(metric), Numbers(pair.alpha)
         self.name = metric.name if metric.name == metric.b.name else f"{metric.name} / {metric.b.name}"
-        self.unit = f" ({metric.unit})" if metric.unit else ""
+        self.unit = unit_in_name(metric.unit)
         # The time of a run is one number already.
         self.aggregate = "" if metric.name == TIME_PER_RUN else metric.aggregate
         self.runs = f"{contrast.n_a}, {contrast.n_b}"
         self.a, self.b = mean_and_sd(a, place), mean_and_sd(b, place)
         self.mean_a, self.mean_b = show(a.mean, place), show(b.mean, place)
         self.difference = show(contrast.difference.value, place)
-        self.ci = show_difference(contrast.difference.interval, place)
+        self.ci = show_interval(contrast.difference.interval, place)
         self.p, self.spread_p = numbers.p(metric.deciding_p), numbers.p(metric.spread_p_adjusted)
         self.verdict, self.short_verdict = verdict_text(metric, pair), _short_verdict(metric, pair)
         self.ratio, self.ratio_ci = show_factor(contrast.sd_ratio.value), show_ratio(contrast.sd_ratio.interval)
@@ -153,7 +155,7 @@ class MetricCells:
 
 def last_digit(metric: MetricComparison) -> int | None:
     """Return the power of ten of the last digit worth showing."""
-    return finest((metric.a.spread.sd, metric.b.spread.sd))
+    return metric_place(metric.a.decimals, metric.a.spread.sd, metric.b.spread.sd)
 
 
 def mean_and_sd(spread: Spread, place: int | None) -> str:
@@ -306,8 +308,7 @@ def _fails_more(pair: PairComparison, metric: MetricComparison, comparison: Comp
 
 def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison, *, brief: bool) -> str:
     a, b = metric.a.spread, metric.b.spread
-    place = finest((a.sd, b.sd))
-    unit = f" {metric.unit}" if metric.unit else ""
+    place, unit = last_digit(metric), unit_text(metric.unit)
     means = f"{_mean(a, place)} in {pair.a}, {_mean(b, place)}{unit} in {pair.b}"
     tested = metric.verdict != "too few runs" and metric.p_adjusted is not None
     p = Numbers(pair.alpha).equal_p(metric.deciding_p, comparison.correction, metric.family)

@@ -51,6 +51,8 @@ class Finding:
     aliases: list[str] = field(default_factory=list)
     #: How the value is recorded where it is reported again after the loop that reports it in some of its rounds.
     further: list[Capture] = field(default_factory=list)
+    #: Other reports of the very same value.
+    also: list[ReportedValue] = field(default_factory=list)
     #: Reported by code that neither runs within the main loop nor after it.
     aside: bool = False
     #: Reported before the main loop, by a function that holds it or leads to it.
@@ -81,6 +83,11 @@ class Finding:
 
     def _with_reads(self, text: str) -> str:
         return f"{text}.{self.reported.reads}" if self.reported.reads and dotted_text(self.reported.expr) else text
+
+    @property
+    def shown(self) -> ReportedValue:
+        """The report that says how the value is written; the first one where none does."""
+        return next((each for each in (self.reported, *self.also) if each.decimals is not None), self.reported)
 
     @property
     def is_share(self) -> bool:
@@ -150,6 +157,7 @@ def metric_of(finding: Finding) -> Metric:
         confidence=round(finding.confidence, 2), why=why,
         selected=capture is not None and finding.confidence >= SELECTED_FROM,
         capture=capture or Capture(how="framework"), further=finding.further,
+        decimals=finding.shown.decimals, unit="%" if finding.shown.in_percent else "",
     )  # fmt: skip
 
 

@@ -269,6 +269,7 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
         namesake = max((best, other), key=_telling)
         best.name, best.verdict = _name_for(best, namesake), replace(best.verdict, meaning=namesake.verdict.meaning)
     best.aliases.extend(other.aliases)
+    best.also += [*([other.reported] if equal else []), *other.also]
     further = further_capture(best, other) if is_left_behind(best.report, other.report) else None
     best.further += [*([further] if further else []), *(other.further if best.capture == other.capture else [])]
     best.split = best.split or other.split

@@ -252,3 +252,22 @@ def test_what_a_function_of_the_text_computes_is_not_labelled_by_names_of_the_te
     }
     assert (found["elapsed"].function, found["elapsed"].capture.label) == ("spent", "")
     assert found["{name} loss"].capture.label == "name"
+
+
+@pytest.mark.parametrize(
+    ("report", "decimals", "unit"),
+    [
+        ("print(f'loss {loss.item():.4f}')", 4, ""),
+        ("print('accuracy: %6.2f%%' % accuracy)", 2, "%"),
+        ("print('accuracy: {:.1f} %'.format(accuracy))", 1, "%"),
+        ("print(f'accuracy {accuracy:.1%}')", 3, ""),
+        ("print('accuracy', accuracy)", None, ""),
+        ("print(f'loss {loss.item():g}')", None, ""),
+        ("writer.add_scalar('loss', loss.item(), i)\n    print(f'loss {loss.item():.3f}')", 3, ""),
+    ],
+)
+def test_a_metric_is_written_as_the_program_writes_it(tmp_path, report, decimals, unit):
+    before = f"{SCORED}\nfrom torch.utils.tensorboard import SummaryWriter\nwriter = SummaryWriter()\n"
+    body = f"accuracy = scored('answers.json')\n{report}".replace("\n    ", "\n")
+    [metric] = [each for each in analyse(tmp_path, train=looped(body, before)).metrics if each.selected]
+    assert (metric.decimals, metric.unit) == (decimals, unit)
