@@ -489,3 +489,23 @@ def test_what_the_file_says_of_statistics_holds_in_all_commands_until_it_is_type
     planned = json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)
     assert (planned["pilot"]["n"], planned["alpha"], planned["power"]) == (7, 0.01, 0.9)
     assert deviate.load("baseline").report(curves=False).facts.variants[0].metrics[0].n == 7
+
+
+def test_what_is_claimed_is_at_hand(project):
+    found = deviate.compare("baseline", "proposed", metrics=["test acc"])
+    (metric,) = found.pairs[0].metrics
+    assert found["TEST ACC"] is found.main is metric
+    assert found.difference == metric.b.spread.mean - metric.a.spread.mean
+    assert found.interval[0] < found.difference < found.interval[1]
+    assert (found.verdict, found.p) == (metric.verdict, metric.p_adjusted)
+    with pytest.raises(BadOption, match="3 sides are compared"):
+        _ = deviate.compare("baseline", "proposed", "two").p
+
+
+def test_variants_are_found_by_their_names_and_in_words(project):
+    variants = deviate.load("arms").variants
+    algo = variants["algo"]
+    assert variants["training's draws"] is algo
+    assert (algo.mean, algo.sd) == (algo["test acc"].spread.mean, algo["test acc"].spread.sd)
+    with pytest.raises(BadOption, match="no variant 'init'"):
+        _ = variants["init"]
