@@ -11,6 +11,10 @@ from deviate.core.errors import NotInstalled
 DISTRIBUTIONS = {"altair": "altair", "vl_convert": "vl-convert-python"}
 
 
+#: What to type to have charts.
+WITHOUT_CHARTS = f"To have them, type: pip install {' '.join(DISTRIBUTIONS.values())}"
+
+
 def drawing_module(name: str) -> Any:
     """Import a module of `DISTRIBUTIONS`.
 

@@ -44,10 +44,18 @@ def test_terminals_and_markdown_do_without():
 
 
 @pytest.mark.usefixtures("core")
-def test_pages_and_figures_say_what_to_type(tmp_path):
+def test_a_page_is_written_without_charts_and_says_so_last():
+    text = pages.page(cases.usual())
+    assert 'class="chart"' not in text
+    assert "figcaption" in text
+    last = re.sub("<[^>]+>", "", text.rpartition("</section>")[2])
+    assert "The charts are left out. To have them, type: pip install altair vl-convert-python" in last
+
+
+@pytest.mark.usefixtures("core")
+def test_figures_say_what_to_type(tmp_path):
     figures = experiment_figures(cases.usual().facts)
     asked = {
-        "page": lambda: pages.page(cases.usual()),
         "files": lambda: list(write_figures(figures, tmp_path / "figures")),
         "notebook": lambda: Figures(figures)[figures[0].slug],
         "chart": lambda: figures[0].chart,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import math
@@ -14,12 +15,13 @@ from functools import cache
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
 
-from deviate.report.drawing import DISTRIBUTIONS, drawing_module
+from deviate.core.errors import NotInstalled
+from deviate.report.drawing import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
 from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.figures import THEMES, Figure, themed
 from deviate.report.page import Answer, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
@@ -91,31 +93,41 @@ def _column(values: Sequence[Any]) -> Any:
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
 
 
-# The charting library as one script, kept between reports because making it takes seconds.
+# The charting library as one compressed script, kept between reports because making it takes seconds.
 
 #: What of it the page calls.
 _EXPOSED = "window.vegaEmbed = vegaEmbed;"
 
 
-@cache
-def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed, which need nothing from the network.
+class Library(NamedTuple):
+    """A script that the page unpacks before the first chart is drawn: it is a third as large as it would be."""
 
-    Raises
-    ------
-    NotInstalled
-        If the package that has them is not installed.
-    """
-    library = drawing_module("vl_convert")
+    #: Base64 of what gzip makes of the script.
+    packed: str
+    #: Of the script, as a content security policy has it.
+    digest: str
+
+
+#: No chart can be drawn.
+NO_LIBRARY = Library("", "")
+
+
+@cache
+def chart_library() -> Library:
+    """Return Vega, Vega-Lite and Vega-Embed, which need nothing from the network; nothing where none is installed."""
+    try:
+        library = drawing_module("vl_convert")
+    except NotInstalled:
+        return NO_LIBRARY
     # Other versions of the package bring other scripts.
     wanted = hashlib.sha256(f"{version(DISTRIBUTIONS['vl_convert'])} {_EXPOSED}".encode()).hexdigest()
     kept = _folder() / f"charts-{wanted[:16]}.js"
     try:
-        return kept.read_text(encoding="utf-8")
+        script = kept.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        script: str = library.javascript_bundle(_EXPOSED)
-    _keep(kept, script)
-    return script
+        script = library.javascript_bundle(_EXPOSED)
+        _keep(kept, script)
+    return Library(base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode(), _digest(script))
 
 
 def _keep(path: Path, script: str) -> None:
@@ -148,13 +160,12 @@ def render_html(page: Page, *, live: bool = False) -> str:
     A `live` page asks the server that it came from every few seconds whether it has changed, and nothing else.
     """
     sections = [section for section in page.sections if any(map(_shown, section.blocks))]
-    drawn = any(isinstance(block, Drawing) for section in sections for block in every_block(section.blocks))
+    has_drawings = any(isinstance(block, Drawing) for section in sections for block in every_block(section.blocks))
+    library = chart_library() if has_drawings or live else NO_LIBRARY
+    drawn = bool(library.packed)
     style = _asset("page.css")
-    scripts = [
-        *([chart_library()] if drawn or live else []),
-        _asset("links.js") + _asset("page.js"),
-        *([_asset("live.js")] if live else []),
-    ]
+    scripts = [_asset("links.js") + _asset("page.js"), *([_asset("live.js")] if live else [])]
+    allowed = [*map(_digest, scripts), *([library.digest] if drawn else [])]
     return (
         _environment()
         .get_template("page.html")
@@ -164,10 +175,12 @@ def render_html(page: Page, *, live: bool = False) -> str:
             identity=_identities(sections),
             style=Markup(style),
             scripts=[Markup(source) for source in scripts],
-            policy=_policy(scripts, style, "connect-src 'self'; " if live else ""),
+            library=library.packed,
+            policy=_policy(allowed, style, "connect-src 'self'; " if live else ""),
             cards=run_cards(page.runs),
-            themes=embeddable({"light": THEMES["light"], "dark": THEMES["dark"]}) if drawn or live else "",
+            themes=embeddable({"light": THEMES["light"], "dark": THEMES["dark"]}) if drawn else "",
             drawn=drawn,
+            left_out=f"The charts are left out. {WITHOUT_CHARTS}" if has_drawings and not drawn else "",
             live=live,
         )
     )
@@ -309,9 +322,9 @@ def _asset(name: str) -> str:
     return (_HERE / "assets" / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: Sequence[str], style: str, more: str = "") -> str:
-    """Return a content security policy by which only what is written here runs, and `more` is asked for."""
-    allowed = " ".join(f"'{_digest(script)}'" for script in scripts)
+def _policy(scripts: Iterable[str], style: str, more: str = "") -> str:
+    """Return a content security policy by which only scripts of these digests run, and `more` is asked for."""
+    allowed = " ".join(f"'{digest}'" for digest in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src '{_digest(style)}'; img-src data:; {more}"
         "base-uri 'none'; form-action 'none'"

@@ -112,11 +112,23 @@
   /* Beyond this many characters of data a canvas is drawn and moved faster than elements. */
   const LARGE = 60000;
 
+  /* The charting library is unpacked when the first chart is drawn. */
+  const unpack = async () => {
+    const packed = atob(document.getElementById("chart-library").textContent);
+    const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+  };
+  let library;
+
   const draw = async (chart, theme = themeNow()) => {
     if (chart.dataset.theme === theme || chart.offsetParent === null) return;
     chart.dataset.theme = theme;
     links.release(chart);
     const large = document.getElementById(`${chart.id}-data`).textContent.length > LARGE;
+    await (library ??= unpack());
     const { view } = await vegaEmbed(chart, links.prepared(chart, readSpec(chart), themes[theme]), {
       actions: false,
       ast: true,
