@@ -46,6 +46,26 @@ def test_a_process_that_is_ended_has_written_what_it_drew(run: Run) -> None:
     assert set(control(run, source)) == {"other"}
 
 
+LATE = """
+import random
+for episode in __dv_loop__(range(9)):
+    random.random()
+    if episode > 3:
+        __dv_draw__(0, random.sample)(range(99), 3)
+    __dv__(0, 1.0)
+"""
+
+
+@pytest.mark.parametrize("control", ["streams", "observe"])
+def test_what_is_drawn_late_is_written_before_a_process_is_ended(run: Run, control: str) -> None:
+    draws = [{"factor": "shuffle", "file": "program.py", "line": 6, "call": ""}]
+    seeds = dict.fromkeys(FACTORS, 7)
+    assert set(prints(run(LATE + END, "program.py", control=control, seeds=seeds, varying=[], draws=draws))) == {
+        "shuffle",
+        "other",
+    }
+
+
 def test_without_a_main_loop_the_end_tells(run: Run) -> None:
     assert set(control(run, "import random\nprint(random.random())\n")) == {"other"}
 

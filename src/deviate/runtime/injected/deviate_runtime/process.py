@@ -18,6 +18,10 @@ from .wraps import install
 #: The first entries of the main loop, each of which is written down; of later ones, each power of two.
 ENTRIES_WRITTEN = 32
 
+#: The first iterations of the main loop, after each of which it is looked for draws that are not written yet; of later
+#: ones, each power of two.
+FLUSHED = 256
+
 
 class Process:
     """One process of a run, with the files it appends to.
@@ -233,10 +237,12 @@ class Process:
             self.opened.tick(self.iteration)
         if self.streams is not None and self.streams.repeats.open:
             self.streams.repeats.tick()
-        if self.streams is not None and not self.iteration & (self.iteration - 1):
+        seldom = not self.iteration & (self.iteration - 1)
+        if self.streams is not None and seldom:
             self.streams.fingerprints.look()
-            if self.iteration == 1:
-                self.streams.fingerprints.flush()
+        # What draws late (a replay memory once it is full) is written before the process may be killed.
+        if self.streams is not None and (seldom or self.iteration < FLUSHED) and self.iteration > 0:
+            self.streams.fingerprints.flush()
 
     def enter(self, item):
         """Write that the main loop was entered, and with which number it begins; of very many times, seldom."""
