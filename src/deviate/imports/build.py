@@ -184,7 +184,7 @@ def _metric(name: str, request: ImportRequest) -> Metric:
     return Metric(
         name=name, variable=name, expression="", file="", line=0, end_line=0, function="", sink="imported",
         kind=meaning.kind, direction=direction,
-        aggregate=request.aggregates.get(name, aggregate_of(meaning.kind)),
+        aggregate=request.aggregates.get(name, aggregate_of(meaning.kind, name)),
         confidence=1.0, why="imported", capture=Capture(how="framework"),
     )  # fmt: skip
 

@@ -236,10 +236,17 @@ def is_metric_word(text: str) -> bool:
     return any(word not in _WEAK and word not in _OTHER for word, _ in _said(text))
 
 
-def aggregate_of(kind: Kind) -> str:
-    """Guess the aggregate of a kind of metric.
+def aggregate_of(kind: Kind, name: str = "") -> str:
+    """Guess the aggregate of a metric by its kind.
 
     Losses and qualities: the last. The best of many evaluations on the data that selects it is biased upwards, so that
-    is left to the user to choose.
+    is left to the user to choose. A clock that goes on from the start, by its name: the last.
+
+    Examples
+    --------
+    >>> aggregate_of("speed", "time per epoch"), aggregate_of("speed", "time elapsed")
+    ('mean', 'last')
     """
+    if kind == "speed" and "elapsed" in words_of(name):
+        return "last"
     return {"speed": "mean", "resource": "max"}.get(kind, "last")

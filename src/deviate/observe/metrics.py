@@ -113,7 +113,7 @@ def _measured(name: str, source: int, metrics: Sequence[Metric]) -> MeasuredMetr
     if position < 0:
         meaning = meaning_of(name) or UNNAMED
         return MeasuredMetric(
-            name=name, aggregate=aggregate_of(meaning.kind), direction=meaning.direction, kind=meaning.kind
+            name=name, aggregate=aggregate_of(meaning.kind, name), direction=meaning.direction, kind=meaning.kind
         )
     metric = metrics[position]
     kind, direction, aggregate = _made_at_run_time(name, metric)
@@ -132,8 +132,8 @@ def _made_at_run_time(name: str, metric: Metric) -> tuple[Kind, Direction | None
     is_by_name = (metric.kind, metric.direction) == (listed.kind, listed.direction)
     if meaning is None or name == metric.name or not is_by_name:
         return metric.kind, metric.direction, metric.aggregate
-    is_usual = metric.aggregate == aggregate_of(metric.kind)
-    return meaning.kind, meaning.direction, aggregate_of(meaning.kind) if is_usual else metric.aggregate
+    is_usual = metric.aggregate == aggregate_of(metric.kind, metric.name)
+    return meaning.kind, meaning.direction, aggregate_of(meaning.kind, name) if is_usual else metric.aggregate
 
 
 # Which values of a metric are better, as the user says: in ``deviate.toml``, or typed in a command before.

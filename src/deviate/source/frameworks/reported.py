@@ -509,6 +509,6 @@ def _metric(site: CallSite, name: str, sink: str, confidence: float, prefix: str
         name=name if prefix == PREFIX else f"evaluate {name}", variable=f"{prefix}{name}", expression=f"{prefix}{name}",
         file=site.scope.module.file, line=site.node.lineno,
         end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.display_name, sink=sink,
-        kind=meaning.kind, direction=meaning.direction, aggregate=aggregate_of(meaning.kind),
+        kind=meaning.kind, direction=meaning.direction, aggregate=aggregate_of(meaning.kind, name),
         confidence=confidence, why=f"reported by {text_of(site.node.func)} itself", capture=Capture(how="framework"),
     )  # fmt: skip

@@ -153,7 +153,7 @@ def metric_of(finding: Finding) -> Metric:
     return Metric(
         name=finding.name, variable=finding.variable, expression=finding.authored, file=file, line=line,
         end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
-        aggregate="last" if meaning is None else aggregate_of(kind),
+        aggregate="last" if meaning is None else aggregate_of(kind, finding.name),
         confidence=round(finding.confidence, 2), why=why,
         selected=capture is not None and finding.confidence >= SELECTED_FROM,
         capture=capture or Capture(how="framework"), further=finding.further,
