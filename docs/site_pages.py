@@ -28,6 +28,9 @@ REPORTS = {
 
 _LINK = re.compile(r"(\]\()([^)#\s:]+)")
 
+#: A link of a page to the README of an example, which is a page of the site.
+_EXAMPLE = re.compile(r"(\]\((?:\.\./)*)\.\./examples/(\w+)/README\.md")
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made of files beside the docs."""
@@ -39,6 +42,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for readme in sorted(examples.glob("*/README.md")):
         files.append(File.generated(config, f"examples/{readme.parent.name}.md", content=_page(readme)))
     return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Let links to examples lead to their pages."""
+    return _EXAMPLE.sub(r"\1examples/\2.md", markdown)
 
 
 def _gallery() -> str:
