@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SCREENS, PICTURES, GALLERY = DOCS / "screens", DOCS / "images", DOCS / "gallery"
 
-#: The grid that the pages show.
-GRID = """\
+#: The grids that the pages show.
+GRIDS = """\
 [[experiment]]
 name = "digits"
 command = "python train.py --lr {lr} --batch-size {batch}"
@@ -36,6 +36,15 @@ n = 5
 [experiment.grid]
 lr = [0.001, 0.003, 0.01]
 batch = [32, 128]
+
+[[experiment]]
+name = "processors"
+command = "python train.py"
+n = 5
+environment = { ATEN_CPU_CAPABILITY = "{cpu}" }
+
+[experiment.grid]
+cpu = ["avx2", "avx512"]
 """
 
 #: What is trained, by the name of a folder that it leaves.
@@ -44,6 +53,7 @@ TRAINED = {
     "slower": "deviate run -n 8 --name slower -- python train.py --lr 1e-3",
     "why": "deviate run -n 8 --name why --vary sources -- python train.py",
     "digits@lr=0.01,batch=128": "deviate run --name digits",
+    "processors@cpu=avx512": "deviate run --name processors",
 }
 
 #: Each screen and what is typed for it, in this order.
@@ -55,6 +65,7 @@ TYPED = {
     "compare": "deviate compare slower baseline --metric 'test acc'",
     "plan": "deviate plan baseline --metric 'test acc' --difference 0.5",
     "grid": "deviate compare digits --metric 'test acc'",
+    "processors": "deviate compare processors@cpu=avx2 processors@cpu=avx512 --metric 'test acc'",
     "check": "deviate check slower --against baseline --metric 'test acc' --max-drop 0.5",
     "churn": "deviate check slower --against baseline --metric 'test acc' --max-drop 3 --set max_churn=10%",
     "paper": "deviate report baseline --metric 'test acc' --format neurips | tail -n +11 | head -20",
@@ -96,7 +107,7 @@ def train(project: Path) -> None:
     if not (project / "train.py").exists():
         ours = ROOT / "examples" / "digits_mlp"
         shutil.copytree(ours, project, ignore=shutil.ignore_patterns(".deviate"), dirs_exist_ok=True)
-    (project / "deviate.toml").write_text(GRID)
+    (project / "deviate.toml").write_text(GRIDS)
     stored = project / ".deviate" / "experiments"
     for name, command in TRAINED.items():
         if not (stored / name).is_dir():
