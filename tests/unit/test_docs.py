@@ -150,6 +150,20 @@ def test_pages_show_the_screens_that_were_made():
     assert len(marked) == len(shown)
 
 
+QUESTIONS = re.findall(
+    r": (howto/.+)", re.search(r"- Questions:\n(.*?)\n  - ", (ROOT / "mkdocs.yml").read_text(), re.DOTALL)[1]
+)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_page_of_a_question_begins_with_its_answer_in_three_lines_and_is_short(name):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    title, answer, _ = page.split("\n\n", 2)
+    assert title.startswith("# ")
+    assert len(answer.splitlines()) == 3
+    assert len(re.sub("<!-- screen: .*?<!-- end of screen -->", "", page, flags=re.DOTALL).split()) <= 700
+
+
 def test_every_make_target_of_the_readme_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
     assert set(re.findall(r"\bmake ([a-z]+)", (ROOT / "README.md").read_text())) <= targets
