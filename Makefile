@@ -8,7 +8,7 @@ INSTALL := $(PIP) install --quiet --no-compile --constraint constraints.txt
 # its own. Tests of packages are not imported, and some files no Python 3 compiles.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib src || true
 
-.PHONY: help setup demo test test-quick test-nightly lint types style docs gallery check clean
+.PHONY: help setup demo test test-quick test-nightly lint types style docs screens check clean
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -61,8 +61,8 @@ style: setup
 docs: setup ## Build the docs as a site into site/; a link that leads nowhere fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-gallery: setup ## Make the example reports that the site links; some minutes
-	$(BIN)/python docs/make_gallery.py
+screens: setup ## Make the screens, pictures and reports that the docs show, from real runs; a quarter of an hour
+	$(BIN)/python docs/make_screens.py
 
 check: lint test ## Lint, then test
 

@@ -14,16 +14,22 @@ ROOT = Path(__file__).parents[1]
 #: Files beside the docs, and their pages.
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
-#: Reports that docs/make_gallery.py writes: what each shows, and the command.
+#: Reports that docs/make_screens.py writes: what each shows, and the command.
 REPORTS = {
     "baseline": ("How much do eight runs of one recipe differ?", "deviate report baseline"),
     "why": ("Why do they differ: each source alone, and all of them", "deviate report why"),
-    "comparison": ("Is one recipe better than the other?", "deviate compare baseline slower"),
-    "gate": ("Did training get worse? A gate in continuous integration", "deviate check slower --against baseline"),
-    "plan": ("How many runs does a difference take?", "deviate plan baseline --difference 0.5"),
+    "comparison": ("Is one recipe better than the other?", "deviate compare slower baseline --metric 'test acc'"),
+    "gate": (
+        "Did training get worse? A gate in continuous integration",
+        "deviate check slower --against baseline --metric 'test acc' --max-drop 0.5",
+    ),
+    "plan": ("How many runs does a difference take?", "deviate plan baseline --metric 'test acc' --difference 0.5"),
 }
 
 _LINK = re.compile(r"(\]\()([^)#\s:]+)")
+
+#: A link of a page to the README of an example, which is a page of the site.
+_EXAMPLE = re.compile(r"(\]\((?:\.\./)*)\.\./examples/(\w+)/README\.md")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -38,11 +44,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Let links to examples lead to their pages."""
+    return _EXAMPLE.sub(r"\1examples/\2.md", markdown)
+
+
 def _gallery() -> str:
     """List the reports that are there."""
     made = {name: said for name, said in REPORTS.items() if (ROOT / "docs" / "gallery" / f"{name}.html").is_file()}
     lines = [f"- [{question}](gallery/{name}.html): `{command}`" for name, (question, command) in made.items()]
-    without = "None is built into this copy of the site: `python docs/make_gallery.py` makes them, then `make docs`."
+    without = "None is built into this copy of the site: `make screens` makes them, then `make docs`."
     about = "Each page is one file that needs no network. Click the mark of a run: it is marked in all charts."
     return "\n".join(["# Reports to look at", "", about if made else without, "", *lines, ""])
 

@@ -1,4 +1,4 @@
-"""Print what was said of control on public projects, as tables: some stand in docs/control-in-the-field.md."""
+"""Print what was said of control on public projects, as tables: some stand in benchmarks/control/README.md."""
 
 from __future__ import annotations
 

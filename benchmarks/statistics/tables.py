@@ -5,8 +5,8 @@ For example::
     python benchmarks/statistics/tables.py
     python benchmarks/statistics/tables.py --only looks,plans --repeats 2000
 
-Whoever runs one again reads the sentences that name it, in docs/statistics.md, docs/gate.md and
-docs/predictions-measures.md, against the new table.
+Whoever runs one again reads the sentences that name it, in docs/statistics.md, docs/howto and
+docs/predictions.md, against the new table.
 """
 
 from __future__ import annotations

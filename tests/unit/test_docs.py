@@ -134,12 +134,34 @@ def test_every_simulation_that_the_docs_name_has_its_table_and_script():
     tables = {path.stem: path.read_text(encoding="utf-8") for path in (simulations / "tables").glob("*.md")}
     assert all(f"benchmarks/statistics/{name}.py" in text and "|---" in text for name, text in tables.items())
     assert all((simulations / f"{name}.py").is_file() for name in tables)
-    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    elsewhere = dict.fromkeys(("clusters", "predictions", "class_floor"), "predictions-measures.md")
-    elsewhere["collapses"] = "gate.md"
-    for name in tables:
-        text = (ROOT / "docs" / elsewhere[name]).read_text(encoding="utf-8") if name in elsewhere else page
-        assert f"`{name}`" in text or f"tables/{name}.md`" in text, name
+    pages = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("statistics.md", "predictions.md"))
+    assert not [name for name in tables if f"`{name}`" not in pages]
+
+
+SHOWN = re.compile(r"<!-- screen: ([\w-]+) -->\n```text\n(.*?)```\n<!-- end of screen -->", re.DOTALL)
+
+
+def test_pages_show_the_screens_that_were_made():
+    shown = [found for page in PAGES for found in SHOWN.findall(page.read_text(encoding="utf-8"))]
+    made = {path.stem: path.read_text(encoding="utf-8") for path in tracked_files("docs/screens/*.txt")}
+    assert [name for name, text in shown if made.get(name) != text] == []
+    assert made.keys() == {name for name, _ in shown}
+    marked = [mark for page in PAGES for mark in re.findall("<!-- screen: ", page.read_text(encoding="utf-8"))]
+    assert len(marked) == len(shown)
+
+
+QUESTIONS = re.findall(
+    r": (howto/.+)", re.search(r"- Questions:\n(.*?)\n  - ", (ROOT / "mkdocs.yml").read_text(), re.DOTALL)[1]
+)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_page_of_a_question_begins_with_its_answer_in_three_lines_and_is_short(name):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    title, answer, _ = page.split("\n\n", 2)
+    assert title.startswith("# ")
+    assert len(answer.splitlines()) == 3
+    assert len(re.sub("<!-- screen: .*?<!-- end of screen -->", "", page, flags=re.DOTALL).split()) <= 700
 
 
 def test_every_make_target_of_the_readme_exists():
