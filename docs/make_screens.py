@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SCREENS, PICTURES, GALLERY = DOCS / "screens", DOCS / "images", DOCS / "gallery"
 
-#: The grids that the pages show.
-GRIDS = """\
+#: The grid that the pages show.
+GRID = """\
 [[experiment]]
 name = "digits"
 command = "python train.py --lr {lr} --batch-size {batch}"
@@ -36,15 +36,32 @@ n = 5
 [experiment.grid]
 lr = [0.001, 0.003, 0.01]
 batch = [32, 128]
+"""
+
+#: Versions of a library and kinds of processor: environments, and grids over them, of examples/numpy_loop.
+ENVIRONMENTS = """\
+for version in 1.26.4 2.3.5; do
+    python -m venv envs/$version && envs/$version/bin/pip install -q numpy==$version
+done
+"""
+VERSIONS = """\
+[[experiment]]
+name = "versions"
+command = "python spirals.py"
+python = "envs/{numpy}/bin/python"
+n = 5
+
+[experiment.grid]
+numpy = ["1.26.4", "2.3.5"]
 
 [[experiment]]
 name = "processors"
-command = "python train.py"
+command = "python spirals.py"
 n = 5
-environment = { ATEN_CPU_CAPABILITY = "{cpu}" }
+environment = { OPENBLAS_CORETYPE = "{core}" }
 
 [experiment.grid]
-cpu = ["avx2", "avx512"]
+core = ["Haswell", "Nehalem"]
 """
 
 #: What is trained, by the name of a folder that it leaves.
@@ -53,7 +70,6 @@ TRAINED = {
     "slower": "deviate run -n 8 --name slower -- python train.py --lr 1e-3",
     "why": "deviate run -n 8 --name why --vary sources -- python train.py",
     "digits@lr=0.01,batch=128": "deviate run --name digits",
-    "processors@cpu=avx512": "deviate run --name processors",
 }
 
 #: Each screen and what is typed for it, in this order.
@@ -65,7 +81,8 @@ TYPED = {
     "compare": "deviate compare slower baseline --metric 'test acc'",
     "plan": "deviate plan baseline --metric 'test acc' --difference 0.5",
     "grid": "deviate compare digits --metric 'test acc'",
-    "processors": "deviate compare processors@cpu=avx2 processors@cpu=avx512 --metric 'test acc'",
+    "processors": "deviate compare processors@core=Haswell processors@core=Nehalem --metric 'test loss'",
+    "versions": "deviate compare versions@numpy=1.26.4 versions@numpy=2.3.5 --metric 'final test accuracy'",
     "check": "deviate check slower --against baseline --metric 'test acc' --max-drop 0.5",
     "churn": "deviate check slower --against baseline --metric 'test acc' --max-drop 3 --set max_churn=10%",
     "paper": "deviate report baseline --metric 'test acc' --format neurips | tail -n +11 | head -20",
@@ -82,6 +99,9 @@ SHOTS = {
     "report-desktop.png": ("", 1280, 2900, 1),
     "report-phone.png": ("distribution", 360, 780, 2),
 }
+
+#: Screens of that folder.
+ELSEWHERE = ("versions", "processors")
 
 #: Columns of a screen, and colours of a picture.
 WIDTH, COLOURS = 80, 256
@@ -104,14 +124,24 @@ def typed(command: str, project: Path, **environment: str) -> str:
 
 def train(project: Path) -> None:
     """Train what is missing."""
+    train_versions(project / "versions")
     if not (project / "train.py").exists():
         ours = ROOT / "examples" / "digits_mlp"
         shutil.copytree(ours, project, ignore=shutil.ignore_patterns(".deviate"), dirs_exist_ok=True)
-    (project / "deviate.toml").write_text(GRIDS)
+    (project / "deviate.toml").write_text(GRID)
     stored = project / ".deviate" / "experiments"
     for name, command in TRAINED.items():
         if not (stored / name).is_dir():
             typed(command, project)
+
+
+def train_versions(project: Path) -> None:
+    """Train with two versions of NumPy, which are fetched, and two sets of instructions."""
+    if not (project / ".deviate").exists():
+        shutil.copytree(ROOT / "examples" / "numpy_loop", project, ignore=shutil.ignore_patterns(".deviate"))
+        typed(ENVIRONMENTS, project)
+        (project / "deviate.toml").write_text(VERSIONS)
+        typed("deviate run", project)
 
 
 def screens(project: Path) -> None:
@@ -124,7 +154,8 @@ def screens(project: Path) -> None:
             typed(command, project)
     SCREENS.mkdir(exist_ok=True)
     for name, command in TYPED.items():
-        (SCREENS / f"{name}.txt").write_text(f"$ {command}\n{typed(command, project).strip(chr(10))}\n")
+        printed = typed(command, project / "versions" if name in ELSEWHERE else project).strip("\n")
+        (SCREENS / f"{name}.txt").write_text(f"$ {command}\n{printed}\n")
     paste()
 
 
