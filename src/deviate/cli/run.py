@@ -29,19 +29,19 @@ REPORT_FILE = "report.md"
 
 #: What varies between the runs of each variant, for the help.
 VARIED = {
-    "algo+impl": "all that training draws, and the implementation; not the data",
-    "algo": "all that training draws; not the data, nor the implementation",
-    "impl": "the implementation: kernels, order of parallel sums",
-    "control": "nothing: shows whether runs repeat exactly",
-    "as-is": "what the program leaves to chance; nothing is controlled",
-    "init": "initial parameters",
-    "shuffle": "order of the training data",
-    "augment": "data augmentation",
+    "algo+impl": "everything: all draws of the training, and the kernels; the data stay",
+    "algo": "training's draws: all seeds of the training; the kernels are deterministic",
+    "impl": "kernels only: the seeds are fixed; kernels and parallel sums are free",
+    "control": "nothing: all is fixed, so runs must repeat exactly",
+    "as-is": "the program as it is: nothing is controlled",
+    "init": "initialisation",
+    "shuffle": "data order",
+    "augment": "augmentation",
     "layers": "dropout and other stochastic layers",
-    "other": "draws of the training that no other factor names",
-    "data": "draws that make or split the data set",
-    "platform": "the processor that runs seem to have",
-    "bit": "the last bit of one initial weight",
+    "other": "other draws: of no other kind, such as actions, negatives and noise",
+    "data": "data split: other training or test examples",
+    "platform": "processor: what a tiny disturbance does",
+    "bit": "one bit of one weight: the same",
     "arms": f"each of {', '.join(GROUPS['arms'])}",
     "sources": "algo+impl, each of init to other, impl, control",
 }
@@ -87,7 +87,8 @@ VARIED = {
     metavar="VARIANT",
     shell_complete=variants,
     help=f"What varies between runs: {', '.join(VARIANTS)}; factors joined by commas (init,shuffle); "
-    f"{' or '.join(GROUPS)} for several variants at once. Repeatable.",
+    f"{' or '.join(GROUPS)} for several variants at once. Plain words do as well: everything, draws, kernels, nothing, "
+    "order, dropout. Repeatable.",
 )
 @click.option(
     "--name",
@@ -213,8 +214,9 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]
     show(view, writer, None, f"deviate report {typed_word(folder.name)}", verbose=verbose)
-    say("", f"report  {path}", err=True)
-    say(f"page    deviate report {typed_word(folder.name)} -o report.html", err=True)
+    if verbose:
+        say("", f"report  {path}", err=True)
+        say(f"page    deviate report {typed_word(folder.name)} -o report.html", err=True)
     return int(exit_status(view.facts) or (progress.compared is not None and not progress.compared.shown))
 
 
@@ -229,8 +231,14 @@ def _refuse_input(stdin: Path | None) -> None:
 
 
 def exit_status(facts: ExperimentFacts) -> int:
-    """Return 1 if a run or an evaluation did not complete, or what ``--until`` asks for was not reached; else 0."""
+    """Return 1 if a run or evaluation did not complete, a run diverged, or what ``--until`` asks for was not reached.
+
+    Else 0.
+    """
+    from deviate.facts.variant import diverged_runs
+
     lost = any(run.status != "completed" for variant in facts.variants for run in variant.runs)
+    lost = lost or any(diverged_runs(variant.metrics) for variant in facts.variants)
     # Where all values are equal there is no width to be reached, and nothing went wrong.
     wide = any(not each.stopped.met and each.stopped.half_width is not None for each in facts.variants if each.stopped)
     return int(lost or wide or any(each.evaluated < each.runs for each in facts.evaluations))

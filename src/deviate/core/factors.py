@@ -40,9 +40,9 @@ FACTORS = (*SEEDED, IMPLEMENTATION)
 
 #: What each factor is, in a few words.
 DESCRIBED = {
-    "init": "initial parameters",
+    "init": "initialisation",
     "shuffle": "data order",
-    "augment": "data augmentation",
+    "augment": "augmentation",
     "layers": "stochastic layers (dropout)",
     "other": "other draws of the training",
     DATA: "draws that count as data",

@@ -204,6 +204,10 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     #: What it costs to hold the implementation, where some runs hold it and others do not.
     prices: list[HeldPrice] = []
 
+    def main_stability(self, variant: str) -> Stability | None:
+        """Return the evaluation of a variant to show first."""
+        return next((each for each in self.stabilities if each.variant == variant), None)
+
 
 def experiment_facts(
     results: Results, now: datetime, *, level: float = DEFAULT_LEVEL, metrics: Sequence[str] = ()

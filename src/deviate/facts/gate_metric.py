@@ -48,8 +48,6 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     name_b: str
     aggregate: str
     unit: str
-    #: Digits behind the point, as the program writes the metric; None where that is not known.
-    decimals: int | None
     direction: Direction
     n_a: int
     n_b: int
@@ -106,6 +104,8 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     #: Runs that collapsed; they are among the lost.
     collapsed_a: int = 0
     collapsed_b: int = 0
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None = None
 
 
 class Question(NamedTuple):

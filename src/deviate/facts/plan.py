@@ -192,8 +192,6 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     aggregate: str
     unit: str
-    #: Digits behind the point, as the program writes the metric; None where that is not known.
-    decimals: int | None
     n: int
     mean: float
     sd: float
@@ -218,6 +216,8 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     freedom: int = 0
     #: Runs that gave no value.
     failures: FailureRate | None = None
+    #: Digits behind the point, as the program writes the metric; None where that is not known.
+    decimals: int | None = None
 
 
 def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:

@@ -18,6 +18,7 @@ from deviate.facts.variant import VariantFacts
 from deviate.observe.metrics import MACHINES, TIME_PER_ITERATION, TIME_PER_RUN
 from deviate.stats.effects import sd_ratio
 from deviate.stats.intervals import DEFAULT_LEVEL, Interval, mean_interval
+from deviate.stats.results import Effect
 
 #: The variant whose SD the others are measured by.
 WHOLE = "algo+impl"
@@ -37,6 +38,8 @@ class VariantSpread(msgspec.Struct, frozen=True, kw_only=True):
     is_drawn: bool = True
     #: The largest value less the smallest.
     range: float | None = None
+    #: Interval of `relative`; None where there is none.
+    ci_relative: Interval | None = None
 
 
 class LeadingSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +114,7 @@ def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: 
         for metric in variant.metrics
         if (metric.name, metric.aggregate) == (name, aggregate)
     }
-    whole = metrics[WHOLE].spread.sd if WHOLE in metrics else None
+    whole = metrics[WHOLE] if WHOLE in metrics and metrics[WHOLE].spread.sd else None
     broken = next((each for each, metric in metrics.items() if is_fixed(each) and _differs(metric)), "")
     return SpreadAcross(
         metric=name,
@@ -119,7 +122,7 @@ def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: 
         unit=next(iter(metrics.values())).unit,
         decimals=next(iter(metrics.values())).decimals,
         whole=WHOLE if whole else "",
-        rows=list(_rows(metrics, whole, {each.variant for each in variants if _draws_nothing(each)})),
+        rows=list(_rows(metrics, whole, {each.variant for each in variants if _draws_nothing(each)}, level)),
         leading=leading_source(metrics, level) if not broken else None,
         broken=broken,
     )
@@ -141,19 +144,33 @@ def _draws_nothing(facts: VariantFacts) -> bool:
     return bool(varied) and set(varied) == {"absent"}
 
 
-def _rows(metrics: Mapping[str, MetricSpread], whole: float | None, undrawn: set[str]) -> Iterable[VariantSpread]:
+def _rows(
+    metrics: Mapping[str, MetricSpread], whole: MetricSpread | None, undrawn: set[str], level: float
+) -> Iterable[VariantSpread]:
     for variant, metric in metrics.items():
-        sd = metric.spread.sd
+        share = _share(metric, whole, level) if whole else None
         yield VariantSpread(
             variant=variant,
             n=metric.n,
             mean=metric.spread.mean,
-            sd=sd,
+            sd=metric.spread.sd,
             ci_sd=metric.ci_sd,
-            relative=sd / whole if whole and sd is not None else None,
+            relative=share.value if share else None,
             is_drawn=variant not in undrawn,
             range=metric.spread.range,
+            ci_relative=share.interval if share and share.interval.known and metric is not whole else None,
         )
+
+
+def _share(metric: MetricSpread, whole: MetricSpread, level: float) -> Effect | None:
+    """Give the SD of a variant as a share of that of the whole; None where it is not known."""
+    if metric.spread.sd is None:
+        return None
+    if metric.spread.sd and metric is not whole:
+        return sd_ratio(metric.values, whole.values, level)
+    return Effect(
+        value=float(metric is whole), interval=Interval(level=level, method="", reason="it is known without a test")
+    )
 
 
 def leading_source(metrics: Mapping[str, MetricSpread], level: float) -> LeadingSource | None:

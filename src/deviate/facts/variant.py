@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Status
-from deviate.facts.metric import MetricSpread, TrainingsFacts, trainings_facts
+from deviate.facts.metric import MetricSpread, TrainingsFacts, measured_sample, narrowed_sample, trainings_facts
 from deviate.facts.proof import VariantProof, variant_proof
 from deviate.facts.run import RunResult
 from deviate.facts.stored import Results
@@ -19,6 +19,8 @@ from deviate.observe.headline import main_metric
 from deviate.observe.metrics import missing_metrics
 from deviate.stats.failures import FailureRate, failure_rate
 from deviate.stats.intervals import sd_factors
+from deviate.stats.power import DEFAULT_ALPHA, planned_difference
+from deviate.stats.results import fewest_runs
 from deviate.stats.spread import Spread, spread
 
 #: Below this many runs little is known about the SD. Pham et al. (ASE 2020) ran 16 runs a setting.
@@ -55,6 +57,11 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     trainings: TrainingsFacts = TrainingsFacts()
     #: Parts of the environment in which its runs differ.
     differences: Sequence[EnvironmentDifference] = ()
+    #: The smallest difference of the main metric that so many runs of each of two recipes show, planned with their SD;
+    #: None where that is not known.
+    shown_difference: float | None = None
+    #: The main metric of the runs that did not diverge, where the values of others count in it; None elsewhere.
+    sound: MetricSpread | None = None
 
     def __getitem__(self, metric: str) -> MetricSpread:
         """Return one of its metrics.
@@ -111,7 +118,37 @@ def variant_facts(
         stopped=stopped,
         trainings=trainings_facts(results, name, proof.runs),
         differences=[each for each in results.differences if each.variant == name],
+        shown_difference=_shown_difference(_main(metrics)),
+        sound=_sound(_main(metrics), diverged_runs(metrics), level),
     )
+
+
+def diverged_runs(metrics: Sequence[MetricSpread]) -> dict[int, str]:
+    """Return the indices of completed runs with a loss that is NaN or infinite, each with the loss's name."""
+    losses: dict[int, str] = {}
+    for metric in metrics:
+        for left in metric.excluded if metric.kind == "loss" else ():
+            if left.not_finite:
+                losses.setdefault(left.run, metric.name)
+    return losses
+
+
+def _main(metrics: Sequence[MetricSpread]) -> MetricSpread | None:
+    reported = [metric for metric in metrics if metric.kind != "speed" and metric.n]
+    return main_metric(reported) if reported else None
+
+
+def _sound(main: MetricSpread | None, diverged: Collection[int], level: float) -> MetricSpread | None:
+    places = [place for place, run in enumerate(main.runs) if run not in diverged] if main else []
+    if main is None or not 0 < len(places) < main.n:
+        return None
+    return measured_sample(narrowed_sample(main, places), level)
+
+
+def _shown_difference(main: MetricSpread | None) -> float | None:
+    if main is None or not main.spread.sd or main.far or main.n < fewest_runs(DEFAULT_ALPHA):
+        return None
+    return main.spread.sd * planned_difference(main.n, freedom=main.n - 1)
 
 
 def _silent(results: Results, metrics: Sequence[MetricSpread]) -> list[str]:

@@ -65,6 +65,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     emphasis: Emphasis = "plain"
     #: Of the first column: names of more cells than this are folded where other columns need the room.
     fold_at: int = 24
+    #: Numbers stand at the left on screens of text: what follows them in a cell differs in length.
+    leading: bool = False
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +75,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     cells: list[Cell]
     #: Lines below the row, over all columns.
     notes: list[str] = []
+    #: It is a part of a row above, so its name is indented.
+    inner: bool = False
 
     @property
     def is_heading(self) -> bool:
@@ -89,6 +93,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     remark: str = ""
     columns: list[Column]
     rows: list[Row]
+    #: Rows without numbers, behind the others: a name each, and why.
+    folded: list[tuple[str, str]] = []
     #: Letters, digits and hyphens: anchor, LaTeX label, name of a file.
     slug: str = ""
     #: The caption as a line above the table also where captions are not printed (terminals, Markdown).
@@ -114,14 +120,21 @@ class Sentences(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     emphasis: Emphasis = "plain"
     #: One line a sentence, as a list.
     listed: bool = False
+    #: What is said instead on screens on which one of the sentences takes more than a line.
+    brief: list[str] = []
 
 
 class KeyFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """The one number to read, and where the runs lie; pages draw it, text has it in its sentences."""
+    """The one number to read, and where the runs lie; text without a `basis` has it in its sentences."""
 
-    #: What it is of, and over how many runs.
+    #: What it is of, and over how many runs where no `basis` says that.
     label: str
     text: str
+    #: What the number is and of which runs, in brackets behind it; and in fewer words.
+    basis: str = ""
+    brief_basis: str = ""
+    #: Further numbers of the same runs, each behind its name.
+    beside: list[str] = []
     #: How large that is beside what the reader named, in small print.
     scale: str = ""
     #: Values at the ends of the line on which the runs are drawn.
@@ -181,6 +194,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     pairs: list[tuple[str, str]]
     #: ``strong``: the names are what is looked for, as variants before statements on them.
     emphasis: Emphasis = "quiet"
+    #: The texts are what one types: on screens they stand below their names where one would be broken beside it.
+    typed: bool = False
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -214,6 +229,27 @@ class Strips(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     curves: list[tuple[list[int], list[float]]]
 
 
+class Bar(msgspec.Struct, frozen=True):
+    """A number with its interval on an axis from 0; a `text` stands instead where there is none."""
+
+    low: float
+    value: float
+    high: float
+    text: str = ""
+
+
+class Bars(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A table with a bar a row behind the names, for screens of text; a page draws a figure instead."""
+
+    table: Table
+    #: Above the bars.
+    head: str
+    #: One a row of the table.
+    bars: list[Bar]
+    #: Where numbers stand below the bars, in rising order from 0.
+    ticks: list[tuple[float, str]]
+
+
 class Fold(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Blocks under a heading of their own; pages open and close it."""
 
@@ -241,7 +277,7 @@ class ByMetric(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     first: str = ""
 
 
-Block = Sentences | Answer | Remarks | Table | Facts | Code | Hint | Drawing | Strips | Fold | ByMetric
+Block = Sentences | Answer | Remarks | Table | Facts | Code | Hint | Drawing | Strips | Bars | Fold | ByMetric
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):

@@ -152,10 +152,18 @@ def experiment_view(
 
     def figures() -> list[Figure]:
         from deviate.report.topics.curves import experiment_figures
+        from deviate.report.topics.plain import plain_curves, plain_facts
 
-        return experiment_figures(facts, curves())
+        return experiment_figures(plain_facts(facts), plain_curves(curves()))
 
     return View(facts, page, figures)
+
+
+def why_view(facts: ExperimentFacts) -> View[ExperimentFacts]:
+    """Return the view of why the runs of an experiment differ: on a screen what makes them, else all of a report."""
+    from deviate.report.topics.experiment import experiment_page, why_page
+
+    return View(facts, lambda reader: why_page(facts) if reader == "screen" else experiment_page(facts, reader))
 
 
 def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> ComparisonView:

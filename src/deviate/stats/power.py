@@ -186,11 +186,11 @@ def _simulated_alike(n: int, seed: int) -> Callable[[float, float], float]:
 
 
 def runs_for_sd_ratio(
-    ratio: float, seed: int = 0, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER
+    ratio: float, seed: int = 0, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER, most: int = 2000
 ) -> int | None:
     """Give the runs per side that show an SD ratio with probability `power`, by the Brown-Forsythe test.
 
-    The answer is right to about 3 % (simulation); None where more than 2,000 runs would be needed.
+    The answer is right to about 3 % (simulation); None where more than `most` runs would be needed, 2,000 at most.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def runs_for_sd_ratio(
     def enough(n: int) -> bool:
         return _simulated_alike(n, seed)(larger, alpha) >= power
 
-    return first_enough(enough, start=3, most=_MOST_SIMULATED)
+    return first_enough(enough, start=3, most=min(most, _MOST_SIMULATED))
 
 
 def detectable_sd_ratio(

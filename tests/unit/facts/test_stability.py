@@ -54,7 +54,7 @@ def test_examples_without_a_number_are_named_by_their_place_in_the_first_run():
 
 def test_runs_that_agree_on_every_example_say_so():
     agreed = facts(predictions=predictions(labels=LABELS[[0, 0, 0]]))
-    assert brief_stability(agreed)[0] == "All runs label each of the 10 examples alike."
+    assert brief_stability(agreed)[0] == "All runs answer each of the 10 examples alike."
 
 
 def test_equal_accuracies_force_no_churn():
@@ -134,10 +134,10 @@ def test_what_is_withheld_says_why():
 
 def test_sentences_hold_the_numbers():
     sentences = stability_sentences(facts())
-    assert sentences[0].startswith("Two runs label 13% of the 10 examples differently (95% CI 0%–")
+    assert sentences[0].startswith("Two runs answer 13.3% [0.0, ")
     assert "explains none of it" in sentences[0]
-    assert sentences[1].startswith("All runs are right on 80% of the examples and give the same wrong label on 0%;")
-    assert sentences[1].endswith("the other 20% depend on the run.")
+    assert sentences[1].startswith("All runs are right on 80% of the examples;")
+    assert sentences[1].endswith("on 20% it depends on the run.")
 
 
 @pytest.mark.parametrize("apart", [0, 60])
@@ -153,7 +153,7 @@ def test_pairs_that_differ_by_more_than_chance_widen_the_interval(apart):
 def test_runs_that_agree_leave_nothing_to_depend_on_the_run():
     same = np.stack([np.where(np.arange(10) == 3, 1 - TARGETS, TARGETS)] * 3)
     sentences = stability_sentences(facts(predictions=predictions(labels=same)))
-    assert sentences[1] == "All runs are right on 90% of the examples and give the same wrong label on 10%."
+    assert sentences[1] == "All runs are right on 90% of the examples, alike and wrong on 10%."
 
 
 def test_no_class_varies_most_where_another_varies_as_much():

@@ -106,7 +106,7 @@ def test_weak_runs_leave_every_metric_and_every_number_is_given_with_them_too():
 def test_weak_runs_are_said_once_and_their_statistics_below_the_table():
     made = document(weak=(Bar("test acc", "<", 50.0),))
     (said,) = [warned for warned in made.warnings if warned.slug == "weak-runs"]
-    assert "algo-2 and algo-6" in said.message
+    assert "run 2 and run 6" in said.message
     text = " ".join(cases.render_terminal(made).split())
     assert "with the weak runs: n 8" in text
     assert "without them: n 6" in text

@@ -14,7 +14,11 @@ from html_outline import assert_whole
 
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.experiment import SECTIONS, experiment_page
+from deviate.report.topics.headline import screen_headline
+from deviate.report.topics.plain import plain_facts
+from deviate.report.topics.proof import evidence_sentences
 from deviate.report.writers.html.page import embeddable, packed
 from deviate.report.writers.markdown import render_markdown
 
@@ -55,9 +59,11 @@ def test_every_row_of_the_markdown_tables_of_a_comparison_stands_in_the_page(kin
 @REPORTS
 def test_the_page_says_all_sentences_of_the_document(kind):
     document, text = pages.said(kind), pages.outline_of(kind).text
-    said = [" ".join(variant.headline) for variant in document.variants]
-    said += [warned.message for warned in document.warnings]
-    said += [sentence for variant in document.variants for sentence in (*variant.proven, *variant.footnotes)]
+    facts = plain_facts(document.facts)
+    said = [sentence for variant in facts.variants for sentence in screen_headline(variant)]
+    said += [warned.message for warned in experiment_caveats(facts)]
+    said += [sentence for variant in facts.variants for sentence in evidence_sentences(variant)]
+    said += [sentence for variant in document.variants for sentence in variant.footnotes]
     said += [line for variant in document.variants for run in variant.runs for line in run.stderr_tail[-1:]]
     said += [document.reproduce.command, *document.across_notes]
     for sentence in said:

@@ -1,97 +1,147 @@
-"""Which source is said to bring most."""
+"""Which source is said to make runs differ most, and the table and the bars of what varied."""
 
-import msgspec
 import numpy as np
 import pytest
 import report_cases as cases
+from msgspec import structs
 
 from deviate.core.factors import SEEDED
-from deviate.facts import sources
-from deviate.facts.metric import MetricSpread, metric_spreads
 from deviate.facts.proof import Evidence
-from deviate.facts.samples import Sample
-from deviate.facts.sources import SpreadAcross, VariantSpread, source_of, spread_across
-from deviate.report.topics.headline import source_sentences
+from deviate.facts.sources import source_of
+from deviate.report.page import Bars, Sentences, Table
+from deviate.report.topics.source_rows import rounded_ticks, source_rows
+from deviate.report.topics.sources import sources_blocks, sources_sentence, sources_table, why_blocks
+from deviate.report.topics.sources_figure import sources_figures
 
-LEVEL = 0.95
+N = 12
 
 
-def measured(sd, n=12, seed=0) -> MetricSpread:
+def values(sd, seed=0, n=N):
     """Values whose SD is exactly `sd`."""
-    values = np.random.default_rng(seed).normal(size=n)
-    values = (90 + sd * (values - values.mean()) / values.std(ddof=1)).tolist() if sd else [90.0] * n
-    (metric,) = metric_spreads(
-        [Sample(name="test acc", aggregate="last", values=values, runs=list(range(n)))], LEVEL, seed=0
+    drawn = np.random.default_rng(seed).normal(size=n)
+    return (90 + sd * (drawn - drawn.mean()) / drawn.std(ddof=1)).tolist() if sd else [90.0] * n
+
+
+def varied(found=(), n=N, **sds):
+    """The facts about variants with these SDs; of those in `found` fingerprints show what they drew."""
+    names = {name.replace("_", "+"): sd for name, sd in sds.items()}
+    metrics = {name: {"test acc": values(sd, seed, n)} for seed, (name, sd) in enumerate(names.items())}
+    facts = cases.document(metrics).facts
+    shown = dict(found)
+    return structs.replace(
+        facts,
+        variants=[
+            structs.replace(variant, without_noise=True, threads=[1], evidence=_evidence(variant.variant, shown))
+            for variant in facts.variants
+        ],
+        across=[
+            structs.replace(
+                table, rows=[structs.replace(row, is_drawn=shown.get(row.variant) != "absent") for row in table.rows]
+            )
+            for table in facts.across
+        ],
     )
-    return metric
 
 
-def leading_source(metrics, level):
-    return _said(level, leading=sources.leading_source(metrics, level))
+def _evidence(name, found):
+    meant = "varies" if name in SEEDED else "held"
+    return [Evidence(name=name, meant=meant, found=found[name], groups=[])] if name in found else []
 
 
-def _said(level, **facts):
-    table = SpreadAcross(metric="test acc", aggregate="last", unit="", whole="", rows=[], **facts)
-    return " ".join(source_sentences(table, level))
+def said(facts):
+    return " ".join(sources_sentence(facts.across[0], facts))
 
 
-def test_sources_that_can_be_told_apart_are():
-    said = leading_source({"init": measured(5.0), "shuffle": measured(0.5, seed=1), "algo": measured(9)}, LEVEL)
-    assert said.startswith("init matters more than shuffle (95% CI of the ratio of their SDs ")
+def test_a_source_that_can_be_told_from_the_next_explains_most():
+    text = said(varied(algo_impl=6.0, init=5.0, shuffle=0.5, control=0.0))
+    assert text.startswith("Initialisation explains most: alone 69% [")
+    assert text.endswith("of the variance of everything.")
 
 
-def test_sources_that_cannot_are_not():
-    said = leading_source({"init": measured(1.1), "shuffle": measured(1.0, seed=1)}, LEVEL)
-    assert "These runs do not show whether init or shuffle matters more" in said
+def test_sources_that_cannot_be_told_apart_do_not_stand_out():
+    facts = varied(algo_impl=2.0, init=1.1, shuffle=1.0, control=0.0)
+    assert said(facts) == "No single source stands out: alone, each of two gives 50 to 55% of the SD of everything."
+    sentence, bars, _ = why_blocks(facts)
+    assert sentence.sentences[0].endswith(
+        "(30% of the variance), data order 50%; 12 runs do not show which matters most."
+    )
+    assert isinstance(bars, Bars)
+    assert [bar.text for bar in bars.bars] == ["", "", "", "0"]
 
 
-def test_too_few_runs_are_said():
-    said = leading_source({"init": measured(1.1, n=3), "shuffle": measured(1.0, n=3, seed=1)}, LEVEL)
-    assert "needs 5 runs or more of each" in said
+def test_one_source_alone_explains_it():
+    assert said(varied(algo_impl=1.0, init=1.0, shuffle=0.0)) == (
+        "Initialisation explains it: the others have no effect in these runs."
+    )
 
 
-@pytest.mark.parametrize(
-    "metrics",
-    [
-        {},
-        {"init": measured(1.0), "algo+impl": measured(1.0)},
-        {"init": measured(0), "shuffle": measured(0)},
-        {"algo": measured(1.0), "as-is": measured(1.0), "bit": measured(1.0), "init,shuffle": measured(1.0)},
-    ],
-)
-def test_without_two_sources_alone_nothing_is_said(metrics):
-    assert leading_source(metrics, LEVEL) == ""
+def test_runs_of_control_that_differ_come_before_all_else():
+    facts = varied(algo_impl=1.0, init=1.0, control=0.5)
+    assert facts.across[0].broken == "control"
+    assert said(facts).startswith("Something Deviate does not control makes runs differ.")
+    assert "stands out" not in said(facts)
 
 
-def ranked(**sds):
-    rows = [
-        VariantSpread(variant=name, n=4, mean=0.0, sd=sd, ci_sd=measured(1.0).ci_sd, relative=None)
-        for name, sd in sds.items()
+def test_without_sources_alone_the_sds_are_said():
+    assert said(varied(algo_impl=1.25, algo=0.5, control=0.0)) == "Of the SD of everything: training's draws alone 40%."
+    assert (
+        said(varied(init=0.5, shuffle=0.4))
+        == "Initialisation alone: SD 0.50; these runs do not show which matters most."
+    )
+    assert said(varied(impl=0.0, control=0.0)) == "test acc: all runs of each kind are equal."
+
+
+def test_everything_comes_first_and_control_last():
+    facts = varied({"augment": "absent"}, control=0.0, shuffle=0.5, augment=0.0, init=1.0, impl=0.0, algo_impl=0.8)
+    rows = source_rows(facts.across[0], facts)
+    assert [(row.name, row.inner) for row in rows if not row.folded] == [
+        ("everything", False),
+        ("initialisation", True),
+        ("data order", True),
+        ("nothing (control)", False),
     ]
-    table = SpreadAcross(metric="test acc", aggregate="last", unit="%", whole="", rows=rows)
-    return source_sentences(table, LEVEL)
+    assert {row.name: row.folded for row in rows if row.folded} == {
+        "augmentation": "none in this program",
+        "kernels only": "could not vary: 1 thread, no GPU",
+    }
+    assert sources_table(facts.across[0], facts).folded == [(row.name, row.folded) for row in rows if row.folded]
 
 
-def test_what_varies_is_ranked_by_its_sd():
-    said = ranked(init=0.4, impl=0.0, shuffle=1.25, control=0.0, layers=None)
-    assert said == ["SD of test acc by what varies: shuffle 1.2, init 0.40; equal in all runs of impl and control."]
-    assert ranked(impl=0.0, control=0.0) == ["test acc: equal in all runs of impl and control."]
-    assert ranked(impl=None, control=None) == []
+def test_the_same_runs_under_two_names_are_folded():
+    facts = varied(algo_impl=1.0, algo=1.0, control=0.0)
+    same = structs.replace(facts.variants[1], metrics=facts.variants[0].metrics)
+    facts = structs.replace(facts, variants=[facts.variants[0], same, facts.variants[2]])
+    (row,) = [row for row in source_rows(facts.across[0], facts) if row.folded]
+    assert (row.name, row.folded) == ("training's draws", "same runs as everything, as kernels could not vary")
 
 
-def test_what_nothing_is_drawn_for_is_not_said_to_have_no_effect():
-    found = {"augment": "absent", "shuffle": "identical", "control": "identical"}
-    variants = [
-        msgspec.structs.replace(
-            cases.sources().facts.variants[0],
-            variant=name,
-            metrics=[msgspec.structs.replace(measured(0.0), name="test acc")],
-            evidence=[Evidence(name=name, meant="varies" if name in SEEDED else "held", found=shown, groups=[])],
-        )
-        for name, shown in found.items()
+def test_columns_without_a_value_are_left_out_with_what_to_type():
+    facts = varied(algo_impl=1.0, init=1.0)
+    table = sources_table(facts.across[0], facts)
+    assert [column.head for column in table.columns] == ["what varied", "mean", "SD", "range"]
+    assert table.notes == ["L2, CKA: run with --weights final --predictions scores"]
+
+
+def test_what_runs_leave_open_is_said():
+    *_, notes = why_blocks(varied(algo_impl=1.0, init=0.9, shuffle=0.8))
+    assert isinstance(notes, Sentences)
+    assert notes.sentences == [
+        "Alone they add to 145% of the variance: sources overlap. To tell 0.90 from 0.80: over 100 runs each."
     ]
-    said = source_sentences(spread_across(variants, LEVEL)[0], LEVEL)
-    assert said == ["test acc: equal in all runs of shuffle and control; no draws for augment."]
+
+
+def test_the_figure_has_a_point_for_each_row_and_words_for_the_folded_ones():
+    (figure,) = sources_figures(varied(algo_impl=1.0, init=0.9, impl=0.0, control=0.0))
+    data = figure.spec["datasets"]
+    assert [row["variant"] for row in data["points"]] == ["everything", "initialisation", "nothing (control)"]
+    assert [row["whole"] for row in data["points"]] == [True, False, False]
+    assert [row["text"] for row in data["folded"]] == ["could not vary: 1 thread, no GPU"]
+    assert "kernels only: could not vary" in figure.description
+
+
+@pytest.mark.parametrize(("most", "ticks"), [(1.82, [0, 0.5, 1, 1.5]), (6.8, [0, 2, 4, 6]), (0.0, [0])])
+def test_ticks_are_round(most, ticks):
+    assert rounded_ticks(most) == pytest.approx(ticks)
 
 
 def test_only_one_factor_alone_is_a_source():
@@ -99,3 +149,9 @@ def test_only_one_factor_alone_is_a_source():
     assert {source_of(name) for name in ("algo", "init,shuffle", "control", "as-is", "bit", "platform", "other?")} == {
         ""
     }
+
+
+def test_runs_of_control_are_said_to_be_equal():
+    document = cases.sources()
+    (table,) = [block for block in sources_blocks(document.facts) if isinstance(block, Table)]
+    assert "Control is bit-identical: 4 runs, 240 values and the final weights." in table.notes

@@ -71,12 +71,12 @@ def test_a_promise_that_fingerprints_break_is_told():
 
 def test_what_varied_is_a_sentence_of_its_own_for_each_condition():
     assert (
-        "Between the runs, the initial parameters, data order, data augmentation, stochastic layers (dropout) and "
+        "Between the runs, the initialisation, data order, augmentation, stochastic layers (dropout) and "
         "other draws of the training varied on purpose; the draws that count as data, command, source and data files "
         "and number of threads (1) stayed the same."
     ) in said(cases.usual())
     text = said(cases.sources())
-    assert "; between those of init, only the initial parameters;" in text
+    assert "; between those of init, only the initialisation;" in text
     assert "; between those of control, nothing." in text
     assert "stayed the same in all of these runs." in text
     assert "What varied between the runs is not known." in said(cases.document({"of a later version": DIGITS}))
@@ -107,7 +107,7 @@ def test_what_only_the_authors_know_is_unknown():
 def test_times_and_left_out_runs_are_those_of_the_document():
     found = answers(cases.troubled())
     left = found["Which runs were left out, and why?"].answer
-    assert left.startswith("The run failed (algo+impl-4); the run timed out (algo+impl-5);")
+    assert left.startswith("The run failed (run 4); the run timed out (run 5);")
     assert "the value is NaN, in train loss (algo+impl-2)" in left
     total = sum(run.seconds for variant in cases.troubled().variants for run in variant.runs)
     sums = f"The durations of 8 runs add up to {total:.1f} s, those of runs that did not complete included."

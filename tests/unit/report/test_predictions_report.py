@@ -49,7 +49,7 @@ def test_a_brief_report_says_how_many_answers_change():
     text = text_of(experiment_page(facts, "brief"), lambda page: terminal.render_terminal(page, 100))
     (known,) = facts.stabilities
     assert "of the 60 examples differently" in text
-    assert f"{100 * known.labels.unstable:.0f}% depend on the run" in text
+    assert f"on {100 * known.labels.unstable:.0f}% it depends on the run" in text
 
 
 def test_a_full_report_has_classes_flips_and_ensembles():
@@ -71,7 +71,11 @@ def test_of_several_variants_the_first_in_which_predictions_change_is_open():
     facts = cases.said(structs.replace(plain, evaluations=evaluations)).facts
     page = experiment_page(facts, "full")
     (folds,) = [section.blocks for section in page.sections if section.slug == "predictions"]
-    assert [(fold.title, fold.open) for fold in folds] == [("control", False), ("init", True), ("shuffle", False)]
+    assert [(fold.title, fold.open) for fold in folds] == [
+        ("nothing (control)", False),
+        ("initialisation", True),
+        ("data order", False),
+    ]
     drawn = [any(isinstance(block, Drawing) for block in fold.blocks) for fold in folds]
     assert drawn == [False, True, True]
 

@@ -22,12 +22,15 @@ from deviate.report.writers.terminal import render_terminal
 
 WIDTHS = pytest.mark.parametrize("width", [80, 120])
 
+#: Lines of a report: the number or the table of what varied, what failed, and what to type next.
+REPORT = 20
+
 SOURCES = ("algo+impl", "init", "shuffle", "augment", "layers", "other", "data")
 
 
-def lines_of(text, width):
+def lines_of(text, width, most=12):
     lines = [line for line in text.splitlines() if line]
-    assert len(lines) <= 12
+    assert len(lines) <= most
     assert max(map(len, lines)) <= width
     return lines
 
@@ -37,13 +40,13 @@ def test_a_ranking_of_all_sources(width):
     rng = np.random.default_rng(3)
     values = {source: {"test acc": (96 + rng.standard_normal(4)).tolist()} for source in SOURCES}
     runs = [run for source in SOURCES for run in cases.proven(source, 4)]
-    lines = lines_of(cases.render_screen(cases.document(values, runs=runs), width), width)
-    assert any("more variant" in line for line in lines)
+    lines = lines_of(cases.render_screen(cases.document(values, runs=runs), width), width, REPORT)
+    assert sum("[" in line for line in lines) >= len(SOURCES), "no variant is left out"
 
 
 @WIDTHS
 def test_a_ranking_beside_a_warning(width):
-    lines_of(cases.render_screen(cases.sources(), width), width)
+    lines_of(cases.render_screen(cases.sources(), width), width, REPORT)
 
 
 @WIDTHS
@@ -120,7 +123,7 @@ def test_the_differences_are_those_from_the_first_row():
     assert first.cells[low].text == ""
     for row in rows:
         difference = row.cells[mean].value - first.cells[mean].value
-        a, b = (float(end.replace("−", "-")) for end in row.cells[low].text.split(" to "))
+        a, b = (float(end.replace("−", "-")) for end in row.cells[low].text.strip("[]").split(", "))
         assert a < difference < b
         assert row.cells[low].value == pytest.approx(a, abs=0.05)
 
@@ -201,10 +204,12 @@ def test_failures_beside_predictions(width):
     reason = "it ended with status 1: RuntimeError: the loss of the batch is not a finite number"
     runs = [structs.replace(run, status="failed", reason=reason) for run in facts.variants[0].runs[:3]]
     variant = structs.replace(facts.variants[0], metrics=four, runs=[*runs, *facts.variants[0].runs[3:]])
-    lines = lines_of(cases.render_screen(cases.Document(structs.replace(facts, variants=[variant])), width), width)
-    assert any("label" in line and "differently" in line for line in lines)
+    document = cases.Document(structs.replace(facts, variants=[variant]))
+    lines = lines_of(cases.render_screen(document, width), width, REPORT)
+    assert any("answer" in line and "differently" in line for line in lines)
     assert any("deviate logs" in line for line in lines)
-    assert [line.split()[0] for line in lines if line.split()[1:2] == ["best"]] == ["top1", "top5", "val"]
+    names = [line.split()[0] for line in lines if line.split()[0] in ("top1", "top5", "val", "train", "ema")]
+    assert names == ["val", "top1", "top5", "train", "ema"]
 
 
 @WIDTHS
@@ -217,5 +222,5 @@ def test_the_cells_of_a_grid_leave_room_for_a_long_answer(width, labels, rows):
         for place, (cell, label) in enumerate(zip(metric.cells, labels, strict=True))
     ]
     grid = structs.replace(grid, metrics=[structs.replace(metric, cells=cells), *grid.metrics[1:]])
-    lines = lines_of(render_terminal(grid_page(grid, "screen"), width), width)
+    lines = lines_of(render_terminal(grid_page(grid, "screen"), width), width, REPORT)
     assert sum("±" in line and "mean ± SD" not in line for line in lines) == rows

@@ -62,7 +62,7 @@ def test_equal_cvs_are_not_ranked():
 def test_one_of_several_runs_with_a_value_and_times_that_are_equal():
     runs = cases.completed("algo+impl", 3, seconds=[2.0, 2.0, 2.0])
     _, facts, _ = told(values=[96.0, None, None], runs=runs)
-    assert facts.headline[0].startswith("test acc (best) of one of 3 runs: 96")
+    assert facts.headline[0].startswith("test acc 96 (one of 3 runs, best).")
     assert "Every run took 2 s." in facts.headline
     assert "A run took" in " ".join(told()[1].headline)
 
@@ -80,14 +80,14 @@ def test_what_a_checklist_captures_is_without_what_fingerprints_show_to_be_the_s
         return next(each.answer for each in made.checklist if each.question.startswith("Which factors"))
 
     drawn = [structs.replace(run, variant="init,shuffle") for run in cases.proven("algo", 5)]
-    assert captured(drawn) == "Varied between runs: initial parameters and data order."
+    assert captured(drawn) == "Varied between runs: initialisation and data order."
     pinned = [structs.replace(run, prints={**run.prints, "init": drawn[0].prints["init"]}) for run in drawn]
     assert captured(pinned) == "Varied between runs: data order."
 
 
 def test_what_is_not_drawn_for_or_not_varied_is_said_of_the_variant():
     _, facts, _ = told("algo+impl", runs=[structs.replace(run, threads=1) for run in cases.proven("algo+impl", 5)])
-    unseen = "No draw was counted under: data augmentation, other draws of the training."
+    unseen = "No draw was counted under: augmentation, other draws of the training."
     assert unseen in factors_of(facts.facts).caveats
     _, facts, _ = told("impl", runs=[structs.replace(run, threads=1) for run in cases.proven("impl", 5)])
     assert (
@@ -156,7 +156,7 @@ def test_other_data_other_content_and_other_numbers_of_draws_are_leaks_with_thei
     more = [runs[0], structs.replace(runs[1], prints={**runs[1].prints, "shuffle": longer})]
     assert "Some runs drew more often than others." in told("control", (97.0, 96.0), more)[2]
     repeats = told("init", (97.0, 96.0, 95.0), cases.proven("init", 3, init="init-0"))[2]
-    assert "init (initial parameters) was to vary, yet some runs drew the same: init-0 and init-2." in repeats
+    assert "init (initialisation) was to vary, yet some runs drew the same: init-0 and init-2." in repeats
 
 
 def test_a_weight_that_was_not_changed_is_no_disturbance():

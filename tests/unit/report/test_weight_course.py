@@ -88,4 +88,4 @@ def test_what_distances_mean_is_said_once_and_folds_are_named_after_their_varian
     known = structs.replace(usual, weights=[structs.replace(shared, variant=each) for each in ("algo", "init")])
     page = render_html(experiment_page(known, "full"))
     assert page.count("1.41: unrelated directions") == 1
-    assert [page.count(f"<summary>Layers of {variant}") for variant in ("algo", "init")] == [1, 1]
+    assert [page.count(f"<summary>Layers of {name}") for name in ("training", "initialisation")] == [1, 1]

@@ -10,11 +10,10 @@ from deviate.core.experiment import MainLoop, Metric
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread, TrainingsFacts
 from deviate.facts.run import RunResult
-from deviate.facts.variant import SdPrecision, VariantFacts
+from deviate.facts.variant import VariantFacts
 from deviate.observe.events import EnvironmentDifference
 from deviate.observe.inherited import ChangedVariable
 from deviate.observe.surroundings import ChangedInput, KeptState
-from deviate.report.numbers import show_level
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.explanation import repetition_caveats
 from deviate.report.topics.metrics import rounded_footnotes, weak_footnotes
@@ -22,7 +21,6 @@ from deviate.report.topics.proof import promise_caveats
 from deviate.report.topics.runs import decided_caveats, until_caveats
 from deviate.report.topics.stability import evaluation_caveats
 from deviate.report.words import count, ended_as, listed
-from deviate.stats.intervals import FEWEST_RUNS
 
 # Caveats on what lies outside the project: inputs that changed, state that runs keep, processes that nobody saw.
 
@@ -230,7 +228,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     yield from _excluded(variant)
     yield from _far(variant)
     yield from promise_caveats(variant)
-    yield from _few_runs(variant, facts)
+    yield from _few_runs(variant)
     yield from _best(variant)
     yield from until_caveats(facts.definition.until, variant.stopped, variant.variant)
     yield from decided_caveats(facts.definition.decided, variant.variant)
@@ -346,25 +344,10 @@ def _far(facts: VariantFacts) -> Iterable[Caveat]:
         yield Caveat(slug="values-far", message=message, variant=facts.variant)
 
 
-def _few_runs(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
+def _few_runs(variant: VariantFacts) -> Iterable[Caveat]:
     if max((metric.n for metric in variant.metrics), default=0) == 1:
         message = "With one run nothing is known about how much runs differ; 10 runs give a first look."
         yield Caveat(slug="few-runs", message=message, severity="warning", variant=variant.variant)
-    elif variant.few_runs:
-        first, *others = variant.few_runs
-        more = "".join(f", with {each.n} within {_factors(each)}" for each in others)
-        robust = max(each.n for each in variant.few_runs) >= FEWEST_RUNS
-        heavy = "; the CI in the table allows for heavy tails too" if robust else ""
-        message = (
-            f"With {first.n} runs the SD is known only within a factor of {_factors(first)}{more} "
-            f"({show_level(facts.level)} CI by chi-square, if values are normal{heavy}); with {facts.enough_runs.n} "
-            f"within {_factors(facts.enough_runs)}."
-        )
-        yield Caveat(slug="few-runs", message=message, severity="note", variant=variant.variant)
-
-
-def _factors(precision: SdPrecision) -> str:
-    return f"{precision.low:.2f}–{precision.high:.2f}"
 
 
 def _best(facts: VariantFacts) -> Iterable[Caveat]:

@@ -29,8 +29,9 @@ from deviate.report.figures.charts import (
 from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.figures.timeline import timeline_figures
 from deviate.report.numbers import show
-from deviate.report.topics.distribution import distribution_figures, factor_figures
+from deviate.report.topics.distribution import distribution_figures
 from deviate.report.topics.prediction_figures import prediction_figures, weight_figures
+from deviate.report.topics.sources_figure import sources_figures
 from deviate.report.words import count, ordinal
 
 HEIGHT = 200
@@ -248,7 +249,7 @@ def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> 
         [
             *(figure for figure in distributions if figure.section == "distribution"),
             *(curve_figures(curves, order) if curves else []),
-            *factor_figures(facts),
+            *sources_figures(facts),
             *(figure for figure in distributions if figure.section == "time"),
             *timeline_figures(facts),
             *(figure for figures in prediction_figures(facts).values() for figure in figures),

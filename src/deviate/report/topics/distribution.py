@@ -10,7 +10,6 @@ import numpy as np
 from deviate.facts.curves import rounded
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
-from deviate.facts.sources import Ranking, SpreadAcross, VariantSpread, rank
 from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.escape import clean
 from deviate.report.figures.charts import (
@@ -22,7 +21,6 @@ from deviate.report.figures.charts import (
     flattened,
     interval_views,
     offset,
-    only,
     points_domain,
     quantitative,
     quantity,
@@ -31,11 +29,10 @@ from deviate.report.figures.charts import (
     shaped,
     tips,
     view,
-    word,
 )
 from deviate.report.figures.figure import Figure, slug
-from deviate.report.numbers import metric_place, show_level, unit_text
-from deviate.report.topics.metric_text import MetricText, SpreadText
+from deviate.report.numbers import metric_place, show_level
+from deviate.report.topics.metric_text import MetricText
 from deviate.report.words import count
 
 # Points of equal or near values side by side instead of upon each other.
@@ -262,97 +259,3 @@ def _sentence(variant: str, metric: MetricSpread) -> str:
     if metric.spread.identical:
         return f"{who}: exactly {shown.mean}{shown.unit} each."
     return f"{who}: mean {shown.mean}{shown.unit}, SD {shown.sd}, from {shown.min} to {shown.max}."
-
-
-# How much runs differ by what varies: a bar a variant, the longest first.
-
-BAR = 30
-
-#: The axis ends at this many times the largest SD: the interval of two or three runs is so wide that all bars would
-#: be too short to see. What is cut is marked.
-CUT_AT = 4.0
-
-#: Name of the row that holds all variants whose runs are equal.
-NO_EFFECT = "no effect"
-
-
-def factor_figures(facts: ExperimentFacts) -> list[Figure]:
-    """Return one figure for each metric in which the runs of some variant differ."""
-    return [factor_figure(table, facts.level) for table in facts.across if rank(table).differing]
-
-
-def factor_figure(table: SpreadAcross, level: float) -> Figure:
-    """Draw the SD of one metric with its interval, a bar for each variant whose runs differ."""
-    ranking = rank(table)
-    sentences = [_bar_sentence(row, table) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
-    key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it extends beyond the chart."
-    return Figure(
-        slug=slug("factors", table.metric),
-        section="factors",
-        title=f"How much {clean(table.metric)} differs between runs, by what varies",
-        description=" ".join([*sentences, key]),
-        metric=table.metric,
-        spec=_chart(table, ranking),
-    )
-
-
-def _chart(table: SpreadAcross, ranking: Ranking) -> dict[str, Any]:
-    end = _end(table)
-    x = quantitative([0, end], axis_title(f"SD of {table.metric}", table.unit))
-    silent = _silent(ranking)
-    names = [*(row.variant for row in ranking.differing), *(row["variant"] for row in silent)]
-    y = {"y": rows(names)}
-    tooltips = tips(sd="SD", low="CI from", high="CI to", n="runs")
-    at = {"x": quantity("sd", **x), **y, "tooltip": tooltips}
-    whisker = {"x": quantity("low", **x), "x2": {"field": "shown"}, **y}
-    data = {"known": [_row(row, end) for row in ranking.differing], **({"silent": silent} if silent else {})}
-    layers = [
-        view("known", "bar", at, height=12, opacity=0.75),
-        view("known", "point", at, style="ink", shape="diamond", size=26, opacity=1, filled=True),
-        view("known", "rule", whisker, transform=[only("isValid(datum.low)")], style="ink", strokeWidth=1.2),
-        view(
-            "known",
-            "point",
-            {"x": quantity("shown", **x), **y},
-            transform=[only("datum.cut")],
-            style="ink",
-            shape="triangle-right",
-            size=40,
-            opacity=1,
-            filled=True,
-        ),
-    ]
-    if silent:
-        words = {"x": quantity("at", **x), **y, "text": word("why")}
-        layers.append(view("silent", "text", words, style="soft-text", align="left", dx=4))
-    return chart(data, layers, BAR * len(names))
-
-
-def _end(table: SpreadAcross) -> float:
-    largest = max((row.sd for row in table.rows if row.sd is not None), default=0.0)
-    high = max((row.ci_sd.high for row in table.rows if row.ci_sd.high is not None), default=largest)
-    return min(high, CUT_AT * largest) * 1.02 or 1.0
-
-
-def _row(row: VariantSpread, end: float) -> dict[str, Any]:
-    low, high = row.ci_sd.low, row.ci_sd.high
-    cut = high is not None and high > end
-    fields = {"variant": row.variant, "n": row.n, "sd": row.sd, "low": low, "high": high}
-    return {**fields, "shown": end if cut else high, "cut": cut}
-
-
-def _silent(ranking: Ranking) -> list[dict[str, Any]]:
-    """Return the rows that have words instead of a bar: variants without an effect in one, then those without an SD."""
-    equal = [{"variant": NO_EFFECT, "at": 0, "why": ", ".join(row.variant for row in ranking.equal)}]
-    unknown = [
-        {"variant": row.variant, "at": 0, "why": "no SD: one run" if row.n == 1 else "no SD"} for row in ranking.unknown
-    ]
-    return [*(equal if ranking.equal else []), *unknown]
-
-
-def _bar_sentence(row: VariantSpread, table: SpreadAcross) -> str:
-    shown = SpreadText(row, table)
-    if row.sd is None:
-        return f"{clean(row.variant)}: {count(row.n, 'run')}, no SD."
-    interval = f" {shown.ci_sd}" if row.ci_sd.known else ""
-    return f"{clean(row.variant)}: SD {shown.sd}{clean(unit_text(table.unit))}{interval}, {count(row.n, 'run')}."

@@ -24,6 +24,8 @@ from deviate.report.topics import (
 from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import caveat_count
+from deviate.report.topics.plain import plain_curves, plain_facts
+from deviate.report.topics.sources import why_blocks
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -31,13 +33,12 @@ MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 #: To add a section: its function in a module here, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[MakeSection]] = {
     "screen": (
+        experiment_screen.warnings,
         experiment_screen.answer,
         figures.curve_lines,
-        experiment_screen.predictions,
         experiment_screen.price,
         experiment_screen.unmeasured,
-        experiment_screen.warnings,
-        experiment_screen.more,
+        experiment_screen.following,
     ),
     "brief": (
         answer.brief,
@@ -70,13 +71,22 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         checklist.methods_and_checklist,
         reproduce.full,
     ),
-    "paper": (metrics.paper, factors.spread_for_paper, checklist.methods, checklist.reproducibility, figures.paper),
+    "paper": (factors.sources_for_paper, metrics.paper, checklist.methods, checklist.reproducibility, figures.paper),
 }
+
+
+def why_page(facts: ExperimentFacts) -> Page:
+    """Make the screen that says why the runs of an experiment with several variants differ."""
+    facts = plain_facts(facts)
+    charts = Charts(facts)
+    made = (experiment_screen.warnings(facts, charts), Section(slug="why", blocks=why_blocks(facts)))
+    return Page(title="", reader="screen", sections=[section for section in made if section is not None])
 
 
 def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | None = None) -> Page:
     """Make the page of an experiment for a reader; without `curves` no learning curve is shown."""
-    charts = Charts(facts, curves)
+    facts = plain_facts(facts)
+    charts = Charts(facts, plain_curves(curves))
     sections = [section for make in SECTIONS[reader] if (section := make(facts, charts)) is not None]
     command = command_text(facts.command)
     return Page(

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.proof import Evidence
-from deviate.facts.sources import SpreadAcross, VariantSpread, rank
 from deviate.facts.variant import VariantFacts
 from deviate.observe.fingerprints import BATCHES, INPUT
-from deviate.report.figures.figure import slug
-from deviate.report.numbers import show_level
 from deviate.report.page import (
     Answer,
     Block,
@@ -21,22 +17,20 @@ from deviate.report.page import (
     Emphasis,
     Facts,
     Fold,
-    Hint,
     Panel,
     Row,
     Section,
     Sentences,
     Table,
 )
-from deviate.report.strips import STRIP_HEAD, strip
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.figures import drawings, main_name
-from deviate.report.topics.headline import across_notes, alarms, price_sentences, source_sentences
-from deviate.report.topics.metric_text import SpreadText
-from deviate.report.topics.metrics import heading, number
+from deviate.report.topics.headline import across_notes, price_sentences
 from deviate.report.topics.proof import LEGEND, evidence_sentences, identity_statement, mark
+from deviate.report.topics.source_rows import has_effect
+from deviate.report.topics.sources import sources_sentence, sources_table
 from deviate.report.topics.varied import factors_of
-from deviate.report.words import count, disturbed
+from deviate.report.words import disturbed
 
 #: Metrics whose spread is shown by variant on a brief page before the rest is counted.
 ACROSS_SHOWN = 5
@@ -55,141 +49,33 @@ _EMPHASES: dict[str, Emphasis] = {
 }
 
 
-def _spread_columns(first: str, mean: str, interval: str, whole: str) -> list[Column]:
-    return [
-        Column(head=first, numeric=False),
-        Column(head="n", sacrifice=3),
-        Column(head=mean, sacrifice=1),
-        Column(head="SD"),
-        Column(head=interval, sacrifice=4),
-        *([Column(head=whole, sacrifice=2)] if whole else []),
-    ]
-
-
-def _ranked(table: SpreadAcross) -> list[VariantSpread]:
-    """Return the variants whose runs differ, the largest SD first, and those without an SD; all where none differ."""
-    ranking = rank(table)
-    return [*ranking.differing, *ranking.unknown] if ranking.differing else table.rows
-
-
-def _spread_cells(row: VariantSpread, table: SpreadAcross, *, whole: bool) -> list[Cell]:
-    """Return the cells of one variant."""
-    text = SpreadText(row, table)
-    return [
-        Cell(row.variant),
-        number(text.n, row.n),
-        number(text.mean, row.mean),
-        number(text.sd, row.sd),
-        number(text.ci_sd, row.ci_sd.low if row.ci_sd.known else None),
-        *([number(text.relative, row.relative)] if whole else []),
-    ]
-
-
-def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
-    """Return the spread of the main metrics, `most` at most, in one table, a row per variant."""
-    shown = facts.across[:most]
-    whole = next((table.whole for table in shown if table.whole), "")
-    more = len(facts.across) - len(shown)
-    command = f"deviate report {typed_word(facts.experiment)} {'-v' if most < ACROSS_SHOWN else '--format md'}"
-    share = show_level(facts.level)
-    return Table(
-        caption=TITLE,
-        continued=most == ACROSS_SHOWN,
-        columns=[
-            *_spread_columns("what varies", "mean", f"{share} CI of SD", f"of {whole}" if whole else ""),
-            Column(head=STRIP_HEAD, numeric=False, centered=True, drawn=True, sacrifice=5),
-        ],
-        rows=[row for table in shown for row in _strip_rows(table, facts, whole=bool(whole))],
-        more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
-        notes=across_notes(shown),
-    )
-
-
-def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> list[Row]:
-    """Draw the runs of each variant on the scale from the smallest to the largest value of any of them."""
-    values = {
-        variant.variant: metric.values
-        for variant in facts.variants
-        for metric in variant.metrics
-        if (metric.name, metric.aggregate) == (table.metric, table.aggregate)
-    }
-    every = [value for some in values.values() for value in some]
-    ends = (min(every, default=0.0), max(every, default=0.0))
-    unit = f", {table.unit}" if table.unit else ""
-    return [
-        heading(table.metric, f"({table.aggregate}{unit})"),
-        *(
-            Row(
-                cells=[
-                    *_spread_cells(row, table, whole=whole),
-                    Cell(strip(values.get(row.variant, []), ends=ends)),
-                ]
-            )
-            for row in _ranked(table)
-        ),
-    ]
-
-
-def ranking(facts: ExperimentFacts, *, brief: bool = False) -> list[Block]:
-    """Rank what varies in the first metric by how much runs differ, in words; briefly where a table shows the SDs."""
-    ranked = source_sentences(facts.across[0], facts.level, brief=brief) if facts.across else []
-    sentences = [*alarms(facts.variants), *ranked] if ranked else []
-    return [Answer(sentences=sentences)] if sentences else []
-
-
-def ranking_by_metric(facts: ExperimentFacts, charts: Charts) -> list[Block]:
-    """Rank what varies by how much runs differ, metric by metric: in words, as a figure and in a table."""
+def sources_by_metric(facts: ExperimentFacts, charts: Charts) -> list[Block]:
+    """Say what makes runs differ, metric by metric: in words, in a table and as a figure."""
     figures = drawings(charts, "factors")
     panels = [
         Panel(
             metric=table.metric,
             blocks=[
+                Answer(sentences=sources_sentence(table, facts)),
                 *figures.get(table.metric, []),
-                Answer(sentences=source_sentences(table, facts.level)),
-                _full_table(table, facts.level),
+                sources_table(table, facts, whole=not place),
             ],
         )
-        for table in facts.across
+        for place, table in enumerate(facts.across)
     ]
     notes = across_notes(facts.across)
     small: list[Block] = [Sentences(sentences=notes, emphasis="quiet")] if notes else []
     return [ByMetric(panels=panels, first=main_name(facts)), *small] if panels else []
 
 
-def _full_table(table: SpreadAcross, level: float) -> Table:
-    unit = f", {table.unit}" if table.unit else ""
-    whole = f"SD as a share of {table.whole}" if table.whole else ""
-    return Table(
-        caption=f"{table.metric} ({table.aggregate}{unit})",
-        titled=True,
-        columns=_spread_columns("variant", "mean", f"{show_level(level)} CI of the SD", whole),
-        rows=[Row(cells=_spread_cells(row, table, whole=bool(whole))) for row in _ranked(table)],
-    )
-
-
-def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Return the spread of all metrics by variant in one table."""
-    if not facts.across:
-        return None
-    wholes = sorted({table.whole for table in facts.across if table.whole})
-    of = f" Shares are of the SD of {', '.join(wholes)}." if wholes else ""
-    notes = " ".join([*across_notes(facts.across), *price_sentences(facts.prices)])
-    table = Table(
-        caption=f"{facts.experiment}: how much runs differ, by what varies.{of} {notes}".strip(),
-        slug=slug("factors", facts.experiment),
-        columns=_spread_columns(
-            "What varies", "Mean", f"{show_level(facts.level)} CI of the SD", "SD, share" if wholes else ""
-        ),
-        rows=[
-            row
-            for table in facts.across
-            for row in (
-                heading(f"{table.metric} ({table.aggregate}{f', {table.unit}' if table.unit else ''})"),
-                *(Row(cells=_spread_cells(row, table, whole=bool(wholes))) for row in table.rows),
-            )
-        ],
-    )
-    return Section(slug="factors", blocks=[table])
+def sources_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Return what makes runs differ, a table a metric."""
+    tables: list[Block] = [
+        sources_table(table, facts, whole=not place) for place, table in enumerate(facts.across) if has_effect(table)
+    ]
+    prices = price_sentences(facts.prices)
+    small: list[Block] = [Sentences(sentences=prices)] if prices else []
+    return Section(slug="factors", blocks=[*tables, *small]) if tables else None
 
 
 def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from deviate.core.experiment import IMPORTED
 from deviate.core.shell_words import typed_word
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.proof import broken
 from deviate.facts.run import RunResult
-from deviate.facts.sources import HeldPrice, LeadingSource, Ranking, SpreadAcross, VariantSpread, rank
-from deviate.facts.variant import VariantFacts
+from deviate.facts.sources import HeldPrice, SpreadAcross
+from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.observe.fingerprints import EXAMPLES
 from deviate.observe.headline import equals, main_metric
 from deviate.observe.metrics import TIME_PER_RUN
-from deviate.report.numbers import difference_unit, last_place, show, show_interval, show_level, show_percent, unit_text
+from deviate.report.numbers import difference_unit, show, show_level, show_percent
 from deviate.report.topics.caveats import taken_from
 from deviate.report.topics.metric_text import MetricText
 from deviate.report.topics.metrics import FEW_THEN_BOTH, sd_methods
-from deviate.report.topics.proof import broken_control, identity_statement
+from deviate.report.topics.proof import broken_control
 from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.varied import varied_statement
-from deviate.report.words import count, ended_as, joined, listed
+from deviate.report.words import count, ended_as, listed
 from deviate.stats.failures import FailureRate
-from deviate.stats.intervals import CHI_SQUARE, FEWEST_RUNS, Interval
+from deviate.stats.intervals import CHI_SQUARE, Interval
 from deviate.stats.power import Misranking
 
 #: The answer has a sentence for so many metrics at most, where none of them stands before the others.
@@ -37,22 +37,20 @@ def headline(facts: VariantFacts) -> list[str]:
     return [*_answer(facts), *beside, *until_sentences(facts.stopped)]
 
 
-def figure_headline(facts: VariantFacts) -> list[str]:
-    """Say what is not in the figure: mean, SD and n of the main metric, and each run."""
-    main = main_metric(_reported(facts))
-    apart = [_ends_sentence(main), *_pairs_sentence(main)]
-    if main.n == 1:
-        apart = ["How much runs differ shows from two runs on."]
-    elif main.spread.identical:
-        apart = [*_others_equal(facts), identity_statement(facts)]
-    unlike = [*_other_data(facts), *broken_control(facts)]
-    first = [*unlike, *_failed(facts.failures), *_far(main, facts.runs), *_rankings(facts)]
-    return [*first, *_varied(facts), *apart, *_diverged_sentence(facts), *until_sentences(facts.stopped)]
-
-
 def screen_headline(facts: VariantFacts) -> list[str]:
-    """Say the same without what the table shows: ends, and the interval of the SD."""
-    return [*_answer(facts, brief=True), *_others_equal(facts), *until_sentences(facts.stopped)]
+    """Say what has to be known before the main metric is read, or why there is none; nothing where all is well."""
+    reported = _reported(facts) if facts.completed else []
+    first = [*_other_inputs(facts), *_other_data(facts), *broken_control(facts)]
+    if not reported:
+        return [*first, *_spread(facts, brief=True)]
+    main = main_metric(reported)
+    beside = [
+        *(_far(main, facts.runs) if facts.sound is None else []),
+        *_rankings(facts),
+        *_diverged_shortly(facts),
+        *_others_equal(facts),
+    ]
+    return [*first, *beside, *until_sentences(facts.stopped)]
 
 
 def _others_equal(facts: VariantFacts) -> list[str]:
@@ -108,7 +106,7 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
         return [f"{completed} of {facts.variant} completed, but no metric has a finite value in {them}."]
     alike = equals(reported, in_order=facts.variant != IMPORTED)
     main = alike[0]
-    spreads = [_spread_sentence(metric, facts, brief=brief) for metric in alike[:ALIKE]]
+    spreads = [_spread_sentence(metric, facts) for metric in alike[:ALIKE]]
     more = [f"{count(len(alike) - ALIKE, 'more metric')} may be the main one as well."] if len(alike) > ALIKE else []
     first = [*_failed(facts.failures), *_far(main, facts.runs), *spreads, *more]
     diverged_runs = _diverged_sentence(facts)
@@ -156,38 +154,26 @@ def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:
     return f"No run of {variant} completed{how}: there is nothing to measure."
 
 
-def _spread_sentence(metric: MetricSpread, facts: VariantFacts, *, brief: bool) -> str:
+def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
     text, completed = MetricText(metric), facts.completed
-    what = f"{metric.name} ({taken_from(metric, facts.trainings)})"
+    what, taken = metric.name, taken_from(metric, facts.trainings)
     over = f"{metric.n}" if metric.n == completed else f"{metric.n} of {completed}"
     if metric.n == 1:
         ran = "one run" if completed == 1 else f"one of {completed} runs"
-        return f"{what} of {ran}: {text.mean}{text.unit}. How much runs differ shows from two runs on."
+        return f"{what} {text.mean}{text.unit} ({ran}, {taken}). How much runs differ shows from two runs on."
     if metric.spread.identical:
         runs = "both runs" if metric.n == completed == 2 else f"all {over} runs"
-        return f"{what} was exactly {text.mean}{text.unit} in {runs}."
-    if brief:
-        return f"{what} over {over} runs: {text.mean} ± {text.sd}{text.unit} (mean ± SD)."
+        return f"{what} was exactly {text.mean}{text.unit} in {runs} ({taken})."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
     interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
-    mean = f"{text.mean} ± {text.sd}{text.unit} (mean ± SD{interval})"
-    return f"{what} over {over} runs: {mean}. {_ends_sentence(metric)}"
+    mean = f"{text.mean} ± {text.sd}{text.unit} (mean ± SD of {over} runs, {taken}{interval})"
+    return f"{what} {mean}. {_ends_sentence(metric)}"
 
 
 def _ends_sentence(metric: MetricSpread) -> str:
     text = MetricText(metric)
     ends = "The best and the worst run" if metric.direction else "The highest and the lowest run"
     return f"{ends} differ by {text.range}{_unit(metric)}."
-
-
-def _pairs_sentence(metric: MetricSpread) -> list[str]:
-    """Say which difference of two single runs is common; nothing where runs are few or one lies far from the others."""
-    limit, text = metric.spread.repeatability, MetricText(metric)
-    if limit is None or metric.far or metric.n < FEWEST_RUNS:
-        return []
-    return [
-        f"Two single runs differ by less than {text.of(limit)}{_unit(metric)} in 95% of cases, if values are normal."
-    ]
 
 
 def scale_text(metric: MetricSpread) -> str:
@@ -258,19 +244,28 @@ def _time(metrics: Sequence[MetricSpread]) -> list[str]:
     return [f"A run took {text.mean} ± {text.sd}{text.unit}."]
 
 
-def diverged(metrics: Sequence[MetricSpread]) -> dict[int, str]:
-    """Return the indices of completed runs with a loss that is NaN or infinite, each with the loss's name."""
-    losses: dict[int, str] = {}
-    for metric in metrics:
-        for left in metric.excluded if metric.kind == "loss" else ():
-            if left.not_finite:
-                losses.setdefault(left.run, metric.name)
-    return losses
+def _diverged_shortly(facts: VariantFacts) -> list[str]:
+    """Say how many runs diverged, where the main metric is given of the others; else as `_diverged_sentence`."""
+    losses = diverged_runs(facts.metrics)
+    if facts.sound is None:
+        return _diverged_sentence(facts)
+    runs = f"{'run' if len(losses) == 1 else 'runs'} {listed([str(run) for run in losses])}"
+    loss = next(iter(losses.values()))
+    return [f"{len(losses)} of {count(facts.completed, 'run')} diverged ({loss} not finite in {runs})."]
+
+
+def all_sentence(facts: VariantFacts) -> list[str]:
+    """Say what the main metric is of all runs, where some diverged, and how to leave these out everywhere."""
+    if facts.sound is None:
+        return []
+    text = MetricText(main_metric(_reported(facts)))
+    loss = next(iter(diverged_runs(facts.metrics).values()))
+    return [f"All {text.n}: {text.mean} ± {text.sd}{text.unit}; leave them out: --set {typed_word(f'weak={loss}')}"]
 
 
 def _diverged_sentence(facts: VariantFacts) -> list[str]:
     """Say how many runs diverged, and whether their other values are counted; nothing where none did."""
-    losses = diverged(facts.metrics)
+    losses = diverged_runs(facts.metrics)
     if not losses:
         return []
     names = listed([run.called for run in facts.runs if run.index in losses])
@@ -286,16 +281,7 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     return [f"{text}; {whose} {listed(counted)} still {verb}, which --set {typed_word(f'weak={loss}')} changes."]
 
 
-# Which source makes runs differ most in a metric, in sentences.
-
-#: Summers and Dinneen (ICML 2021): each source alone, even one bit, brings nearly the whole variability.
-NOT_ADDITIVE = (
-    "Shares do not add up: one source alone often causes nearly as much spread as all together "
-    "(Summers & Dinneen, ICML 2021)."
-)
-
-#: The same on a screen.
-NOT_ADDITIVE_SHORT = "Shares do not add up: one source alone often causes most of the spread."
+# What to know of the spread by variant.
 
 #: Said of shares above 100 %.
 BY_CHANCE = "With few runs, a source alone can come out larger than all together by chance."
@@ -306,59 +292,7 @@ def across_notes(tables: Sequence[SpreadAcross]) -> list[str]:
     larger = any(row.relative is not None and row.relative > 1 for table in tables for row in table.rows)
     # Variants of one experiment may have fewer runs than others.
     mixed = len(sd_methods(row.ci_sd for table in tables for row in table.rows)) > 1
-    return [
-        *([NOT_ADDITIVE] if any(table.whole for table in tables) else []),
-        *([BY_CHANCE] if larger else []),
-        *([FEW_THEN_BOTH] if mixed else []),
-    ]
-
-
-def source_sentences(table: SpreadAcross, level: float, *, brief: bool = False) -> list[str]:
-    """Rank what varies by the SD, and say whether the first source is known to matter more than the second.
-
-    `level` is the confidence level of the intervals, in (0, 1). The `brief` ranking names the largest SD alone.
-    """
-    if table.broken:
-        return [f"{table.metric}: no source can be ranked, as the runs of {table.broken} differ."]
-    return [*_ranked(table, rank(table), brief=brief), *_leading(table.leading, level, brief=brief)]
-
-
-def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[str]:
-    if ranking.differing:
-        unit = unit_text(table.unit)
-        parts = [f"{row.variant} {show(row.sd, last_place(row.sd))}{unit}" for row in ranking.differing]
-        equal = f"; {equal_runs(ranking.equal)}" if ranking.equal else ""
-        if brief and len(parts) > 1:
-            first = ranking.differing[0]
-            sd = f"{show(first.sd, last_place(first.sd))}{unit}"
-            yield f"The SD of {table.metric} is largest with {first.variant} ({sd}){equal}."
-        else:
-            yield f"SD of {table.metric} by what varies: {', '.join(parts)}{equal}."
-    elif ranking.equal:
-        yield f"{table.metric}: {equal_runs(ranking.equal)}."
-
-
-def equal_runs(rows: Sequence[VariantSpread]) -> str:
-    """Name the variants whose runs are all equal; those that nothing was drawn for cannot have had an effect."""
-    drawn, undrawn = ([row.variant for row in rows if row.is_drawn is each] for each in (True, False))
-    parts = [f"equal in all runs of {joined(drawn)}"] if drawn else []
-    return "; ".join([*parts, *([f"no draws for {joined(undrawn)}"] if undrawn else [])])
-
-
-def _leading(leading: LeadingSource | None, level: float, *, brief: bool) -> Iterator[str]:
-    if leading is None or leading.ci_ratio is None:
-        return
-    first, second, ratio = leading.source, leading.next_source, leading.ci_ratio
-    if not ratio.known:
-        yield f"Unknown whether {first} or {second} matters more{'' if brief else f': {ratio.reason}'}."
-        return
-    ends = f"{show_level(level)} CI of the ratio of their SDs {show_interval(ratio, last_place(ratio.low))}"
-    apart = ratio.low is not None and ratio.low > 1
-    yield (
-        f"{first} matters more than {second} ({ends})."
-        if apart
-        else f"These runs do not show whether {first} or {second} matters more ({ends})."
-    )
+    return [*([BY_CHANCE] if larger else []), *([FEW_THEN_BOTH] if mixed else [])]
 
 
 # What holding the implementation costs, in sentences.

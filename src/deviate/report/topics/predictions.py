@@ -38,14 +38,9 @@ PASSES_SHOWN = 25
 TITLE = "Predictions that change from run to run"
 
 
-def main_stability(facts: ExperimentFacts, variant: str) -> Stability | None:
-    """Return the evaluation of a variant to show first."""
-    return next((each for each in facts.stabilities if each.variant == variant), None)
-
-
 def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say of each variant how many predictions change."""
-    shown = [(variant.variant, main_stability(facts, variant.variant)) for variant in facts.variants]
+    shown = [(variant.variant, facts.main_stability(variant.variant)) for variant in facts.variants]
     known = [(variant, each) for variant, each in shown if each is not None]
     if not known:
         return None
@@ -63,7 +58,7 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
         return Section(slug="predictions", title=TITLE, blocks=[Sentences(sentences=[NOTHING_CAPTURED])])
     blocks: list[Block] = []
     for variant in facts.variants:
-        main = main_stability(facts, variant.variant)
+        main = facts.main_stability(variant.variant)
         if main is None:
             continue
         own = _evaluation(main)

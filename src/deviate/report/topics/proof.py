@@ -39,6 +39,18 @@ def identity_statement(facts: VariantProof) -> str:
     return f"{_same(identity, weights)}{f' {NO_NOISE}' if noiseless else ''}"
 
 
+def identity_text(facts: VariantProof) -> str:
+    """Return what is bit-identical in all completed runs; empty where not all of it that was seen is."""
+    identity, weights = facts.identity, next((each for each in facts.evidence if each.name == WEIGHTS), None)
+    if identity is None or not identity.identical or not identity.values:
+        return ""
+    found = "unknown" if weights is None else weights.found
+    if found in ("varied", "partly"):
+        return ""
+    seen = " and the final weights" if found == "identical" else ""
+    return f"{count(len(identity.runs), 'run')}, {count(identity.values, 'value')}{seen}"
+
+
 def _same(identity: Identity, weights: Evidence | None) -> str:
     if not identity.values:
         return f"{count(len(identity.runs), 'run')} recorded no value that could be compared."
@@ -57,10 +69,10 @@ def _parted(identity: Identity, weights: Evidence | None, *, expected: bool) -> 
         )
     apart = len(identity.classes)
     first = min(identity.differences, key=lambda each: (not each.placed, each.iteration, identity.runs.index(each.run)))
-    text = f"{count(total, 'run')} with {apart} different results"
+    text = f"All {total} runs differ" if apart == total > 2 else f"{count(total, 'run')} with {apart} different results"
     if expected and not first.placed:
         return f"{text}."
-    return f"{text}, {_since(first)} ({first.metric})." if expected else f"{text}; {difference_text(first)}."
+    return f"{text} {_since(first)} ({first.metric})." if expected else f"{text}; {difference_text(first)}."
 
 
 def _since(first: Difference) -> str:

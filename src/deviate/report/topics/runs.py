@@ -40,7 +40,7 @@ FAILURES_SHOWN = 3
 LINES_SHOWN = 4
 
 #: Ways of not completing on a screen, and runs that are named of each.
-WAYS_ON_SCREEN, NAMES_ON_SCREEN = 2, 2
+WAYS_ON_SCREEN, NAMES_ON_SCREEN = 2, 5
 
 #: Metrics of a run that is chosen in a chart, and last lines of its log.
 CARD_METRICS, CARD_LINES = 4, 12
@@ -71,19 +71,24 @@ def screen_failures(variants: Sequence[VariantFacts], facts: ExperimentFacts) ->
         # Behind a semicolon a reason says when the run reported last.
         ways.setdefault((run.status, run.reason.partition(";")[0]), []).append(run)
     ranked = sorted(ways.values(), key=len, reverse=True)
-    lines = [_ended(runs, reason) for (_, reason), runs in ways.items() if runs in ranked[:WAYS_ON_SCREEN]]
+    total = sum(len(variant.runs) for variant in variants)
+    lines = [_ended(runs, reason, total) for (_, reason), runs in ways.items() if runs in ranked[:WAYS_ON_SCREEN]]
     if not lines:
         return []
     more = sum(map(len, ranked[WAYS_ON_SCREEN:]))
     rest = [Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"], emphasis="quiet")]
     command = f"deviate logs {typed_word(facts.experiment)} {ranked[0][0].name}"
-    return [Remarks(remarks=lines), *(rest if more else []), Hint(text="", command=command)]
+    return [Remarks(remarks=lines), *(rest if more else []), Hint(text="log:", command=command)]
 
 
-def _ended(runs: Sequence[RunResult], reason: str) -> Remark:
+def _ended(runs: Sequence[RunResult], reason: str, total: int) -> Remark:
     how = f": {reason.removeprefix('it ')}" if reason else ""
     names = listed([run.called for run in runs], most=NAMES_ON_SCREEN)
-    return Remark(message=f"{names} {ended_as(runs[0].status, len(runs))}{how}", severity="warning")
+    if len({run.variant for run in runs}) == 1 and not any(run.label for run in runs):
+        numbers = listed([str(run.index) for run in runs], most=NAMES_ON_SCREEN)
+        names = f"{'run' if len(runs) == 1 else 'runs'} {numbers}"
+    ended = ended_as(runs[0].status, len(runs))
+    return Remark(message=f"{len(runs)} of {count(total, 'run')} {ended} ({names}){how}", severity="warning")
 
 
 def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:

@@ -10,7 +10,7 @@ from deviate.facts.learning import Forgotten, LearningFacts
 from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
 from deviate.facts.weight_distances import RepresentationFacts, WeightFacts
 from deviate.observe.matching import Match
-from deviate.report.numbers import Numbers, points, show_level, show_percent, significant
+from deviate.report.numbers import Numbers, points, show_level, show_percent, show_share, show_shares, significant
 from deviate.report.page import Cell, Row, Section, Table
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.command import command_text
@@ -18,6 +18,7 @@ from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns, number, plain_cell, points_cell, share_cell, telling
 from deviate.report.words import code, count, ended_as, listed
 from deviate.stats.intervals import Interval
+from deviate.stats.pairs import Estimate
 
 # How predictions went over the evaluation passes, in sentences.
 
@@ -92,11 +93,16 @@ def brief_stability(facts: Stability) -> list[str]:
     return _values(facts.values) if facts.values is not None else []
 
 
-def screen_stability(facts: Stability) -> list[str]:
-    """Say in one sentence how much predictions differ, or why that is not known."""
+def screen_stability(facts: Stability) -> tuple[list[str], list[str]]:
+    """Say in one sentence how much predictions differ, or why that is not known; and the same in fewer words."""
     if facts.withheld or facts.labels is None:
-        return brief_stability(facts)[:1]
-    return [f"{_labelled(facts.labels, facts.examples)}."]
+        said = brief_stability(facts)[:1]
+        return said, said
+    churn, examples = facts.labels.churn, facts.examples
+    if churn.value == 0:
+        return [f"{_labelled(facts.labels, examples)}."], ["All runs answer alike."]
+    shortly = f"Two runs answer {_share(churn)} of {examples} examples differently."
+    return [f"{_labelled(facts.labels, examples)}."], [shortly]
 
 
 def stability_sentences(facts: Stability) -> list[str]:
@@ -125,20 +131,21 @@ def _churn(labels: Labels, examples: int) -> str:
 
 def _labelled(labels: Labels, examples: int) -> str:
     if labels.churn.value == 0:
-        return f"All runs label each of the {examples} examples alike"
-    share, interval = show_percent(labels.churn.value), show_interval(labels.churn.interval)
-    return f"Two runs label {share} of the {examples} examples differently{interval}"
+        return f"All runs answer each of the {examples} examples alike"
+    return f"Two runs answer {_share(labels.churn)} of the {examples} examples differently"
+
+
+def _share(churn: Estimate) -> str:
+    return f"{show_share(churn.value)}{f' {show_shares(churn.interval)}' if churn.interval.known else ''}"
 
 
 def _stable(labels: Labels) -> str:
     known = labels.correctness
     if known is None:
         return f"All runs agree on {show_percent(1 - labels.unstable)} of the examples."
-    depend = f"; the other {show_percent(labels.unstable)} depend on the run" if labels.unstable else ""
-    return (
-        f"All runs are right on {show_percent(known.stably_right)} of the examples and give the same wrong label on "
-        f"{show_percent(known.stably_wrong)}{depend}."
-    )
+    wrong = f", alike and wrong on {show_percent(known.stably_wrong)}" if known.stably_wrong else ""
+    depend = f"; on {show_percent(labels.unstable)} it depends on the run" if labels.unstable else ""
+    return f"All runs are right on {show_percent(known.stably_right)} of the examples{wrong}{depend}."
 
 
 def _classes(known: Correctness) -> Iterator[str]:

@@ -30,7 +30,7 @@ from deviate.report.topics.comparison_in_full import changed_sentences, group_se
 from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
 from deviate.report.topics.gate import group_sentences as gate_group_sentences
 from deviate.report.topics.grid import grid_caveats, grid_headline
-from deviate.report.topics.headline import across_notes, headline, price_sentences, source_sentences
+from deviate.report.topics.headline import across_notes, headline, price_sentences
 from deviate.report.topics.metrics import footnotes
 from deviate.report.topics.plan import plan_notes, question_text
 from deviate.report.topics.proof import identity_statement
@@ -38,6 +38,7 @@ from deviate.report.topics.reasons import comparison_methods, omnibus_text, reas
 from deviate.report.topics.reported import reported_sentences
 from deviate.report.topics.reproduce import methods
 from deviate.report.topics.runs import until_sentences
+from deviate.report.topics.sources import sources_sentence
 from deviate.report.topics.stability import stability_sentences
 from deviate.report.topics.varied import factors_of
 from deviate.report.topics.verdicts import comparison_headline
@@ -104,7 +105,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         **fields(facts, "level", "created", "generated", "seeds_replaced", "switches"),
         "environment_differences": msgspec.to_builtins(facts.differences),
         **fields(facts, "reproduce"),
-        "spread_by_variant": [_across(table, facts.level) for table in facts.across],
+        "spread_by_variant": [_across(table, facts) for table in facts.across],
         "notes_on_spread": across_notes(facts.across),
         **fields(facts, "seeds_kept"),
         "draws_left_to_other": msgspec.to_builtins(facts.draws_left),
@@ -146,11 +147,11 @@ def _stability(facts: Stability) -> dict[str, Any]:
     }
 
 
-def _across(table: SpreadAcross, level: float) -> dict[str, Any]:
+def _across(table: SpreadAcross, facts: ExperimentFacts) -> dict[str, Any]:
     return {
         **fields(table, "metric", "aggregate", "unit", "whole"),
         "rows": [fields(row, *row.__struct_fields__) for row in table.rows],
-        "sentences": source_sentences(table, level),
+        "sentences": sources_sentence(table, facts),
         "leading": table.leading and fields(table.leading, *table.leading.__struct_fields__),
         # Of one held draw the added variances say nothing of the sources; the key stays for those who read it.
         "overlap": None,
@@ -170,7 +171,7 @@ def _variant(facts: VariantFacts) -> dict[str, Any]:
         "identity": identity_statement(facts),
         **fields(facts, "evidence"),
         "until": _stopped(facts.stopped),
-        **fields(facts, "few_runs", "seconds", "failures"),
+        **fields(facts, "few_runs", "seconds", "failures", "shown_difference"),
     }
 
 

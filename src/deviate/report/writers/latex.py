@@ -14,6 +14,7 @@ from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import UNKNOWN
 from deviate.report.page import (
     Answer,
+    Bars,
     Block,
     ByMetric,
     Cell,
@@ -196,7 +197,7 @@ def latex_table(table: Table) -> list[str]:
             r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{4pt}",
             rf"  \caption{{{latex(f'{table.caption} {table.remark}'.strip())}{more}}}",
             rf"  \label{{tab:{slug(table.slug or table.caption)}{f'-{index}' if index > 1 else ''}}}",
-            *_tabular(table.columns, rows),
+            *_tabular(table.columns, rows, table.folded if index == len(pages) else []),
             *(below if index == len(pages) else []),
             r"\end{table*}",
             "",
@@ -210,8 +211,8 @@ def _below(table: Table) -> list[str]:
     return [r"  \par\smallskip\begin{minipage}{0.9\linewidth}", *texts, r"  \end{minipage}"] if texts else []
 
 
-def _tabular(columns: Sequence[Column], rows: Sequence[Row]) -> Iterable[str]:
-    letters = "".join("r" if column.numeric else "c" if column.centered else "l" for column in columns)
+def _tabular(columns: Sequence[Column], rows: Sequence[Row], folded: Sequence[tuple[str, str]]) -> Iterable[str]:
+    letters = "".join(map(_alignment, columns))
     yield rf"  \begin{{tabular}}{{@{{}}{letters}@{{}}}}"
     yield r"    \toprule"
     yield rf"    {' & '.join(_head(column.head) for column in columns)} \\"
@@ -222,8 +223,14 @@ def _tabular(columns: Sequence[Column], rows: Sequence[Row]) -> Iterable[str]:
         yield f"    {_row(row, columns, below=below)}"
         notes = (rf"\quad {latex_prose(note)}" for note in row.notes)
         yield from (f"    {_across(note, len(columns), _WRAPPED)}" for note in notes)
+    for name, why in folded:
+        yield rf"    {latex(name)} & {_across(latex(why), len(columns) - 1)}"
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
+
+
+def _alignment(column: Column) -> str:
+    return "r" if column.numeric and not column.leading else "c" if column.centered else "l"
 
 
 def _head(text: str) -> str:
@@ -235,7 +242,7 @@ def _row(row: Row, columns: Sequence[Column], *, below: bool) -> str:
     if row.is_heading:
         return _across(rf"\emph{{{_cell(row.cells[0], numeric=False)}}}", len(columns))
     cells = [_cell(cell, numeric=column.numeric) for cell, column in zip(row.cells, columns, strict=True)]
-    start = r"\quad " if below else ""
+    start = r"\quad " if below or row.inner else ""
     return rf"{start}{' & '.join(cells)} \\"
 
 
@@ -356,6 +363,8 @@ def _(block: Table, command: str) -> Iterable[str]:
 
 @_block.register
 def _(block: Facts, command: str) -> Iterable[str]:
+    if block.typed:
+        return []
     names = (rf"\item[{{{latex(name)}}}]" if name else r"\par" for name, _ in block.pairs)
     lines = [f"  {name} {latex_prose(text)}" for name, (_, text) in zip(names, block.pairs, strict=True)]
     return _environment("description", lines)
@@ -377,8 +386,9 @@ def _(block: Drawing, command: str) -> Iterable[str]:
     return _figures([block.figure], command)
 
 
-@_block.register
-def _(block: Strips, command: str) -> Iterable[str]:
+@_block.register(Strips)
+@_block.register(Bars)
+def _(block: Strips | Bars, command: str) -> Iterable[str]:
     # Papers have figures.
     return []
 

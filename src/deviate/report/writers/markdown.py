@@ -9,6 +9,7 @@ from functools import singledispatch
 from deviate.report.escape import markdown, markdown_code, markdown_prose
 from deviate.report.page import (
     Answer,
+    Bars,
     Block,
     ByMetric,
     Cell,
@@ -17,6 +18,7 @@ from deviate.report.page import (
     Facts,
     Fold,
     Hint,
+    KeyFigure,
     Page,
     Remark,
     Remarks,
@@ -27,7 +29,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.words import code
-from deviate.report.writers.terminal import add_curves
+from deviate.report.writers.terminal import add_bars, add_curves
 
 #: Characters of a learning curve.
 CURVE_WIDTH = 20
@@ -35,7 +37,7 @@ CURVE_WIDTH = 20
 _SIGNS = {"good": "✓ ", "bad": "✗ "}
 
 #: Numbers, intervals and p-values need no escape.
-_NUMBER = re.compile(r"<?[-−–±.,%\d e+]*(?: to [-−.\de]+)?")
+_NUMBER = re.compile(r"<?[-−–±.,%\d e+\[\]]*(?: to [-−.\de]+)?")
 
 #: Lines without a blank one between them.
 Lines = list[str]
@@ -74,12 +76,23 @@ def _(block: Sentences) -> Iterable[Lines]:
 
 @_block.register
 def _(block: Answer) -> Iterable[Lines]:
-    if block.listed:
+    if block.figure and block.figure.basis:
+        yield [(f"**{markdown_prose(block.about)}:** " if block.about else "") + _key_figure(block.figure)]
+        yield _paragraph("", block.sentences) if block.sentences else []
+    elif not block.sentences:
+        yield [f"**{markdown(block.about)}**"] if block.about else []
+    elif block.listed:
         yield [f"**{markdown(block.about)}**"] if block.about else []
         yield from ([markdown_prose(sentence)] for sentence in block.sentences)
     else:
         yield _paragraph(block.about, block.sentences)
     yield [markdown_prose(block.basis)] if block.basis else []
+
+
+def _key_figure(figure: KeyFigure) -> str:
+    """Return the number with what it is and what more is known, in a line."""
+    beside = f": {markdown_prose(', '.join(figure.beside))}" if figure.beside else ""
+    return f"**{markdown(figure.label)} {markdown(figure.text)}** ({markdown_prose(figure.basis)}){beside}."
 
 
 @_block.register
@@ -93,12 +106,16 @@ def _(block: Table) -> Iterable[Lines]:
     yield [f"**{markdown(block.caption)}**{remark}" if block.caption else remark.strip()] if block.titled else []
     yield list(map(_item, block.rows)) if block.prose else _table(block)
     yield [f"- {_text(row.cells[0])}: {markdown_prose(note)}" for row in block.rows for note in row.notes]
+    yield [f"- {markdown(name)}: {markdown_prose(why)}" for name, why in block.folded]
     yield [_hint(block.more)] if block.more else []
     yield from ([markdown_prose(sentence)] for sentence in (*block.sentences, *block.notes))
 
 
 @_block.register
 def _(block: Facts) -> Iterable[Lines]:
+    if block.typed:
+        yield [f"- {markdown_prose(f'{name} {code(command)}')}" for name, command in block.pairs]
+        return
     strong = "**" if block.emphasis == "strong" else ""
     # A pair without a name goes on with the item before.
     yield [
@@ -125,6 +142,11 @@ def _(block: Drawing) -> Iterable[Lines]:
 @_block.register
 def _(block: Strips) -> Iterable[Lines]:
     return _block(add_curves(block, CURVE_WIDTH))
+
+
+@_block.register
+def _(block: Bars) -> Iterable[Lines]:
+    return _block(add_bars(block, CURVE_WIDTH))
 
 
 @_block.register

@@ -12,6 +12,7 @@ from deviate.report.escape import clean, encodable
 from deviate.report.figures import Figure, themed
 from deviate.report.page import (
     Answer,
+    Bars,
     Block,
     ByMetric,
     Code,
@@ -20,6 +21,7 @@ from deviate.report.page import (
     Facts,
     Fold,
     Hint,
+    KeyFigure,
     Page,
     Remarks,
     Row,
@@ -92,10 +94,17 @@ def _block(block: Block) -> Iterable[str]:
 @_block.register(Sentences)
 @_block.register(Answer)
 def _(block: Sentences | Answer) -> Iterable[str]:
+    if isinstance(block, Answer) and block.figure and block.figure.basis:
+        yield _key_figure(block.figure)
     about = f"<strong>{_text(block.about)}:</strong> " if block.about else ""
-    sentences = block.sentences if block.listed else [" ".join(block.sentences)]
+    sentences = block.sentences if block.listed or not block.sentences else [" ".join(block.sentences)]
     for index, sentence in enumerate(sentences):
         yield f"<p>{'' if index else about}{_text(sentence)}</p>"
+
+
+def _key_figure(figure: KeyFigure) -> str:
+    beside = f": {_text(', '.join(figure.beside))}" if figure.beside else ""
+    return f"<p><strong>{_text(figure.label)} {_text(figure.text)}</strong> ({_text(figure.basis)}){beside}</p>"
 
 
 @_block.register
@@ -105,6 +114,7 @@ def _(block: Table) -> Iterable[str]:
     kept = [index for index, column in enumerate(block.columns) if not column.drawn]
     head = "".join(f"<th>{_text(block.columns[index].head)}</th>" for index in kept)
     body = "".join(f"<tr>{_cells(row, kept)}</tr>" for row in block.rows[:ROWS_SHOWN])
+    body += "".join(f"<tr><td>{_text(name)}</td><td>{_text(why)}</td></tr>" for name, why in block.folded)
     yield f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     if block.more:
         yield f"<p>{_text(f'{block.more.text} {block.more.command}')}</p>"
@@ -133,6 +143,7 @@ def _(block: Fold) -> Iterable[str]:
 @_block.register(Hint)
 @_block.register(Drawing)
 @_block.register(Strips)
+@_block.register(Bars)
 def _(block: Block) -> Iterable[str]:
     return []
 

@@ -18,6 +18,8 @@ from rich.text import Text
 from deviate.report.escape import clean
 from deviate.report.page import (
     Answer,
+    Bar,
+    Bars,
     Block,
     ByMetric,
     Cell,
@@ -28,6 +30,7 @@ from deviate.report.page import (
     Facts,
     Fold,
     Hint,
+    KeyFigure,
     Page,
     Remarks,
     Row,
@@ -36,7 +39,7 @@ from deviate.report.page import (
     Strips,
     Table,
 )
-from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, block_line, sampled
+from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, block_line, sampled, strip
 from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts, unbroken
 
 # Tables on terminals: as many columns as the width allows, the important ones first.
@@ -55,6 +58,15 @@ WHOLE_NAME = 32
 
 #: Most cells of a curve; a wider one says no more to the eye. Fewest, however narrow the terminal is.
 CURVE_WIDTH, CURVE_LEAST = 40, 8
+
+#: Cells of the line on which the runs of a key figure lie, and between it and its label.
+KEY_WIDTH, KEY_GAP = 38, 2
+
+#: Fewest and most cells of a bar from 0 to the largest number.
+BAR_LEAST, BAR_MOST = 16, 46
+
+#: How a bar is drawn: up to the lower limit, to the number, and to the upper limit.
+BAR_SIGNS = "█▓░"
 
 #: Column behind which curves are drawn.
 _FIRST_VALUE = 1
@@ -174,6 +186,49 @@ def add_curves(strips: Strips, width: int) -> Table:
     return msgspec.structs.replace(strips.table, columns=columns, rows=rows)
 
 
+def with_bars(block: Bars, room: Room) -> Table:
+    """Return the table with a column of bars, as wide as the others leave it, and a row with the numbers below."""
+    name, *others = _widths(block.table)
+    width = min(BAR_MOST, max(BAR_LEAST, room.width - name - sum(GAP + each for each in others) - GAP))
+    return add_bars(block, width)
+
+
+def add_bars(block: Bars, width: int) -> Table:
+    """Return the table with a column of bars of at most `width` cells."""
+    most = max([*(bar.high for bar in block.bars), *(place for place, _ in block.ticks)], default=0.0)
+    drawn = [Cell(bar.text) if bar.text else Cell(_bar(bar, width / most), emphasis="accent") for bar in block.bars]
+    table = block.table
+    rows = [
+        msgspec.structs.replace(row, cells=[row.cells[0], bar, *row.cells[1:]])
+        for row, bar in zip(table.rows, drawn, strict=True)
+    ]
+    below = "".join(_placed_texts([(round(place * width / most), text) for place, text in block.ticks])) if most else ""
+    rows += [Row(cells=[Cell(""), Cell(below, emphasis="quiet"), *(Cell("") for _ in table.columns[1:])])]
+    head, *columns = table.columns
+    return msgspec.structs.replace(
+        table, columns=[head, Column(head=_bar_head(block.head, width), leading=True, drawn=True), *columns], rows=rows
+    )
+
+
+def _bar_head(head: str, width: int) -> str:
+    """Return what stands above bars, without its brackets where these have no room."""
+    return head if cell_len(head) <= width else head.partition(" [")[0]
+
+
+def _bar(bar: Bar, scale: float) -> str:
+    low, value, high = (round(each * scale) for each in (bar.low, bar.value, bar.high))
+    return "".join(sign * count for sign, count in zip(BAR_SIGNS, (low, value - low, high - value), strict=True))
+
+
+def _placed_texts(placed: Sequence[tuple[int, str]]) -> Iterable[str]:
+    """Yield texts with the blanks before them that bring each to its place; one without room is left out."""
+    at = 0
+    for place, text in placed:
+        if place > at or not place:
+            yield " " * (place - at) + text
+            at = place + cell_len(text)
+
+
 def prose_grid(table: Table) -> RenderableType:
     """Lay out a table of sentences: a question and, below it, the answer."""
     lines: list[RenderableType] = []
@@ -222,10 +277,11 @@ def _kept(table: Table, width: int) -> list[int]:
 def _widths(table: Table) -> list[int]:
     """Return the cells that each column needs, headings apart."""
     rows = _indented(table)
-    return [
+    widths = [
         max([*map(cell_len, _head(column).split("\n")), *(cell_text(row[index]).cell_len for row in rows)])
         for index, column in enumerate(table.columns)
     ]
+    return [max([widths[0], *(cell_len(clean(name)) for name, _ in table.folded)]), *widths[1:]]
 
 
 def _indented(table: Table) -> list[list[Cell]]:
@@ -234,7 +290,7 @@ def _indented(table: Table) -> list[list[Cell]]:
     for row in table.rows:
         below = below or row.is_heading
         if not row.is_heading:
-            rows.append(_indent(row.cells) if below else row.cells)
+            rows.append(_indent(row.cells) if below or row.inner else row.cells)
     return rows
 
 
@@ -260,7 +316,8 @@ def _only(table: Table, kept: Sequence[int]) -> Table:
 
 def _grid(table: Table, room: Room) -> RenderableType:
     if not any(row.notes for row in table.rows):
-        return _filled(table.columns, list(_lines(table.rows)))
+        names = max((cell_len(clean(name)) for name, _ in table.folded), default=0)
+        return _filled(table.columns, list(_lines(table.rows)), names=names)
     return Group(*_noted(table, room))
 
 
@@ -302,7 +359,7 @@ def _lines(rows: Iterable[Row]) -> Iterable[list[Text]]:
             heading = row.cells[0]
             yield [cell_text(msgspec.structs.replace(heading, emphasis="strong"))]
         else:
-            yield list(map(cell_text, _indent(row.cells) if below else row.cells))
+            yield list(map(cell_text, _indent(row.cells) if below or row.inner else row.cells))
 
 
 def _filled(
@@ -311,7 +368,9 @@ def _filled(
     widths: Sequence[int] | None = None,
     *,
     head: bool = True,
+    names: int = 0,
 ) -> Grid:
+    """Lay rows out; the first column is at least as wide as `names`."""
     grid = Grid(
         box=_RULED if head else None,
         show_header=head,
@@ -321,9 +380,10 @@ def _filled(
         border_style="dim",
     )
     rows = list(lines)
-    names = max((row[0].cell_len for row in rows if len(row) > 1), default=0)
+    own = max((row[0].cell_len for row in rows if len(row) > 1), default=0)
     for index, column in enumerate(columns):
-        _add_column(grid, column, widths[index] if widths else None, names=None if index else names)
+        width = widths[index] if widths else max(own, names) if names and not index else None
+        _add_column(grid, column, width, names=None if index else own)
     for row in rows:
         grid.add_row(*row)
     return grid
@@ -337,7 +397,7 @@ def _add_column(grid: Grid, column: Column, width: int | None, *, names: int | N
     grid.add_column(
         Text(text, overflow="ellipsis", no_wrap=not first),
         header_style="dim" if text else "",
-        justify="right" if column.numeric else "center" if column.centered else "left",
+        justify="left" if column.leading else "right" if column.numeric else "center" if column.centered else "left",
         no_wrap=rigid,
         overflow="ellipsis" if rigid else "fold",
         style=STYLES[column.emphasis],
@@ -347,7 +407,7 @@ def _add_column(grid: Grid, column: Column, width: int | None, *, names: int | N
 
 
 def _head(column: Column) -> str:
-    return "\n".join(_cut(clean(line)) for line in column.head.split("\n"))
+    return "\n".join(clean(line) if column.drawn else _cut(clean(line)) for line in column.head.split("\n"))
 
 
 def _cut(text: str) -> str:
@@ -416,14 +476,37 @@ def _block(block: Block, room: Room) -> list[RenderableType]:
 
 @_block.register
 def _(block: Sentences, room: Room) -> list[RenderableType]:
+    if block.brief and any(cell_len(clean(sentence)) > room.text for sentence in block.sentences):
+        return _block(msgspec.structs.replace(block, sentences=block.brief, brief=[]), room)
     return [room.narrow(_paragraph(block.about, block.sentences, listed=block.listed, emphasis=block.emphasis))]
 
 
 @_block.register
 def _(block: Answer, room: Room) -> list[RenderableType]:
-    lines = [_paragraph(block.about, block.sentences, listed=block.listed)]
+    figure = _key_figure(block.figure, room) if block.figure and block.figure.basis else []
+    lines = [_paragraph(block.about, block.sentences, listed=block.listed)] if block.sentences else []
     basis = [Text(_prose(block.basis), style="dim")] if block.basis else []
-    return [room.narrow(Group(*lines, *basis))]
+    below: list[RenderableType] = [*lines, *basis]
+    return [room.narrow(Group(*part)) for part in (figure, below) if part]
+
+
+def _key_figure(figure: KeyFigure, room: Room) -> list[RenderableType]:
+    """Return the number with what it is, then what more is known, then where the runs lie, below each other."""
+    label, number = clean(figure.label), _prose(figure.text)
+    indent = cell_len(label) + KEY_GAP
+    taken = indent + cell_len(number) + KEY_GAP + 1
+    basis = next((each for each in (figure.basis, figure.brief_basis) if taken + cell_len(each) + 2 <= room.text), "")
+    basis = _prose(f"({basis or figure.brief_basis or figure.basis})")
+    lines: list[RenderableType] = [
+        Text.assemble((label, "bold"), " " * KEY_GAP, (number, "bold"), " " * (KEY_GAP + 1), (basis, "dim"))
+    ]
+    lines += [Padding(Text((" " * 3).join(map(_prose, figure.beside))), (0, 0, 0, indent))] if figure.beside else []
+    if figure.runs:
+        ends = (clean(figure.low), clean(figure.high))
+        width = min(KEY_WIDTH, room.text - indent - sum(map(cell_len, ends)) - 2)
+        drawn = strip([place for _, place, _ in figure.runs], max(width, CURVE_LEAST), (0.0, 1.0))
+        lines.append(Padding(Text.assemble(ends[0], " ", cell_text(Cell(drawn)), " ", ends[1]), (0, 0, 0, indent)))
+    return lines
 
 
 @_block.register
@@ -449,6 +532,8 @@ def _(block: Table, room: Room) -> list[RenderableType]:
 
 @_block.register
 def _(block: Facts, room: Room) -> list[RenderableType]:
+    if block.typed:
+        return [Group(*_typed(block.pairs, room))]
     grid = Grid.grid(padding=(0, 2))
     if block.emphasis == "strong":
         grid.add_column(style="bold", max_width=NAMES_WIDTH)
@@ -488,6 +573,11 @@ def _(block: Strips, room: Room) -> list[RenderableType]:
 
 
 @_block.register
+def _(block: Bars, room: Room) -> list[RenderableType]:
+    return _block(with_bars(block, room), room)
+
+
+@_block.register
 def _(block: Fold, room: Room) -> list[RenderableType]:
     title = Text.assemble(
         _SIGNS.get(block.emphasis, ""), (clean(block.title), "bold"), f" {_prose(block.remark)}" if block.remark else ""
@@ -516,7 +606,28 @@ def _around(table: Table, grid: RenderableType, room: Room) -> RenderableType:
     more = [_hint(table.more, room)] if table.more else []
     below = [Text(_prose(sentence)) for sentence in table.sentences]
     notes = [Text(_prose(note), style="dim") for note in table.notes]
-    return Group(*([room.narrow(title)] if table.titled else []), grid, *map(room.narrow, [*more, *below, *notes]))
+    folded = [_folded(table, name, why) for name, why in table.folded]
+    above = [room.narrow(title)] if table.titled else []
+    return Group(*above, grid, *map(room.narrow, [*folded, *more, *below, *notes]))
+
+
+def _folded(table: Table, name: str, why: str) -> RenderableType:
+    """Return a row without numbers, whose words stand below the first of them."""
+    gap = " " * (_widths(table)[0] - cell_len(clean(name)) + GAP)
+    return Text.assemble(clean(name), gap, (_prose(why), "dim"))
+
+
+def _typed(pairs: Sequence[tuple[str, str]], room: Room) -> Iterable[RenderableType]:
+    """Yield what one types behind what for, below each other; a command that would be broken stands below."""
+    named = [(Text(clean(name)), Text(clean(command), style="cyan", overflow="fold")) for name, command in pairs]
+    width = max((name.cell_len for name, _ in named), default=0) + GAP
+    beside = all(width + command.cell_len <= room.text for _, command in named)
+    for name, command in named:
+        if beside:
+            yield Text.assemble(name, " " * (width - name.cell_len), command)
+        else:
+            yield name
+            yield Padding(command, (0, 0, 0, INDENT))
 
 
 def _hint(hint: Hint, room: Room) -> RenderableType:

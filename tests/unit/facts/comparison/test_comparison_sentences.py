@@ -205,7 +205,7 @@ def test_what_so_many_runs_detect_and_what_was_seen_have_the_unit_of_the_metric(
     (pair,) = comparison.pairs
     (metric,) = pair.metrics
     (text,) = [each for each in reasons(metric, pair, comparison) if "not show equality" in each]
-    said = re.search(r"difference of (\S+) % \(\S+ SDs.*as large as was seen, (\S+) %, takes", text)
+    said = re.search(r"difference of (\S+) points \(\S+ SDs.*as large as was seen, (\S+) points, takes", text)
     detected, seen = said.groups()
     assert metric.contrast.paired == paired
     assert float(seen) == pytest.approx(abs(metric.contrast.difference.value), rel=0.1)

@@ -80,7 +80,7 @@ def test_the_factor_that_matters_is_shown_and_the_best_cells_are_marked(cells):
     best, effects = grid_headline(grid)
     assert best.startswith("lr=0.1,width=32 has the best test acc, 93.18 ± 0.30 (mean ± SD, 8 runs)")
     assert best.endswith("; 1 other cell may be as good or better: lr=0.1,width=64.")
-    assert effects.startswith("Shown to change test acc: lr (p < 0.0001 adjusted, partial η² 0.92); no effect is shown")
+    assert effects.startswith("Shown to change test acc: lr (p < 0.001 adjusted, partial η² 0.92); no effect is shown")
 
 
 def test_one_cell_that_beats_all_others_is_said_to_be_best(cells):

@@ -8,6 +8,7 @@ import figure_cases
 import pytest
 import report_cases as cases
 
+from deviate.core.factors import plain_name
 from deviate.facts.curves import curves_of
 from deviate.report.figures import themed
 from deviate.report.figures.charts import DASHES, PAPER_WIDTH, THEMES, _columns
@@ -109,23 +110,22 @@ def test_curves_hold_every_run_and_gaps_are_null():
     assert "The runs differ from the 4th iteration on" in figure.description
 
 
-def test_factors_are_ranked_and_those_without_an_effect_share_a_row():
+def test_what_varied_has_a_point_a_row_with_its_interval():
     document = cases.sources()
     figures = figures_of(document)
     for table in document.across:
         figure = the(figures, slug("factors", table.metric))
-        rows = {row["variant"]: row for row in figure.spec["datasets"]["known"]}
-        differing = [row for row in table.rows if row.sd]
-        sds = [row["sd"] for row in rows.values()]
-        assert sds == sorted(sds, reverse=True)
-        (silent,) = figure.spec["datasets"]["silent"]
-        assert silent["why"].split(", ") == [row.variant for row in table.rows if not row.sd]
-        assert len(differing) == len(rows)
-        for row in differing:
-            assert (rows[row.variant]["sd"], rows[row.variant]["n"]) == (row.sd, row.n)
-            assert (rows[row.variant]["low"], rows[row.variant]["high"]) == (row.ci_sd.low, row.ci_sd.high)
-            end = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
-            assert rows[row.variant]["cut"] == (row.ci_sd.high is not None and row.ci_sd.high > end)
+        points = {row["name"]: row for row in figure.spec["datasets"]["points"]}
+        (start, *_) = [row["at"] for row in figure.spec["datasets"]["starts"]]
+        for row in table.rows:
+            if not row.sd:
+                continue
+            point = points[plain_name(row.variant)]
+            assert point["value"] == row.sd
+            assert point["low"] - start < point["at"] - start <= point["high"] - start
+            scale = point["at"] / row.sd
+            assert point["low"] == pytest.approx(scale * row.ci_sd.low)
+            assert point["cut"] == (scale * row.ci_sd.high > 1)
         # Each row has its name: a colour would say nothing.
         assert [view for view in figure.spec["layer"] if "color" in view["encoding"]] == []
 

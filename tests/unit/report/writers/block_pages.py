@@ -10,6 +10,8 @@ import msgspec
 from deviate.report.figures.figure import Figure
 from deviate.report.page import (
     Answer,
+    Bar,
+    Bars,
     Block,
     ByMetric,
     Cell,
@@ -123,6 +125,17 @@ def strips() -> Strips:
     return Strips(table=table, curves=[([0, 1, 2, 3], [0.0, 0.5, 0.75, 1.0])])
 
 
+def bars(text: str = "") -> Bars:
+    """Return a table with bars: a number with its interval, and one that needs none."""
+    table = Table(
+        caption="",
+        columns=[Column(head="", numeric=False), Column(head="SD")],
+        rows=[Row(cells=[Cell(f"everything{text}"), Cell("0.76", 0.76)]), Row(cells=[Cell("control"), Cell("")])],
+    )
+    heights = [Bar(0.42, 0.76, 1.82), Bar(0.0, 0.0, 0.0, "0, bit-identical")]
+    return Bars(head=f"SD of acc{text}", table=table, bars=heights, ticks=[(0.0, "0"), (1.0, "1")])
+
+
 def blocks(text: str = "") -> list[Block]:
     """Return one block of every kind and more of some, with `text` in each place that takes any."""
     name = f"test acc{text}"
@@ -140,6 +153,19 @@ def blocks(text: str = "") -> list[Block]:
             ),
         ),
         Answer(sentences=["First.", "Second follows from it."], listed=True),
+        Answer(
+            sentences=[],
+            figure=KeyFigure(
+                label=f"loss{text}",
+                text="0.52",
+                basis=f"mean of 2 runs{text}",
+                beside=[f"mean [0.50, 0.54]{text}", "SD [0.01, 0.05]"],
+                low="0.50",
+                high="0.54",
+                runs=[("a-0", 0.0, 0.5), ("a-1", 1.0, 0.5)],
+            ),
+        ),
+        Sentences(sentences=[f"A sentence that has a shorter form{text}."], brief=[f"Shorter{text}."]),
         Sentences(about="Methods", sentences=[f"The command `python a_b.py` was run{text}.", "p < 1.5e-7."]),
         Sentences(sentences=["one", f"two{text}"], listed=True, emphasis="quiet"),
         Remarks(remarks=[Remark(message=f"Beware{text}", about=name), Remark(message="By the way.", severity="note")]),
@@ -155,6 +181,9 @@ def blocks(text: str = "") -> list[Block]:
         Drawing(figure=figure(text=text)),
         Drawing(figure=figure("time")),
         strips(),
+        bars(text),
+        metrics(f"{name} folded", folded=[(f"kernels only{text}", f"could not vary{text}")]),
+        Facts(pairs=[(f"is it better?{text}", f"deviate compare a b{text}")], typed=True),
         Fold(
             title=name,
             remark=f"failed after 1.2 s{text}",

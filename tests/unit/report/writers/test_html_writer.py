@@ -36,7 +36,7 @@ def test_headings_within_a_section_follow_its_own():
 
 
 def test_the_key_figure_draws_every_run_where_it_lies(full):
-    assert [(each["cx"], each["cy"]) for each in full.of("circle")] == [("8.0", "26.0"), ("292.0", "26.0")]
+    assert [(each["cx"], each["cy"]) for each in full.of("circle")] == 2 * [("8.0", "26.0"), ("292.0", "26.0")]
     assert "acc: 96.1 to 97.8" in full.attributes("aria-label")
     assert "96.94 ± 0.52" in full.text
 

@@ -24,7 +24,7 @@ from deviate.core.errors import NotInstalled
 from deviate.report.drawing import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
 from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.figures import THEMES, Figure, themed
-from deviate.report.page import Answer, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
+from deviate.report.page import Answer, Bars, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
 from deviate.store.files import write_whole
 
 # Figures as data in a page: no text of theirs can end the script element that holds them.
@@ -262,9 +262,9 @@ def sortable(table: Table) -> bool:
 
 
 def indented(rows: Sequence[Row]) -> list[tuple[Row, bool]]:
-    """Return the rows, and whether each is below a heading."""
+    """Return the rows, and whether each is below a heading or a part of a row above."""
     first = next((index for index, row in enumerate(rows) if row.is_heading), len(rows))
-    return [(row, index > first and not row.is_heading) for index, row in enumerate(rows)]
+    return [(row, row.inner or (index > first and not row.is_heading)) for index, row in enumerate(rows)]
 
 
 def known(value: float | None) -> bool:
@@ -273,7 +273,7 @@ def known(value: float | None) -> bool:
 
 
 def _shown(block: Block) -> bool:
-    return not isinstance(block, Strips)
+    return not isinstance(block, Strips | Bars)
 
 
 def _identities(sections: Sequence[Section]) -> Callable[[str], str]:

@@ -1,0 +1,338 @@
+"""What varied and how much it makes runs differ: mean, SD, range, churn, weights and representations, a row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from deviate.core.factors import plain_name
+from deviate.core.shell_words import typed_word
+from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.sources import SpreadAcross, VariantSpread, is_fixed, source_of
+from deviate.report.figures.figure import slug
+from deviate.report.numbers import UNKNOWN, show, show_level, show_percent, show_share, show_shares, unit_in_name
+from deviate.report.page import Answer, Bar, Bars, Block, Cell, Column, Hint, Row, Sentences, Table
+from deviate.report.topics.command import command_text
+from deviate.report.topics.headline import alarms
+from deviate.report.topics.metric_text import SpreadText
+from deviate.report.topics.metrics import number
+from deviate.report.topics.proof import identity_text
+from deviate.report.topics.result import taken_text
+from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
+from deviate.report.words import count, joined
+from deviate.stats.pairs import Estimate
+from deviate.stats.power import runs_for_sd_ratio
+
+#: What is typed so that weights and representations are compared.
+KEPT = "--weights final --predictions scores"
+
+#: Columns of the table that are of its metric.
+_OF_METRIC = 4
+
+#: Runs to tell two SDs apart beyond which the number is not looked for.
+MOST_RUNS = 100
+
+#: Distances of unit-length weights and similarities of representations are written to this place.
+_DISTANCE, _CKA = -2, -3
+
+
+def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = True) -> Table:
+    """Return the table of one metric by what varied, the columns without any value left out.
+
+    Only the `whole` one has what is not of the metric: churn, and distances of weights and representations.
+    """
+    rows = source_rows(table, facts)
+    shown = [row for row in rows if not row.folded]
+    texts = [SpreadText(row.spread, table) for row in shown]
+    distances = {each.variant: each.distance for each in facts.weights}
+    cka = {each.variant: each.cka for each in facts.representations}
+    churn = {row.facts.variant: churn_of(row.facts, facts) for row in shown}
+    columns: list[tuple[Column, list[Cell]]] = [
+        (Column(head="what varied", numeric=False, fold_at=40), [Cell(row.name) for row in shown]),
+        (Column(head="mean", sacrifice=3), _numbers([text.mean for text in texts], [row.spread.mean for row in shown])),
+        (
+            Column(head="SD", leading=True),
+            _numbers([_with_ends(text.sd, text.ci_sd) for text in texts], [row.spread.sd for row in shown]),
+        ),
+        (
+            Column(head="range", sacrifice=2),
+            _numbers([text.range for text in texts], [row.spread.range for row in shown]),
+        ),
+        (Column(head="churn", leading=True, sacrifice=1), [_share(churn[row.facts.variant]) for row in shown]),
+        (Column(head="L2", sacrifice=4), [_estimate(distances.get(row.facts.variant), _DISTANCE) for row in shown]),
+        (Column(head="CKA", sacrifice=5), [_estimate(cka.get(row.facts.variant), _CKA) for row in shown]),
+    ]
+    columns = columns if whole else columns[:_OF_METRIC]
+    kept = [(column, cells) for column, cells in columns if any(cell.text != UNKNOWN for cell in cells)]
+    heads = [column.head for column, _ in kept]
+    return Table(
+        caption=f"{table.metric}{unit_in_name(table.unit)} by what varied",
+        remark=f"({show_level(facts.level)} CI in brackets)",
+        titled=not whole,
+        slug=slug("sources", facts.experiment, "" if whole else table.metric),
+        columns=[column for column, _ in kept],
+        rows=[
+            Row(cells=list(cells), inner=row.inner)
+            for row, cells in zip(shown, zip(*(cells for _, cells in kept), strict=True), strict=True)
+        ],
+        folded=[(row.name, row.folded) for row in rows if row.folded],
+        notes=list(_legend(heads)) if whole else [],
+    )
+
+
+def _with_ends(value: str, ends: str) -> str:
+    return value if ends == UNKNOWN or value == "0" else f"{value} {ends}"
+
+
+def _numbers(texts: Sequence[str], values: Sequence[float | None]) -> list[Cell]:
+    """Return cells whose first numbers end in one column."""
+    heads = [text.partition(" ")[0] for text in texts]
+    width = max(map(len, heads), default=0) if any(" " in text for text in texts) else 0
+    longest = max((len(head) for head, text in zip(heads, texts, strict=True) if " " in text), default=0)
+    return [
+        number(" " * (min(width, longest) - len(head)) + text if " " in text else text, value)
+        for head, text, value in zip(heads, texts, values, strict=True)
+    ]
+
+
+def _share(estimate: Estimate | None) -> Cell:
+    if estimate is None or estimate.value is None:
+        return number(UNKNOWN)
+    ends = show_shares(estimate.interval) if estimate.value else UNKNOWN
+    return number(_with_ends(show_share(estimate.value), ends), estimate.value)
+
+
+def _estimate(estimate: Estimate | None, place: int) -> Cell:
+    if estimate is None or estimate.value is None:
+        return number(UNKNOWN)
+    equal = round(estimate.value, 10) in (0.0, 1.0)
+    return number(f"{estimate.value:.0f}" if equal else show(estimate.value, place), estimate.value)
+
+
+def _legend(heads: Sequence[str]) -> Iterator[str]:
+    parts = {
+        "churn": "churn: examples on which two runs differ.",
+        "L2": "L2: distance of unit-length weights, 1.41 = unrelated.",
+        "CKA": "CKA: likeness of what enters the last layer, 1 = equal.",
+    }
+    if known := [text for head, text in parts.items() if head in heads]:
+        yield " ".join(known)
+    if {"L2", "CKA"}.isdisjoint(heads):
+        yield f"L2, CKA: run with {KEPT}"
+
+
+# The sentence.
+
+
+def sources_sentence(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
+    """Say which source makes runs differ, as far as the runs show it."""
+    if table.broken:
+        return ["Something Deviate does not control makes runs differ.", *alarms(facts.variants)]
+    rows = [row for row in source_rows(table, facts) if not row.folded]
+    parts = [row for row in rows if row.inner or (not table.whole and source_of(row.spread.variant))]
+    with_effect = [row for row in parts if row.spread.sd]
+    if not with_effect:
+        return [_without_sources(rows, table)]
+    first, name = with_effect[0], _capital(plain_name(with_effect[0].spread.variant))
+    if len(with_effect) == 1 and len(parts) + _folded_sources(table, facts) > 1:
+        return [f"{name} {_verb(name, 'explain')} it: the others have no effect in these runs."]
+    if _apart(table):
+        return [f"{name} {_verb(name, 'explain')} most{_of_variance(first.spread)}."]
+    shares = [(row.name, row.spread.relative) for row in with_effect if row.spread.relative is not None]
+    if not shares:
+        which = "; these runs do not show which matters most" if len(with_effect) > 1 else ""
+        return [f"{name} alone: SD {SpreadText(first.spread, table).sd}{which}."]
+    if len(shares) == 1 or not all(source_of(row.spread.variant) for row in with_effect):
+        each = joined([f"{name.removesuffix(' only')} alone {show_percent(share)}" for name, share in shares])
+        return [f"Of the SD of everything: {each}."]
+    low, high = (bound(share for _, share in shares) for bound in (min, max))
+    names = f"each of {_NUMERALS.get(len(shares), str(len(shares)))}"
+    ends = show_percent(high) if show_percent(low) == show_percent(high) else f"{100 * low:.0f} to {100 * high:.0f}%"
+    return [f"No single source stands out: alone, {names} gives {ends} of the SD of everything."]
+
+
+def _verb(name: str, verb: str) -> str:
+    return verb if name.endswith("draws") else f"{verb}s"
+
+
+_NUMERALS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+
+def _folded_sources(table: SpreadAcross, facts: ExperimentFacts) -> int:
+    return sum(bool(row.folded and source_of(row.spread.variant)) for row in source_rows(table, facts))
+
+
+def _of_variance(row: VariantSpread) -> str:
+    if row.relative is None:
+        return ""
+    ends = row.ci_relative
+    within = (
+        f" [{100 * ends.low**2:.0f}, {100 * ends.high**2:.0f}]"
+        if ends is not None and ends.low is not None and ends.high is not None
+        else ""
+    )
+    return f": alone {100 * row.relative**2:.0f}%{within} of the variance of everything"
+
+
+def _without_sources(rows: Sequence[SourceRow], table: SpreadAcross) -> str:
+    differing = [row for row in rows if row.spread.sd]
+    if not differing:
+        return f"{table.metric}: all runs of each kind are equal."
+    first = SpreadText(differing[0].spread, table).sd
+    if len(differing) == 1:
+        return f"{_capital(differing[0].name)} gives an SD of {first}."
+    each = (f"{row.name} {SpreadText(row.spread, table).sd}" for row in differing)
+    return f"SD of {table.metric}: {joined(list(each))}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# The screen.
+
+
+def sources_blocks(facts: ExperimentFacts, *, brief: bool = False) -> list[Block]:
+    """Return the sentence, the table of the main metric and what more there is; `brief` pages have all metrics."""
+    table = facts.across[0]
+    left = len(facts.across) - 1
+    report = f"deviate report {typed_word(facts.experiment)}"
+    more = [f"{count(left, 'more metric')}: {report} -v"] if left and not brief else []
+    title = Sentences(sentences=[_title(table, facts)], brief=[_title(table, facts, brief=True)], emphasis="quiet")
+    shown = sources_table(table, facts)
+    return [
+        *([] if brief else [title]),
+        Answer(sentences=sources_sentence(table, facts)),
+        msgspec.structs.replace(shown, notes=[*shown.notes, *_control(facts), *more]),
+        Hint(text="the figure:", command=f"{report} -o {typed_word(facts.experiment)}.html"),
+    ]
+
+
+def _title(table: SpreadAcross, facts: ExperimentFacts, *, brief: bool = False) -> str:
+    numbers = {row.n for row in table.rows}
+    runs = f"{count(numbers.pop(), 'run')} of each" if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)} runs"
+    if brief:
+        return f"{facts.experiment}   {table.metric}, {runs}"
+    metric = next(each for each in facts.variants[0].metrics if each.name == table.metric)
+    taken = taken_text(metric, facts.variants[0], facts.definition)
+    of = (
+        f"{table.metric}{f' of the {taken}' if taken.startswith(('last ', 'best ')) else f', {taken}' if taken else ''}"
+    )
+    level = show_level(facts.level)
+    return f"{facts.experiment}   {command_text(facts.command)}   {runs}, {of}; {level} CI in brackets"
+
+
+def _control(facts: ExperimentFacts) -> list[str]:
+    """Say that runs in which nothing was to vary are bit-identical, and in what."""
+    for variant in facts.variants:
+        if is_fixed(variant.variant) and (same := identity_text(variant)):
+            return [f"Control is bit-identical: {same}."]
+    return []
+
+
+# Why runs differ, drawn.
+
+
+def why_blocks(facts: ExperimentFacts) -> list[Block]:
+    """Return the sentence with all shares, a bar a source, and what these runs leave open."""
+    table = facts.across[0]
+    rows = source_rows(table, facts)
+    shown = [row for row in rows if not row.folded]
+    notes = [*_unable(rows), *_open(shown, table)]
+    return [
+        Answer(sentences=_with_shares(table, facts)),
+        _bars(table, shown, facts.level),
+        *([Sentences(sentences=notes, listed=True, emphasis="quiet")] if notes else []),
+    ]
+
+
+def _with_shares(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
+    sentence, *more = sources_sentence(table, facts)
+    rows = [row for row in source_rows(table, facts) if not row.folded and row.inner and row.spread.sd]
+    if not sentence.startswith("No single source"):
+        return [sentence, *more]
+    (first, share), *others = [(row.name, row.spread.relative or 0.0) for row in rows]
+    rest = "".join(f", {name} {100 * each:.0f}%" for name, each in others)
+    numbers = {row.spread.n for row in rows}
+    runs = f"{numbers.pop()} runs do" if len(numbers) == 1 else "these runs do"
+    return [
+        f"No single source stands out: {first} alone gives {100 * share:.0f}% of the SD of everything "
+        f"({100 * share**2:.0f}% of the variance){rest}; {runs} not show which matters most."
+    ]
+
+
+def _bars(table: SpreadAcross, rows: Sequence[SourceRow], level: float) -> Bars:
+    texts = [SpreadText(row.spread, table) for row in rows]
+    most = max((row.spread.ci_sd.high or row.spread.sd or 0.0 for row in rows), default=0.0)
+    shares = [_part(row, table) for row in rows]
+    last = [Column(head="of everything", leading=True, sacrifice=1)] if any(shares) else []
+    return Bars(
+        head=f"SD of {table.metric} [{show_level(level)} CI]",
+        table=Table(
+            caption="",
+            columns=[Column(head="", numeric=False, fold_at=40), Column(head="SD"), *last],
+            rows=[
+                Row(
+                    cells=[
+                        Cell(row.name),
+                        Cell(text.sd if row.spread.sd else "", row.spread.sd),
+                        *([Cell(share)] if last else []),
+                    ],
+                    inner=row.inner,
+                )
+                for row, text, share in zip(rows, texts, shares, strict=True)
+            ],
+        ),
+        bars=[_bar(row) for row in rows],
+        ticks=[(place, f"{place:g}") for place in rounded_ticks(most)],
+    )
+
+
+def _bar(row: SourceRow) -> Bar:
+    sd, ends = row.spread.sd, row.spread.ci_sd
+    if not sd:
+        same = is_fixed(row.spread.variant) and identity_text(row.facts)
+        return Bar(0.0, 0.0, 0.0, "unknown: one run" if sd is None else f"0{', bit-identical' if same else ''}")
+    return Bar(ends.low if ends.low is not None else sd, sd, ends.high if ends.high is not None else sd)
+
+
+def _part(row: SourceRow, table: SpreadAcross) -> str:
+    """Write the SD as a share of that of the whole, with its interval."""
+    share, ends = row.spread.relative, row.spread.ci_relative
+    if not share or row.spread.variant == table.whole:
+        return ""
+    within = (
+        f" [{100 * ends.low:.0f}, {100 * ends.high:.0f}]"
+        if ends is not None and ends.low is not None and ends.high is not None
+        else ""
+    )
+    return f"{100 * share:.0f}%{within}"
+
+
+def _unable(rows: Sequence[SourceRow]) -> Iterator[str]:
+    if folded := [row for row in rows if row.folded]:
+        yield " ".join(f"{_capital(row.name)}: {row.folded}." for row in folded)
+
+
+def _open(rows: Sequence[SourceRow], table: SpreadAcross) -> Iterator[str]:
+    """Say how much of the variance the sources make alone, and how many runs tell the first from the last."""
+    parts = [row.spread for row in rows if source_of(row.spread.variant) and row.spread.sd]
+    shares = [row.relative for row in parts if row.relative is not None]
+    said = []
+    if len(shares) > 1 and len(shares) == len(parts):
+        total = sum(share**2 for share in shares)
+        overlap = ": sources overlap" if total > 1 else ""
+        said.append(f"Alone they add to {100 * total:.0f}% of the variance{overlap}.")
+    if len(parts) > 1 and not _apart(table):
+        first, last = parts[0], parts[-1]
+        runs = runs_for_sd_ratio((first.sd or 0.0) / (last.sd or 1.0), most=MOST_RUNS) if first.sd != last.sd else None
+        needed = f"over {MOST_RUNS} runs" if runs is None else f"{runs} runs"
+        texts = (SpreadText(row, table).sd for row in (first, last))
+        said.append(f"To tell {' from '.join(texts)}: {needed} each.")
+    if said:
+        yield " ".join(said)
+
+
+def _apart(table: SpreadAcross) -> bool:
+    return bool(table.leading and table.leading.ci_ratio and (table.leading.ci_ratio.low or 0.0) > 1)
