@@ -304,12 +304,12 @@ SCREENS = (
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_has_twelve_lines_and_keeps_sd_and_interval(name):
+def test_a_screen_is_short_and_keeps_interval(name):
     lines = [line for line in (FOLDER / name).read_text().splitlines() if line and not line.startswith("==>")]
-    assert len(lines) <= 12
+    assert len(lines) <= 15
     assert max(map(len, lines)) <= (120 if "-120" in name else 80)
     text = "\n".join(lines)
-    assert not name.startswith(("comparison", "gate")) or (" ± " in text and "% CI" in text)
+    assert not name.startswith(("comparison", "gate")) or "% CI" in text
 
 
 NOTEBOOK = {

@@ -14,7 +14,7 @@ from deviate.core.shell_words import typed_line, typed_word
 from deviate.facts.comparable import main_of, pair_runs
 from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.samples import DEFAULTS, SampleOptions, option_words
-from deviate.facts.side import Side, read_sides, remember_typed
+from deviate.facts.side import Side, command_for, read_sides, remember_typed
 from deviate.observe.metrics import TIME_PER_RUN
 from deviate.stats.failures import FailureRate, failure_rate
 from deviate.stats.intervals import DEFAULT_LEVEL, MOST_RUNS, sd_factors
@@ -218,6 +218,8 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     freedom: int = 0
     #: Runs that gave no value.
     failures: FailureRate | None = None
+    #: Runs that went on side by side.
+    jobs: int = 1
 
 
 def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:
@@ -272,7 +274,42 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
         sd_planned=sd,
         freedom=n - 1,
         failures=failure_rate(len(metric.lost), metric.tried, _ONE_SIDED),
+        jobs=side.jobs,
     )
+
+
+class PairedElsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """Another experiment whose runs share draws with those of the pilot, and the runs that pairs would take."""
+
+    against: str
+    pairs: int
+    runs: int
+
+
+#: Experiments that are looked at for pairs: those with the most runs, and of these the newest.
+LOOKED_AT = 2
+
+
+def paired_elsewhere(workspace: Workspace, side: Side, pilot: Pilot, options: PlanOptions) -> PairedElsewhere | None:
+    """Find an experiment of the same script with the same draws; None where there is none, or nothing was asked."""
+    if options.difference is None or options.sd is not None or options.correlation is not None or side.made is None:
+        return None
+    made = {name: workspace.experiment(name).read_experiment() for name in workspace.names() if name != side.experiment}
+    others = {name: each for name, each in made.items() if each.entry == side.made.entry and each.imported is None}
+
+    def rank(name: str) -> tuple[int, str]:
+        return min(others[name].planned.get(side.variant, 0), pilot.n), others[name].created
+
+    for name in sorted(others, key=rank, reverse=True)[:LOOKED_AT]:
+        try:
+            (other,) = read_sides(workspace, (name,), options.samples)
+            both = with_other_side(pilot, side, other)
+        except BadOption:
+            continue
+        runs = _answers(options, _known(options, both))[0].runs if both.pairs else None
+        if runs is not None:
+            return PairedElsewhere(against=name, pairs=both.pairs, runs=runs)
+    return None
 
 
 def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
@@ -407,6 +444,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lost_cautious: float | None = None
     #: A number of runs that the user asked about.
     asked_runs: int | None = None
+    #: Runs that go on side by side.
+    jobs: int = 1
+    #: What to type for the runs that the first question takes; empty where the pilot has them, or there is none.
+    add_runs: str = ""
+    paired_elsewhere: PairedElsewhere | None = None
 
 
 def read_plan(workspace: Workspace | None, name: str | None, options: PlanOptions) -> Plan:
@@ -431,7 +473,12 @@ def read_plan(workspace: Workspace | None, name: str | None, options: PlanOption
     pilot = with_other_side(pilot, side, others[0]) if others else pilot
     plan = make_plan(options, pilot, plan_command(name, options))
     remember_typed(workspace, [side, *others], options.samples)
-    return plan
+    first = plan.answers[0] if plan.answers else None
+    return msgspec.structs.replace(
+        plan,
+        add_runs=command_for(side, first.made or first.runs) if first and first.runs else "",
+        paired_elsewhere=None if others else paired_elsewhere(workspace, side, pilot, options),
+    )
 
 
 def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> Plan:
@@ -442,7 +489,7 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
     known = _known(options, pilot)
     for what, value in (("the SD", known.sd), ("the SD of the differences", known.sd_differences)):
         check_size(what, value)
-    rungs = sorted({*LADDER, *([options.runs] if options.runs else [])})
+    rungs = sorted({*LADDER, *([options.runs] if options.runs else []), *([pilot.n] if pilot and pilot.n > 1 else [])})
     return Plan(
         pilot=pilot,
         sd=known.sd,
@@ -463,6 +510,7 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
         lost=known.lost,
         lost_cautious=known.lost_cautious,
         asked_runs=options.runs,
+        jobs=pilot.jobs if pilot else 1,
     )
 
 

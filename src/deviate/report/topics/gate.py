@@ -16,7 +16,6 @@ from deviate.report.figures.charts import axis_title, chart, domain, quantitativ
 from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import (
     Numbers,
-    difference_unit,
     last_place,
     metric_place,
     show,
@@ -34,6 +33,7 @@ from deviate.report.page import (
     ByMetric,
     Cell,
     Drawing,
+    Facts,
     Fold,
     Page,
     Panel,
@@ -43,22 +43,25 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.caveat import Caveat, counted_caveats, split_caveats
-from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_sentences
-from deviate.report.topics.comparison_in_full import changed_sentences
+from deviate.report.topics.caveat import Caveat, split_caveats
+from deviate.report.topics.comparison_caveats import (
+    comparison_caveats,
+    pairing_sentences,
+    shared_names,
+    with_shared_names,
+)
+from deviate.report.topics.comparison_predictions import changed_sentences
 from deviate.report.topics.metrics import (
     TRUST,
     again_sections,
     caveat_blocks,
     caveat_count,
     columns,
-    more_blocks,
     number,
 )
 from deviate.report.topics.verdicts import runs_at_looks
-from deviate.report.words import count, listed
-from deviate.stats.contrast import TESTS
-from deviate.stats.intervals import Interval
+from deviate.report.words import count, joined, listed
+from deviate.stats.contrast import PAIRED, TESTS
 
 # Why a metric passes a gate or does not, in sentences with numbers, and what to know before trusting it.
 
@@ -149,7 +152,7 @@ def outcome_text(metric: GateMetric) -> str:
     """Write an outcome, and what becomes of one that is open."""
     if metric.outcome != "inconclusive":
         return metric.outcome
-    return f"{metric.outcome} (counts as {'passed' if metric.passed else 'failed'})"
+    return f"undecided{' (counts as passed)' if metric.passed else ''}"
 
 
 def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
@@ -158,7 +161,7 @@ def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
     `alpha` is the share of wrong claims of each kind.
     """
     if metric.same and not metric.lost_a:
-        return [*_stand(metric), "Each run gave exactly the value of the run of B with the same random numbers."]
+        return [*_stand(metric)]
     numbers = Numbers(alpha)
     return [*_stand(metric), *_decided(metric, numbers), *_undecided(metric, numbers)]
 
@@ -169,33 +172,13 @@ def last_digit(metric: GateMetric) -> int | None:
 
 
 def _stand(metric: GateMetric) -> Iterator[str]:
-    place, drop = last_digit(metric), metric.drop
+    place = last_digit(metric)
     unit = unit_text(metric.unit)
     yield (
         f"{show(metric.mean_a, place)} ± {show(metric.sd_a, place)}{unit} ({count(metric.n_a, 'run')}) against "
         f"{show(metric.mean_b, place)} ± {show(metric.sd_b, place)}{unit} ({count(metric.n_b, 'run')}), mean ± SD."
     )
-    if metric.room is None:
-        return
-    worse = "lower" if metric.direction == "higher" else "higher"
-    allowed = (
-        f"may be {drop.text}{'' if drop.relative else difference_unit(metric.unit)} {worse}"
-        if drop.value
-        else f"may not be {worse}"
-    )
-    yield f"The mean {allowed}: {_distance(metric, metric.room, place)} the limit of {show(metric.limit, place)}."
-
-
-def _distance(metric: GateMetric, room: float, place: int | None) -> str:
-    interval = metric.ci_room if room >= 0 else _negated(metric.ci_room)
-    known = f" ({show_level(metric.ci_room.level)} CI {show_interval(interval, place)})" if interval.known else ""
-    return f"it is {show(abs(room), place)}{known} {'within' if room >= 0 else 'beyond'}"
-
-
-def _negated(interval: Interval) -> Interval:
-    if interval.low is None or interval.high is None:
-        return interval
-    return msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in _drop(metric))
 
 
 def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
@@ -328,14 +311,11 @@ def _looks_methods(gate: Gate) -> Iterator[str]:
         )
 
 
-#: Metrics of a gate on a screen, and how many of them it explains where there are no more.
-METRICS_ON_SCREEN, EXPLAINED = 4, 2
-
-
 def gate_page(gate: Gate, reader: Reader) -> Page:
     """Make the page of a gate for a reader."""
     if reader in AT_TERMINAL:
-        return Page(title="", reader=reader, sections=[_screen(gate) if reader == "screen" else _brief(gate)])
+        page = Page(title="", reader=reader, sections=[_screen(gate) if reader == "screen" else _brief(gate)])
+        return with_shared_names(page, shared_names([gate.a, gate.b]))
     methods = Sentences(sentences=gate_methods(gate), about="Check." if reader == "paper" else "")
     if reader == "paper":
         sections = [
@@ -368,7 +348,7 @@ def _badge(gate: Gate) -> Badge:
     conditions = [gate.failures, *(each for each in (gate.churn, gate.groups) if each is not None)]
     open_alone = all(metric.passed or metric.outcome == "inconclusive" for metric in gate.metrics)
     if open_alone and all(each.passed for each in conditions):
-        return Badge(text="does not pass: inconclusive", emphasis="warning")
+        return Badge(text="undecided", emphasis="warning")
     return Badge(text="does not pass", emphasis="bad")
 
 
@@ -382,41 +362,132 @@ def _figures(gate: Gate) -> list[Block]:
 
 
 def _brief(gate: Gate) -> Section:
-    outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
-    return Section(
-        slug="answer",
-        blocks=[outcome, *_reasons(gate), *_conditions(gate), *_groups(gate), *caveat_blocks(gate_caveats(gate))],
-    )
-
-
-def _screen(gate: Gate) -> Section:
-    """Return the answer, the outcomes with their reasons, what may fail beside them, and the first warnings."""
-    outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
-    shown, others = split_caveats(gate_caveats(gate))
-    silent = not gate.failures.failed and gate.failures.allowed is None
     return Section(
         slug="answer",
         blocks=[
-            outcome,
-            *_screen_reasons(gate),
-            *_conditions(gate, most=1)[silent:],
-            *caveat_blocks(shown),
-            *more_blocks(*counted_caveats(others), "what these runs can show of failures"),
+            Facts(pairs=gate_lines(gate), emphasis="strong"),
+            *_reasons(gate),
+            *_conditions(gate),
+            *_groups(gate),
+            *caveat_blocks(gate_caveats(gate)),
         ],
     )
 
 
-def _screen_reasons(gate: Gate) -> list[Block]:
-    """Explain one metric or two; of more the first that fails, with a line for the outcome of each other."""
-    reasons = _reasons(gate)
-    if len(reasons) <= EXPLAINED:
-        return [*reasons]
-    first = next((index for index, metric in enumerate(gate.metrics) if not metric.passed), None)
-    ordered = [*([] if first is None else [first]), *(i for i in range(len(reasons)) if i != first)][:METRICS_ON_SCREEN]
-    names = [reasons[i] if i == first else msgspec.structs.replace(reasons[i], blocks=[]) for i in ordered]
-    left = len(reasons) - len(ordered)
-    more = [Sentences(sentences=[f"and {count(left, 'more metric')}"], emphasis="quiet")] if left else []
-    return [*names, *more]
+def _screen(gate: Gate) -> Section:
+    """Return what fails, is undecided and passes, a block each, and the first warnings."""
+    shown, _ = split_caveats(gate_caveats(gate))
+    blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
+    basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} lost.", *_level(gate)]
+    return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *caveat_blocks(shown)])
+
+
+def _level(gate: Gate) -> list[str]:
+    alpha = gate.look.alpha
+    known = any(metric.ci_room.known for metric in gate.metrics)
+    return [f"{show_level(1 - 2 * alpha)} CI: each end is a {show_percent(alpha)} bound."] if known else []
+
+
+# A block for each thing that is checked: the word, what is compared, and by how much it fell.
+
+#: The word of each outcome; what is undecided and counts as passed says so.
+_ORDER = ("FAIL", "UNDECIDED", "PASS")
+
+
+def outcome_word(metric: GateMetric) -> str:
+    """Write whether a metric passes."""
+    return "UNDECIDED" if metric.outcome == "inconclusive" else "PASS" if metric.passed else "FAIL"
+
+
+def gate_lines(gate: Gate) -> list[tuple[str, str]]:
+    """Return the lines of a check, each behind its word: what fails first, what passes in one line if it is several."""
+    conditions = _condition_lines(gate)
+    if gate.passed and len(gate.metrics) > 1 and all(metric.outcome != "inconclusive" for metric in gate.metrics):
+        return [("PASS", f"{len(gate.metrics)} of {count(len(gate.metrics), 'metric')}"), *conditions]
+    words = {metric.name: outcome_word(metric) for metric in gate.metrics}
+    ordered = sorted(gate.metrics, key=lambda metric: _ORDER.index(words[metric.name]))
+    whole = [metric for metric in ordered if words[metric.name] != "PASS"] or ordered
+    passed = [metric.name for metric in ordered if metric not in whole]
+    return [
+        *(pair for metric in whole for pair in metric_lines(metric, gate)),
+        *([("PASS", joined(passed))] if passed else []),
+        *conditions,
+    ]
+
+
+def metric_lines(metric: GateMetric, gate: Gate) -> list[tuple[str, str]]:
+    """Return the two or three lines of one metric."""
+    what = f"{gate.a} against {gate.b}, {metric.name}"
+    counted = " (counts as passed)" if metric.outcome == "inconclusive" and metric.passed else ""
+    return [(outcome_word(metric), f"{what}{counted}"), *(("", line) for line in _drop_lines(metric))]
+
+
+def _drop_lines(metric: GateMetric) -> Iterator[str]:
+    """Say by how much a metric fell, how much it may, and what would decide it."""
+    if metric.lost_a and metric.outcome in ("inconclusive", "runs lost"):
+        yield (
+            f"{metric.lost_a} of {count(metric.ended_a, 'new run')} lost ({metric.lost_b} of {metric.ended_b} before): "
+            "the others alone do not pass"
+        )
+    yield from _drop(metric)
+    if metric.outcome != "inconclusive":
+        return
+    if metric.compared < metric.fewest_runs:
+        yield f"a verdict takes {metric.fewest_runs} runs of each"
+    elif metric.runs_needed is not None:
+        yield f"about {metric.runs_needed} runs of each would decide it"
+    elif metric.reason:
+        yield metric.reason
+
+
+def _drop(metric: GateMetric) -> Iterator[str]:
+    """Say by how much a metric fell, and how much it may."""
+    word = "drop" if metric.direction == "higher" else "rise"
+    allowed = _allowed(metric)
+    if metric.same and not metric.lost_a:
+        yield f"no {word}: each run has exactly the value of its partner"
+    elif metric.room is not None:
+        place = last_digit(metric)
+        ends = ""
+        if metric.ci_room.low is not None and metric.ci_room.high is not None:
+            drop = msgspec.structs.replace(
+                metric.ci_room, low=allowed - metric.ci_room.high, high=allowed - metric.ci_room.low
+            )
+            ends = f" {show_interval(drop, place)}"
+        runs = (
+            count(metric.compared, "pair") if metric.test == PAIRED.test else f"{metric.n_a} against {metric.n_b} runs"
+        )
+        limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
+        yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}   {runs}"
+
+
+def _allowed(metric: GateMetric) -> float:
+    """Return how much worse the mean may be, in the unit of the metric."""
+    return metric.drop.value * abs(metric.mean_b or 0.0) if metric.drop.relative else metric.drop.value
+
+
+def _condition_lines(gate: Gate) -> list[tuple[str, str]]:
+    """Return the lines on what is checked beside the metrics."""
+    lines: list[tuple[str, str]] = []
+    failures = gate.failures
+    if failures.allowed is not None:
+        text = (
+            f"{failures.failed} of {count(failures.runs, 'new run')} failed: at most {show_percent(failures.upper)}, "
+            f"allowed {show_percent(failures.allowed)}"
+        )
+        lines.append((_word(failures.passed), text))
+    if gate.churn is not None:
+        upper = "unknown" if gate.churn.upper is None else f"at most {show_percent(gate.churn.upper)}"
+        lines.append((_word(gate.churn.passed), f"changed answers {upper}, allowed {show_percent(gate.churn.allowed)}"))
+    if gate.groups is not None:
+        lines += [(_word(gate.groups.passed), sentence) for sentence in group_sentences(gate)[:1]]
+        failing = [group.accuracy for group in gate.groups.groups if not group.accuracy.passed]
+        lines += [("", f"{accuracy.name}: {line}") for accuracy in failing for line in _drop_lines(accuracy)]
+    return lines
+
+
+def _word(passed: bool) -> str:
+    return "PASS" if passed else "FAIL"
 
 
 def _reasons(gate: Gate) -> list[Fold]:
@@ -443,14 +514,14 @@ def _groups(gate: Gate) -> list[Block]:
     ]
 
 
-def _conditions(gate: Gate, most: int | None = None) -> list[Block]:
-    """Return what is checked beside the metrics: failures, and answers that change; `most` sentences each."""
-    failures = _condition("failures", failure_sentences(gate)[:most], passed=gate.failures.passed)
+def _conditions(gate: Gate) -> list[Block]:
+    """Return what is checked beside the metrics: failures, and answers that change."""
+    failures = _condition("failures", failure_sentences(gate), passed=gate.failures.passed)
     if gate.failures.allowed is None:
         failures = msgspec.structs.replace(failures, emphasis="plain")
     if gate.churn is None:
         return [failures]
-    return [failures, _condition("churn", churn_sentences(gate)[:most], passed=gate.churn.passed)]
+    return [failures, _condition("churn", churn_sentences(gate), passed=gate.churn.passed)]
 
 
 def _condition(title: str, sentences: list[str], *, passed: bool) -> Fold:

@@ -100,9 +100,11 @@ def _(block: Sentences | Answer) -> Iterable[str]:
 
 @_block.register
 def _(block: Table) -> Iterable[str]:
+    kept = [index for index, column in enumerate(block.columns) if not column.drawn]
+    if len(kept) < 2 <= len(block.columns):
+        return
     caption = f"{block.caption} {block.remark}".strip()
     yield f"<p>{_text(caption)}</p>" if block.titled else ""
-    kept = [index for index, column in enumerate(block.columns) if not column.drawn]
     head = "".join(f"<th>{_text(block.columns[index].head)}</th>" for index in kept)
     body = "".join(f"<tr>{_cells(row, kept)}</tr>" for row in block.rows[:ROWS_SHOWN])
     yield f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
