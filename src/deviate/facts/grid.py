@@ -444,6 +444,22 @@ def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOpt
         return msgspec.structs.replace(grid, look=_record(workspace, before, sides, look))
 
 
+def read_made(workspace: Workspace, name: str) -> Grid | None:
+    """Return the cells of a grid as they were made, which is no look at them; None where there are not two to set out.
+
+    No verdict of it is to be said: a later comparison would not account for it.
+    """
+    present, _ = _present(workspace, read_cells(workspace.project, name))
+    if len(present) < 2:
+        return None
+    options = ComparisonOptions()
+    try:
+        sides = read_sides(workspace, [cell.name for cell in present], options.samples)
+        return compare_cells(present, sides, options, GridLook(number=1, alpha=options.alpha))
+    except BadOption:
+        return None
+
+
 def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], list[MissingCell]]:
     """Return the cells that have completed runs of the command that the file says, and why the others have none."""
     stored = set(workspace.names())

@@ -454,11 +454,17 @@ def _drop(metric: GateMetric) -> Iterator[str]:
                 metric.ci_room, low=allowed - metric.ci_room.high, high=allowed - metric.ci_room.low
             )
             ends = f" {show_interval(drop, place)}"
-        runs = (
-            count(metric.compared, "pair") if metric.test == PAIRED.test else f"{metric.n_a} against {metric.n_b} runs"
-        )
+        runs = _runs(metric)
         limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
         yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}   {runs}"
+
+
+def _runs(metric: GateMetric) -> str:
+    if metric.test == PAIRED.test:
+        return count(metric.compared, "pair")
+    if metric.n_a == metric.n_b:
+        return f"{count(metric.n_a, 'run')} of each"
+    return f"{metric.n_a} against {count(metric.n_b, 'run')}"
 
 
 def _allowed(metric: GateMetric) -> float:

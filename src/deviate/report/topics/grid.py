@@ -31,7 +31,7 @@ from deviate.report.topics.checklist import Answer as ChecklistAnswer
 from deviate.report.topics.checklist import checklist_table
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.distribution import distribution_figure
-from deviate.report.topics.grid_map import effects_screen, grid_map, spread_sentence
+from deviate.report.topics.grid_map import effects_screen, grid_map, map_figures, spread_sentence
 from deviate.report.topics.metrics import (
     TRUST,
     again_sections,
@@ -284,6 +284,14 @@ def _of_claimed(facts: ExperimentFacts, grid: Grid) -> ExperimentFacts:
     return msgspec.structs.replace(facts, variants=variants)
 
 
+def made_page(grid: Grid) -> Page | None:
+    """Return the map of the main metric without any verdict, for the end of the runs; None where there is no map."""
+    drawn = next((grid_map(metric, grid) for metric in claimed_metrics(grid)), None)
+    if drawn is None:
+        return None
+    return Page(title="", reader="screen", sections=[Section(slug="map", blocks=[drawn])])
+
+
 def _screen(grid: Grid) -> Section:
     """Return of each metric that is claimed the answer, the map of its cells and what its factors do."""
     blocks: list[Block] = []
@@ -338,6 +346,7 @@ def _metric_section(metric: GridMetric, grid: Grid) -> Section:
         title=f"{metric.name}{_explored(metric)}",
         blocks=[
             *([Sentences(sentences=sentences)] if sentences else []),
+            *(Drawing(figure=drawn) for drawn in map_figures(metric, grid)),
             *([Drawing(figure=figure)] if figure else []),
             *_tables(metric, grid),
         ],
@@ -345,9 +354,9 @@ def _metric_section(metric: GridMetric, grid: Grid) -> Section:
 
 
 def grid_figures(grid: Grid) -> list[Figure]:
-    """Draw the runs of each cell, metric by metric."""
-    figures = (_figure(metric, grid) for metric in grid.metrics)
-    return unique(figure for figure in figures if figure is not None)
+    """Draw the maps and the runs of the cells, metric by metric."""
+    figures = ((*map_figures(metric, grid), _figure(metric, grid)) for metric in grid.metrics)
+    return unique(figure for drawn in figures for figure in drawn if figure is not None)
 
 
 def _figure(metric: GridMetric, grid: Grid) -> Figure | None:

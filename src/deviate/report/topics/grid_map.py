@@ -1,10 +1,14 @@
-"""The cells of a grid as a map for screens of text: means and SDs, and what the factors do to them."""
+"""The cells of a grid as maps, in text and as figures: means and SDs, and what the factors do to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
+from deviate.report.escape import clean
+from deviate.report.figures.charts import chart, domain, quantity, tips, view, word
+from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import UNKNOWN, Numbers, metric_place, show, show_interval, show_level
 from deviate.report.page import Cell, Column, Row, Table
 from deviate.report.topics.metrics import number
@@ -29,15 +33,33 @@ def mean_sd(cell: GridCell, metric: GridMetric) -> str:
     return f"{show(cell.mean, place)} ± {show(cell.sd, place)}" if cell.sd is not None else show(cell.mean, place)
 
 
-def grid_map(metric: GridMetric, grid: Grid) -> Table | None:
-    """Return the map of one metric; None where there are too many cells for one, or but one row of them."""
+class _Laid(NamedTuple):
+    """The cells of a grid in rows and columns."""
+
+    #: The factor whose levels stand side by side.
+    across: str
+    levels: list[str]
+    #: What the rows are called.
+    below: list[str]
+    cells: dict[tuple[str, str], GridCell]
+
+
+def _laid(metric: GridMetric, grid: Grid, most: tuple[int, int]) -> _Laid | None:
+    """Lay cells out, the factor with the fewest levels side by side; None where there are more than `most` each way."""
     factors = {name: levels for name, levels in grid.factors.items() if len(levels) > 1}
     across = min(reversed(factors), key=lambda name: len(factors[name]), default="")
     below = list(dict.fromkeys(_others(cell, across, factors) for cell in metric.cells))
-    if not across or len(factors[across]) > MOST_SIDE_BY_SIDE or not 1 < len(below) <= MOST_BELOW:
+    if not across or len(factors[across]) > most[0] or not 1 < len(below) <= most[1]:
         return None
     cells = {(_others(cell, across, factors), cell.settings[across]): cell for cell in metric.cells}
-    levels = factors[across]
+    return _Laid(across, factors[across], below, cells)
+
+
+def grid_map(metric: GridMetric, grid: Grid) -> Table | None:
+    """Return the map of one metric; None where there are too many cells for one, or but one row of them."""
+    laid = _laid(metric, grid, (MOST_SIDE_BY_SIDE, MOST_BELOW))
+    if laid is None:
+        return None
     runs = {cell.n for cell in metric.cells}
     means = f"mean ± SD, {count(runs.pop(), 'run')}" if len(runs) == 1 else "mean ± SD"
     sds = f"SD [{show_level(metric.cells[0].ci_sd.level)} CI]"
@@ -45,19 +67,83 @@ def grid_map(metric: GridMetric, grid: Grid) -> Table | None:
         caption=metric.name,
         columns=[
             Column(head=f"{metric.name}\n", numeric=False),
-            *_columns(means, across, levels, 1),
-            *_columns(sds, across, levels, 2),
+            *_columns(means, laid.across, laid.levels, 1),
+            *_columns(sds, laid.across, laid.levels, 2),
         ],
         rows=[
             Row(
                 cells=[
                     Cell(name),
-                    *(_mean_cell(cells.get((name, level)), metric) for level in levels),
-                    *(_sd_cell(cells.get((name, level)), metric) for level in levels),
+                    *(_mean_cell(laid.cells.get((name, level)), metric) for level in laid.levels),
+                    *(_sd_cell(laid.cells.get((name, level)), metric) for level in laid.levels),
                 ]
             )
-            for name in below
+            for name in laid.below
         ],
+    )
+
+
+# The same as figures: a page has room for more cells.
+
+#: Levels side by side and rows below each other in a figure; pixels of a row.
+FIGURE_ACROSS, FIGURE_BELOW, FIGURE_ROW = 8, 20, 40
+
+#: Opacity of the smallest and the largest number: what stands on it stays readable.
+PALE, FULL = 0.06, 0.6
+
+
+def map_figures(metric: GridMetric, grid: Grid) -> list[Figure]:
+    """Draw the means and the SDs of the cells as two maps; none where there are too many cells, or but one row."""
+    laid = _laid(metric, grid, (FIGURE_ACROSS, FIGURE_BELOW))
+    if laid is None:
+        return []
+    better = f" Higher is {'better' if metric.direction == 'higher' else 'worse'}." if metric.direction else ""
+    return [
+        _map(metric, laid, "mean", {key: cell.mean for key, cell in laid.cells.items()}, better),
+        _map(metric, laid, "SD", {key: cell.sd for key, cell in laid.cells.items()}, ""),
+    ]
+
+
+def _map(metric: GridMetric, laid: _Laid, what: str, values: dict[tuple[str, str], float | None], more: str) -> Figure:
+    texts = {
+        key: mean_sd(cell, metric) if what == "mean" else _sd_cell(cell, metric).text
+        for key, cell in laid.cells.items()
+    }
+    cells: list[dict[str, Any]] = [
+        {
+            "row": clean(row),
+            "level": clean(level),
+            "value": value,
+            "text": texts[row, level],
+            "cell": clean(cell.called),
+        }
+        for (row, level), cell in laid.cells.items()
+        if (value := values[row, level]) is not None
+    ]
+    at = {
+        "x": word(
+            "level",
+            title=clean(laid.across),
+            sort=[clean(level) for level in laid.levels],
+            axis={"orient": "top", "labelAngle": 0},
+        ),
+        "y": word("row", title=None, sort=[clean(name) for name in laid.below]),
+    }
+    ends = domain(each["value"] for each in cells)
+    shade = quantity("value", scale={"domain": ends, "range": [PALE, FULL]}, legend=None)
+    shown = {**at, "opacity": shade, "tooltip": tips(the_cell="cell", the_text="mean ± SD" if what == "mean" else what)}
+    named = ", ".join(f"{each['cell']}: {each['text']}" for each in cells)
+    return Figure(
+        slug=slug("grid", what, metric.name),
+        section="grid",
+        title=f"{clean(metric.name)}: {what} of each cell",
+        description=f"{named}.{more}",
+        metric=metric.name,
+        spec=chart(
+            {"cells": cells},
+            [view("cells", "rect", shown), view("cells", "text", {**at, "text": word("text")})],
+            FIGURE_ROW * len(laid.below),
+        ),
     )
 
 

@@ -209,7 +209,8 @@ def test_every_column_of_a_grid_has_a_head(cells):
 
 
 def test_the_runs_of_all_cells_have_one_colour(cells):
-    for figure in grid_figures(compared(cells, made(cells))):
+    figures = grid_figures(compared(cells, made(cells)))
+    for figure in (figure for figure in figures if figure.section == "distribution"):
         encodings = [view["encoding"] for view in figure.spec["layer"]]
         assert not any("shape" in encoding for encoding in encodings)
         assert {encoding["color"].get("datum") for encoding in encodings if "color" in encoding} == {"run"}
@@ -340,6 +341,22 @@ def test_the_screen_is_a_map_of_means_and_sds_with_what_changes_them(cells):
     narrow = render_terminal(grid_page(grid, "screen"), 60)
     assert all(f"{cell.mean:.2f} ± {cell.sd:.2f}" in narrow for cell in metric.cells)
     assert "SD [95% CI]" not in narrow
+
+
+def test_two_maps_draw_the_means_and_the_sds_of_the_cells(cells):
+    grid = compared(cells, made(cells))
+    metric = grid.metrics[0]
+    mean, sd = (figure for figure in grid_figures(grid) if figure.metric == metric.name and figure.section == "grid")
+    assert [row["value"] for row in mean.spec["datasets"]["cells"]] == [cell.mean for cell in metric.cells]
+    assert [row["value"] for row in sd.spec["datasets"]["cells"]] == [cell.sd for cell in metric.cells]
+    assert mean.spec["datasets"]["cells"][0]["text"] == "93.18 ± 0.30"
+    assert mean.spec["layer"][0]["encoding"]["x"]["sort"] == ["32", "64"]
+    assert "lr 0.1, width 32: 93.18 ± 0.30" in mean.description
+    assert mean.description.endswith(" Higher is better.")
+    assert mean.chart is not None
+    # A single row is no map.
+    row = compared(cells[:2], made(cells)[:2])
+    assert not [figure for figure in grid_figures(row) if figure.section == "grid"]
 
 
 def test_an_sd_that_a_cell_changes_is_said_with_the_cell(cells):
