@@ -92,8 +92,9 @@ def command(
 ) -> int:
     """Test whether one experiment is better or noisier than another.
 
-    A and B are each EXPERIMENT or EXPERIMENT:VARIANT. With more than two, all pairs are compared and the experiments
-    are ranked. If you compare again after more runs, the earlier looks are accounted for.
+    A and B are each EXPERIMENT or EXPERIMENT:VARIANT; A is what there was, B what is new, and differences are B - A.
+    With more than two, all pairs are compared and the experiments are ranked. If you compare again after more runs, the
+    earlier looks are accounted for.
 
     One name of an [[experiment]] in deviate.toml stands for the cells of its grid, and no name for all cells of the
     file: which is best, and an analysis of variance over the factors of the grid.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
-from deviate.facts.plan import Pilot, Plan, Rung
+from deviate.facts.plan import Plan, Rung
 from deviate.report.escape import clean
 from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.figures.figure import Figure

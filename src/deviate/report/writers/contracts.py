@@ -16,7 +16,8 @@ from deviate.facts.gate import Gate, GateGroup
 from deviate.facts.gate_metric import GateMetric
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.facts.metric import MetricSpread, by_cv
-from deviate.facts.plan import Answer, Pilot, Plan
+from deviate.facts.pilot import Pilot
+from deviate.facts.plan import Answer, Plan
 from deviate.facts.run import RunResult
 from deviate.facts.sources import SpreadAcross
 from deviate.facts.stability import Stability
@@ -29,7 +30,7 @@ from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_text
 from deviate.report.topics.comparison_predictions import changed_sentences, group_sentences
 from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
-from deviate.report.topics.gate import group_sentences as gate_group_sentences
+from deviate.report.topics.gate_lines import group_sentences as gate_group_sentences
 from deviate.report.topics.grid import grid_caveats, grid_headline
 from deviate.report.topics.headline import across_notes, headline, price_sentences, source_sentences
 from deviate.report.topics.metrics import footnotes

@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import GateMetric
 from deviate.report.escape import clean, encodable
-from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, group_sentences, metric_lines
+from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats
+from deviate.report.topics.gate_lines import group_sentences, metric_lines
 
 #: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
 _NO_XML = re.compile("[\ufffe\uffff]")

@@ -11,7 +11,8 @@ from deviate.core.errors import BadOption
 from deviate.facts.comparable import pair_runs
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
-from deviate.facts.plan import Pilot, PlanOptions, make_plan
+from deviate.facts.pilot import Pilot
+from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.samples import SampleOptions
 from deviate.observe.fingerprints import Fingerprint
 from deviate.report.topics.comparison import comparison_page
