@@ -190,7 +190,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
             f"{numbers.compared_p(metric.p_not_worse)})."
         )
     if metric.runs_needed is not None:
-        yield f"If the true means equal those measured, {metric.runs_needed} runs of each decide it in 4 of 5 cases."
+        yield f"About {metric.runs_needed} runs of each would decide it."
 
 
 def gate_caveats(gate: Gate) -> list[Caveat]:
