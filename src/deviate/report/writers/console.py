@@ -71,22 +71,8 @@ INDENT = 2
 
 #: For terminals that cannot show more than ASCII: a sign each, so that what is laid out keeps its width.
 _ASCII = str.maketrans(
-    {
-        "–": "-",
-        "−": "-",
-        "·": ".",
-        "•": "o",
-        "●": "O",
-        "✓": "+",
-        "✗": "x",
-        "─": "-",
-        "≠": "x",
-        "≈": "~",
-        "×": "x",
-        "░": ".",
-        "▒": "=",
-        "▓": "*",
-    }
+    {"–": "-", "−": "-", "·": ".", "•": "o", "●": "O", "✓": "+", "✗": "x", "─": "-", "≠": "x", "≈": "~", "×": "x"}
+    | {"▓": "=", "▒": ":", "░": "-"}
     | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
 )
 
