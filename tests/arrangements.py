@@ -1,20 +1,15 @@
 """Comparisons of the same sides look at the same arrangements: SciPy goes through them once for all tests.
 
-So with what a number of runs shows in a plan. Only for tests of what is made of a comparison or a plan; those of the
+Only for tests of what is made of a comparison or a plan; those of the
 permutation test and of the power themselves have their own.
 """
 
 from collections.abc import Iterator
-from functools import cache
 from math import comb
 
 import pytest
 from scipy import stats
 
-from deviate.facts import plan
-from deviate.stats.power import planned_difference
-
-_PLANNED = cache(planned_difference)
 _SEEN: dict[object, object] = {}
 
 
@@ -35,12 +30,4 @@ def arrangements_seen_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stats, "permutation_test", remembered)
-        yield
-
-
-@pytest.fixture(scope="module", autouse=True)
-def planned_once() -> Iterator[None]:
-    """Return what was found before of the same runs, alpha, power and SD."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "planned_difference", _PLANNED)
         yield

@@ -22,7 +22,7 @@ from simulation import percent, run, table
 from deviate.stats.intervals import EXTRA_RUNS
 from deviate.stats.multiplicity import look_levels, stopped_level
 from deviate.stats.paired_tests import paired_t
-from deviate.stats.power import runs_for_difference
+from deviate.stats.power import planned_runs
 from deviate.stats.results import fewest_runs
 from deviate.stats.tests import welch_t
 
@@ -168,7 +168,7 @@ def seen(ps: Any, sizes: list[tuple[int, int]], levels: Levels) -> Any:
 def runs_saved(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, Any]]:
     """Yield the mean number of runs a side where looks are after every 1, 2 or 5 runs, at the power of one look."""
     for effect in EFFECTS:
-        fixed = runs_for_difference(effect, ALPHA, POWER)
+        fixed = planned_runs(effect, ALPHA, POWER)
         assert fixed is not None
         for step in (1, 2, 5):
             most = smallest_most(rng, effect, step, fixed, repeats)

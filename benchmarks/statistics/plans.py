@@ -21,7 +21,7 @@ from populations import COLLAPSING, NORMAL, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.stats.power import planned_runs, runs_for_difference, runs_to_make
+from deviate.stats.power import planned_runs, runs_to_make
 from deviate.stats.results import fewest_runs
 
 ALPHA, POWER = 0.05, 0.8
@@ -116,7 +116,7 @@ def planned_for(sd: float, case: str, pilot: int) -> int:
 @cache
 def alone(sd: float) -> int:
     """Return the runs that the SD alone gives."""
-    return max(runs_for_difference(DIFFERENCE / sd, ALPHA, POWER) or 0, fewest_runs(ALPHA))
+    return max(planned_runs(DIFFERENCE / sd, ALPHA, POWER) or 0, fewest_runs(ALPHA))
 
 
 def shown(

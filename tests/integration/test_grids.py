@@ -85,6 +85,10 @@ def test_what_is_missing_is_made_and_nothing_else(project):
     assert again.status == 0
     assert "Nothing was trained: all that deviate.toml asks for is done." in again.out
     assert "✓" not in again.err
+    # The map of what was made says no verdict, and is no look at the cells.
+    assert "mean ± SD, 3 runs" in again.out
+    assert sum(line.startswith("lr 0.") for line in again.out.splitlines()) == 2
+    assert not (project / ".deviate" / "looks").exists()
 
     (project / "deviate.toml").write_text(FILE.replace("[4, 8]", "[4, 8, 16]").replace("n = 3", "n = 4"))
     _, grown = cells()

@@ -25,7 +25,7 @@ TURNS = {
     r"\btells? (runs|rows) apart\b": "identifies the run",
     r"\bnobody knows\b|\bnothing tells\b": "it is unknown",
     r"\bat one draw of\b": "with the same ... in all runs",
-    r"\bnot claimed\b": "exploratory",
+    r"\bnot claimed\b(?! beforehand)": "exploratory",
     r"\bas was asked\b": "as requested",
     r"\b(number|point|row|value|line) a (run|metric|group|layer|variant)\b": "one per run",
     r"\btraining again changes\b": "retraining changes",

@@ -141,6 +141,7 @@ def compare(
     test_sizes: Mapping[str, int] | None = None,
     groups: str | Sequence[str] = (),
     seed: int = 0,
+    levels: Sequence[float] = (),
     project: str | Path | None = None,
 ) -> ComparisonView:
     """Compare two or more experiments, as ``deviate compare`` does.
@@ -181,6 +182,8 @@ def compare(
         Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
     seed : int, optional
         Of random arrangements and resamples.
+    levels : sequence of float, optional
+        Confidence levels at which the interval of each difference is given, beside the one of `alpha`.
     project : str or Path, optional
         By default the project one stands in.
 
@@ -213,6 +216,7 @@ def compare(
         most=most,
         seed=seed,
         groups=(groups,) if isinstance(groups, str) else tuple(groups),
+        levels=tuple(levels),
         samples=read_options(
             aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from deviate.report.words import count
 from deviate.source.cells import AT
 
 if TYPE_CHECKING:
+    from deviate.report.page import Page
     from deviate.runs.cells import CellMade, CellsMade
     from deviate.runs.experiment_events import StudyEvent
     from deviate.source.cells import Cell
@@ -53,7 +55,14 @@ def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_jso
     if as_json:
         say_json(msgspec.json.encode(made).decode())
     else:
-        say(*cells_lines(made))
+        page = _map(made, which.project)
+        if page is not None:
+            from rich.console import Console
+
+            from deviate.report.writers.terminal import print_page
+
+            print_page(page, Console())
+        say(*cells_lines(made, listed=page is None))
     return 0 if made.complete else 1
 
 
@@ -68,10 +77,23 @@ def typed(options: Mapping[str, Any], but: Sequence[str] = ()) -> dict[str, Any]
     }
 
 
-def cells_lines(made: CellsMade) -> Iterator[str]:
-    """Return a line for each cell, what went wrong, how much was trained, and what to type next."""
+def _map(made: CellsMade, project: Path | None) -> Page | None:
+    """Return the map of a grid whose runs have all completed; None where there is more than the one grid, or no map."""
+    from deviate.facts.grid import read_made
+    from deviate.report.topics.grid import made_page
+    from deviate.store.folders import Workspace
+
+    grids = {cell.experiment.partition(AT)[0] for cell in made.cells}
+    if not made.complete or len(grids) > 1 or not all(cell.settings for cell in made.cells):
+        return None
+    grid = read_made(Workspace.nearest((project or Path()).absolute()), next(iter(grids)))
+    return made_page(grid) if grid is not None else None
+
+
+def cells_lines(made: CellsMade, *, listed: bool = True) -> Iterator[str]:
+    """Return a line for each cell if `listed`, what went wrong, how much was trained, and what to type next."""
     rows = [(cell.experiment, f"{cell.completed}/{cell.planned}", STATES[cell.state]) for cell in made.cells]
-    yield from aligned([("experiment", "runs", ""), *rows])
+    yield from aligned([("experiment", "runs", ""), *rows]) if listed else ()
     for cell in made.cells:
         if cell.problem:
             yield f"{cell.experiment}: {cell.problem}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
-from deviate.cli.printing import examples, write_output
+from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
 #: What ``--set`` takes.
@@ -79,7 +80,7 @@ def command(
     """
     from deviate import api
     from deviate.report.writers.contracts import gate_json
-    from deviate.report.writers.gate_junit import gate_junit
+    from deviate.report.writers.gate_junit import gate_junit, github_lines
     from deviate.report.writers.registry import find_writer, writers
 
     if junit is not None and not junit.absolute().parent.is_dir():
@@ -90,6 +91,8 @@ def command(
     if junit is not None:
         write_output(junit, [gate_junit(view.facts)])
     show(view, writer, output, view.command, "gate", verbose=verbose)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        say(*github_lines(view.facts), err=True)
     return 0 if view.passed else 1
 
 

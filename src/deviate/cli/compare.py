@@ -44,7 +44,14 @@ KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figu
 )
 @click.argument("names", nargs=-1, metavar="A B...", shell_complete=experiment_sides)
 @click.option("--metric", "metrics", multiple=True, help="Compare this metric of A only; repeatable.")
-@click.option("--level", type=float, help="Confidence level of the intervals, which is 1 - alpha.  [default: 0.95]")
+@click.option(
+    "--level",
+    "levels",
+    type=float,
+    multiple=True,
+    help="Confidence level of the intervals, which is 1 - alpha; repeatable, 0.95 or else the largest decides.  "
+    "[default: 0.95]",
+)
 @click.option(
     "--margin",
     "margins",
@@ -85,8 +92,9 @@ def command(
 ) -> int:
     """Test whether one experiment is better or noisier than another.
 
-    A and B are each EXPERIMENT or EXPERIMENT:VARIANT. With more than two, all pairs are compared and the experiments
-    are ranked. If you compare again after more runs, the earlier looks are accounted for.
+    A and B are each EXPERIMENT or EXPERIMENT:VARIANT; A is what there was, B what is new, and differences are B - A.
+    With more than two, all pairs are compared and the experiments are ranked. If you compare again after more runs, the
+    earlier looks are accounted for.
 
     One name of an [[experiment]] in deviate.toml stands for the cells of its grid, and no name for all cells of the
     file: which is best, and an analysis of variance over the factors of the grid.
@@ -103,7 +111,7 @@ def command(
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     typed = read_statistics(settings, KEYS)
     figure_format = chosen_format(figures, typed, Workspace.nearest(Path.cwd()).project)
-    asked = {**_options(options), **typed, **_alpha(typed.get("alpha"), options["level"])}
+    asked = {**_options(options), **typed, **_alpha(typed.get("alpha"), options["levels"])}
     view: View[Any] = grid_of(names, asked) if of_grid else api.compare(*names, **asked)
     open_pairs = not of_grid and bool(view.facts.open_pairs)
     if figures is not None:
@@ -126,19 +134,25 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
-def _alpha(alpha: float | None, level: float | None) -> dict[str, float]:
-    if level is None:
+def _alpha(alpha: float | None, levels: Sequence[float]) -> dict[str, Any]:
+    """Return the alpha of the level that decides, and all of several levels."""
+    if not levels:
         return {}
-    if not 0 < level < 1:
-        raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
-    if alpha is not None and abs(1 - level - alpha) > 1e-9:
+    if any(not 0 < level < 1 for level in levels):
+        raise BadOption("--level must be between 0 and 1", hint="type --level 0.95")
+    # 1 - 0.95 is not 0.05 in binary.
+    alphas = [round(1 - level, 12) for level in levels]
+    if alpha is not None and not any(abs(each - alpha) < 1e-9 for each in alphas):
         raise BadOption(
-            f"--set alpha={alpha:g} and --level {level:g} do not belong together",
+            f"--set alpha={alpha:g} and --level {levels[0]:g} do not belong together",
             hint="give one: level is 1 - alpha",
         )
-    # 1 - 0.95 is not 0.05 in binary.
-    return {"alpha": round(1 - level, 12)}
+    chosen = alpha if alpha is not None else DEFAULT_ALPHA if DEFAULT_ALPHA in alphas else min(alphas)
+    return {"alpha": chosen, **({"levels": tuple(levels)} if len(levels) > 1 else {})}
 
+
+#: What --level is where it decides and is not said.
+DEFAULT_ALPHA = 0.05
 
 # ``deviate compare`` with the name of an experiment that has a grid, or without any name.
 
@@ -152,6 +166,7 @@ FOR_TWO = {
     "groups": "--set groups",
     "correction": "--set correction",
     "seed": "--set seed",
+    "levels": "--level more than once",
 }
 
 

@@ -224,6 +224,34 @@ def _varies(prints: Sequence[Fingerprint | None]) -> bool:
     return len(known) == len(prints) == len(set(known))
 
 
+def same_trainings(a: Side, b: Side, pairing: Pairing) -> int:
+    """Return how many runs two sides have where each is the training of its partner; 0 where one is not.
+
+    Both drew the same, and every number that the program reported is equal, times apart.
+    """
+    if pairing.reason != "proven" or not len(pairing.pairs) == a.completed == b.completed:
+        return 0
+    first, second = (_reported(side) for side in (a, b))
+    if not first or first.keys() != second.keys():
+        return 0
+    equal = all(first[name].get(i) == second[name].get(j) for name in first for i, j in pairing.pairs)
+    return len(pairing.pairs) if equal and all(_drew_alike(a.prints[i], b.prints[j]) for i, j in pairing.pairs) else 0
+
+
+def _reported(side: Side) -> dict[str, dict[int, float]]:
+    """Return the values of each run by metric, without times."""
+    return {
+        sample.name: dict(zip(sample.runs, sample.values, strict=True))
+        for sample in side.samples
+        if sample.kind != "speed"
+    }
+
+
+def _drew_alike(a: Mapping[str, Fingerprint], b: Mapping[str, Fingerprint]) -> bool:
+    """Tell whether nothing shows that two runs drew otherwise."""
+    return all(agree(one, b.get(name)) is not False for name, one in a.items())
+
+
 # Which metric of one side is which of the other.
 
 #: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken

@@ -27,15 +27,17 @@ from deviate.stats.contrast import (
     judge,
     judge_spread,
 )
+from deviate.stats.effects import mean_difference
 from deviate.stats.factorial import Place, ranking
 from deviate.stats.failures import FailureContrast, failure_contrast, stays_better
+from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import Correction, adjust, claim_factor
 from deviate.stats.power import (
     DEFAULT_POWER,
     ShownErrors,
-    detectable_difference,
     paired_t_power,
-    runs_for_difference,
+    planned_difference,
+    planned_runs,
     shown_errors,
     welch_power,
 )
@@ -180,20 +182,24 @@ TRUE_SHARE = 0.5
 
 
 class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """The smallest difference that so many runs show, and the runs that it takes to show what was seen."""
+    """The smallest difference that so many runs show, and the runs that show a smaller one, as a plan has them."""
 
     #: Of the strictest step of the correction, where a verdict was possible.
     alpha: float
     power: float
     #: In SDs; in SDs of the differences where runs are paired.
     detectable: float
-    #: Pooled over the sides, in the unit of the metric, and the difference in that unit; None where runs are paired.
+    #: Pooled over the sides, in the unit of the metric; None where runs are paired.
     pooled_sd: float | None
+    #: The same difference in the unit of the metric.
     detectable_in_unit: float | None
     #: The difference that was seen, in SDs, and the runs per side that show one as large; None where that is unknown,
-    #: or more runs are needed than can be made.
+    #: or more runs are needed than can be made. Runs are known of what is claimed of two sides.
     seen: float | None = None
     runs_for_seen: int | None = None
+    #: A round difference of half of `detectable_in_unit` or a little less, and the runs per side that show it.
+    smaller: float | None = None
+    runs_for_smaller: int | None = None
 
 
 class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,6 +239,8 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     survivors: bool = False
     #: Comparisons of the same runs that claimed something new until this was claimed, itself included.
     claim: int = 1
+    #: The interval of the difference at each level that was asked for, in their order; empty with one level.
+    ci_levels: list[Interval] = []
 
     @property
     def name(self) -> str:
@@ -290,6 +298,17 @@ def contrast_metric(a: MetricSpread, b: MetricSpread, pairing: Pairing, options:
     return contrast(a.values, b.values, rng, level=options.level, pairs=pairs, margin=margin)
 
 
+def intervals_of_difference(
+    a: MetricSpread, b: MetricSpread, pairing: Pairing, levels: Sequence[float]
+) -> list[Interval]:
+    """Return the interval of the difference of the means at each level."""
+    pairs = pairing.positions(a, b)
+    paired = choose_location(a.n, b.n, len(pairs)) == PAIRED
+    places = zip(*pairs, strict=True) if paired else (range(a.n), range(b.n))
+    first, second = ([side.values[at] for at in where] for side, where in zip((a, b), places, strict=True))
+    return [mean_difference(first, second, level, paired=paired).interval for level in levels]
+
+
 def compare_metric(
     a: MetricSpread,
     b: MetricSpread,
@@ -305,6 +324,8 @@ def compare_metric(
     confounded: bool = False,
     undecided: bool = False,
     other_unit: bool = False,
+    ci_levels: Sequence[Interval] = (),
+    planned: bool = False,
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
@@ -312,7 +333,7 @@ def compare_metric(
     the tests of the means, of the spread and of equivalence; `one_draw`: runs of a side repeat a draw that the other
     does not, so that they are one run of its recipe; `confounded`: see `MetricComparison`; `undecided`: they may be,
     since the other side was imported, so that a difference is claimed and nothing better; `other_unit`: one side is a
-    fraction and the other percent.
+    fraction and the other percent; `ci_levels`: see `MetricComparison`; `planned`: see `Sensitivity`.
     """
     n, m = contrast.runs_compared
     alpha = options.alpha
@@ -352,12 +373,15 @@ def compare_metric(
         noisier="too few runs" if other_unit else noisier,
         fewest_runs=fewest_runs(alpha),
         smallest_p=smallest_p(n, m, paired=contrast.paired) if min(n, m) >= 2 else None,
-        sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen) if unseen or few else None,
+        sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen, planned=planned)
+        if unseen or few
+        else None,
         failures=failure_contrast(*(count for each in tried for count in (len(each.unsuccessful), each.tried))),
         near_limit=_near_limit(contrast, strictest_alpha(options, means)) if shown else None,
         confounded=confounded,
         survivors=survivors,
         claim=means.claim,
+        ci_levels=list(ci_levels),
     )
 
 
@@ -379,20 +403,43 @@ def strictest_alpha(options: ComparisonOptions, adjusted: Adjusted) -> float:
     return options.alpha / adjusted.divisor if options.correction in ("holm", "bonferroni") else options.alpha
 
 
-def _sensitivity(contrast: Contrast, a: Spread, b: Spread, alpha: float, *, seen: bool) -> Sensitivity:
+def _sensitivity(contrast: Contrast, a: Spread, b: Spread, alpha: float, *, seen: bool, planned: bool) -> Sensitivity:
     n, m = contrast.runs_compared
-    sd = None if contrast.paired else _pooled_sd(a, b)
-    detectable = detectable_difference(n, m, alpha, paired=contrast.paired)
+    paired, freedom = contrast.paired, n - 1 if contrast.paired else n + m - 2
+    pooled = None if paired else _pooled_sd(a, b)
+    sd = contrast.sd_differences if paired else pooled
+    detectable = planned_difference(n, alpha, m=m, paired=paired, freedom=freedom)
     effect = _seen(contrast) if seen else None
+    smaller = round_below(detectable * sd / 2) if seen and sd else None
+
+    def runs(size: float | None) -> int | None:
+        return planned_runs(size, alpha, paired=paired, freedom=freedom) if size and planned else None
+
     return Sensitivity(
         alpha=alpha,
         power=DEFAULT_POWER,
         detectable=detectable,
-        pooled_sd=sd,
+        pooled_sd=pooled,
         detectable_in_unit=detectable * sd if sd else None,
         seen=effect,
-        runs_for_seen=runs_for_difference(effect, alpha, paired=contrast.paired) if effect else None,
+        runs_for_seen=runs(effect),
+        smaller=smaller,
+        runs_for_smaller=runs(smaller / sd) if smaller and sd else None,
     )
+
+
+def round_below(size: float) -> float | None:
+    """Return the largest of 1, 2 and 5 times a power of ten that is not above `size`; None of 0.
+
+    Examples
+    --------
+    >>> round_below(0.55), round_below(0.199), round_below(3.0), round_below(0.0)
+    (0.5, 0.1, 2.0, None)
+    """
+    if not (size > 0 and math.isfinite(size)):
+        return None
+    power = int(f"{size:e}".partition("e")[2])
+    return max(float(f"{digit}e{power}") for digit in (1, 2, 5) if digit == 1 or float(f"{digit}e{power}") <= size)
 
 
 def _seen(contrast: Contrast) -> float | None:

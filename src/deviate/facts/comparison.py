@@ -21,6 +21,7 @@ from deviate.facts.comparable import (
     match_metrics,
     pair_runs,
     repeated_draws,
+    same_trainings,
     settle_names,
     units_differ,
 )
@@ -34,6 +35,7 @@ from deviate.facts.compared_metric import (
     contrast_metric,
     family_of,
     family_sizes,
+    intervals_of_difference,
     is_measured_time,
     metric_omnibus,
     paired_samples,
@@ -55,10 +57,12 @@ from deviate.facts.looks import (
 )
 from deviate.facts.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.facts.samples import FIRST, Sample
-from deviate.facts.side import Side, read_sides, remember_typed
-from deviate.observe.headline import equals, ranks
+from deviate.facts.side import Side, command_for, read_sides, remember_typed
+from deviate.observe.headline import equals, main_metric, ranks
 from deviate.stats.contrast import Contrast
+from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import claim_factor
+from deviate.stats.results import fewest_runs
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
 from deviate.store.looks import RecordedLooks
@@ -77,6 +81,10 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     look: PairLook
     #: None where one side has no predictions.
     predictions: ChangedPredictions | None = None
+    #: Runs that are the same trainings under two names: all draws and all values are equal, one by one; 0 elsewhere.
+    same_trainings: int = 0
+    #: What to type for as many runs as a verdict takes, of each side that has fewer.
+    add_runs: list[str] = []
 
     @property
     def alpha(self) -> float:
@@ -119,6 +127,26 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     def level(self) -> float:
         """Confidence level of the intervals at a first look."""
         return 1 - self.alpha
+
+    @property
+    def main(self) -> MetricComparison:
+        """The main metric of the first two sides."""
+        return main_metric(self.pairs[0].metrics)
+
+    @property
+    def difference(self) -> float | None:
+        """Mean of the main metric on the second side less that on the first; None where it is unknown."""
+        return self.main.contrast.difference.negated.value
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of `difference`."""
+        return self.main.contrast.difference.negated.interval
+
+    @property
+    def p(self) -> float | None:
+        """The adjusted p that the verdict on the main metric rests on."""
+        return self.main.deciding_p
 
     @property
     def omnibus_alpha(self) -> float:
@@ -325,10 +353,13 @@ def _pairs(
             margins=margins[key],
             one_draw=bool(repeated[key[:2]].unshared),
             options=judged[key[:2]],
+            ci_levels=intervals_of_difference(*compared[key], pairing[key[:2]], options.levels),
+            planned=key[2] in claimed and len(sides) == 2,
         )
         for key, (a, b) in matches.items()
     }
     predictions = _changed_predictions(sides, metrics, pairings, draws, judged)
+    fewest = fewest_runs(options.alpha)
     return [
         PairComparison(
             a=each.a,
@@ -340,6 +371,10 @@ def _pairs(
             draws=repeated[each.a, each.b],
             predictions=predictions[each.a, each.b],
             look=looks[each.a, each.b],
+            same_trainings=same_trainings(sides[by_label[each.a]], sides[by_label[each.b]], each),
+            add_runs=[
+                command for label in (each.a, each.b) if (command := command_for(sides[by_label[label]], fewest))
+            ],
         )
         for each in pairings
     ]

@@ -47,6 +47,8 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     samples: SampleOptions = DEFAULTS
     #: Files of groups of examples, or columns of the file of predictions that each run writes.
     groups: tuple[str, ...] = ()
+    #: Levels at which the interval of a difference is given, that of `alpha` among them; empty: at that one alone.
+    levels: tuple[float, ...] = ()
 
     @property
     def level(self) -> float:
@@ -65,6 +67,9 @@ def check_options(options: ComparisonOptions) -> None:
     alpha = options.alpha
     if not 0 < alpha < 1:
         raise BadOption(f"alpha lies between 0 and 1, found {alpha:g}", hint="type --set alpha=0.05, or --level 0.95")
+    for level in options.levels:
+        if not 0 < level < 1:
+            raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
     if options.correction not in CORRECTIONS:
         raise BadOption(
             f"correction {options.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --set correction=holm"
@@ -108,6 +113,7 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
     return [
         "deviate", "compare", *names,
         *_each("--metric ", options.metrics),
+        *_each("--level ", (f"{level:g}" for level in options.levels)),
         *_each("--set groups=", options.groups),
         *(word for option, value in _plain(options).items() if value != usual[option]
           for word in _each(option, [str(value)])),

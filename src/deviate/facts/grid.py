@@ -36,6 +36,7 @@ from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import look_levels, rounded_down
 from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
+from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
 from deviate.store.looks import ComparedSide, RecordedLooks, add_look, read_looks
@@ -63,6 +64,13 @@ class GridCell(msgspec.Struct, frozen=True, kw_only=True):
     may_be_best: bool = False
     values: list[float]
     runs: list[int]
+    #: The interval of the SD.
+    ci_sd: Interval
+
+    @property
+    def called(self) -> str:
+        """The settings as people read them: ``lr 0.003, batch 32``."""
+        return called(self.settings) or self.label
 
 
 class GridTerm(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +113,8 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
     #: Tests that were adjusted together.
     family_terms: int
     family_pairs: int
+    #: Of the SDs of all cells being equal: one question of its own, so that p is not adjusted.
+    spread: Tested
 
     @property
     def best(self) -> list[GridCell]:
@@ -144,6 +154,17 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
     look: GridLook
     comparability: Comparability
     command: str
+
+
+def called(settings: Mapping[str, object]) -> str:
+    """Write settings as people read them.
+
+    Examples
+    --------
+    >>> called({"lr": 0.003, "batch": 32})
+    'lr 0.003, batch 32'
+    """
+    return ", ".join(f"{key} {value}" for key, value in settings.items() if value != "")
 
 
 #: The factor that several tables of one file are the levels of.
@@ -293,6 +314,7 @@ def _metric(
         withheld=withheld,
         family_terms=max((each.family for each in effects.values()), default=0),
         family_pairs=max((each.family for each in pairs.values()), default=0),
+        spread=brown_forsythe_of_all([each.values for each in match]),
     )
 
 
@@ -304,7 +326,11 @@ def _withheld(
         for label, factors in each.unshared.items():
             return f"all runs of {label} used the same random numbers for {', '.join(factors)}, unlike another cell"
     fewest = fewest_runs(alpha)
-    few = [(each.n, cell.label) for cell, each in zip(cells, match, strict=True) if each.n < fewest]
+    few = [
+        (each.n, called(cell.settings) or cell.label)
+        for cell, each in zip(cells, match, strict=True)
+        if each.n < fewest
+    ]
     return f"claims take {fewest} runs in each cell, and {min(few)[1]} has {min(few)[0]}" if few else ""
 
 
@@ -349,6 +375,7 @@ def _cells(
             may_be_best=place is not None and place.lowest == 1 and not withheld,
             values=list(each.values),
             runs=list(each.runs),
+            ci_sd=each.ci_sd,
         )
         for cell, setting, each in zip(cells, settings, match, strict=True)
         for place in [places.get(cell.name)]
@@ -415,6 +442,22 @@ def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOpt
         grid = compare_cells(present, sides, options, look, missing, command)
         remember_typed(workspace, sides, options.samples)
         return msgspec.structs.replace(grid, look=_record(workspace, before, sides, look))
+
+
+def read_made(workspace: Workspace, name: str) -> Grid | None:
+    """Return the cells of a grid as they were made, which is no look at them; None where there are not two to set out.
+
+    No verdict of it is to be said: a later comparison would not account for it.
+    """
+    present, _ = _present(workspace, read_cells(workspace.project, name))
+    if len(present) < 2:
+        return None
+    options = ComparisonOptions()
+    try:
+        sides = read_sides(workspace, [cell.name for cell in present], options.samples)
+        return compare_cells(present, sides, options, GridLook(number=1, alpha=options.alpha))
+    except BadOption:
+        return None
 
 
 def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], list[MissingCell]]:

@@ -6,19 +6,14 @@ import math
 from typing import Literal
 
 import msgspec
-import numpy as np
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import IMPORTED, SCHEMA
-from deviate.core.shell_words import typed_line, typed_word
-from deviate.facts.comparable import main_of, pair_runs
-from deviate.facts.metric import MetricSpread, measured_sample
+from deviate.core.experiment import SCHEMA
+from deviate.core.shell_words import typed_line
+from deviate.facts.pilot import CAUTION, Pilot, make_pilot, sd_upper_factor, with_other_side
 from deviate.facts.samples import DEFAULTS, SampleOptions, option_words
-from deviate.facts.side import Side, read_sides, remember_typed
-from deviate.observe.metrics import TIME_PER_RUN
-from deviate.stats.failures import FailureRate, failure_rate
-from deviate.stats.intervals import DEFAULT_LEVEL, MOST_RUNS, sd_factors
-from deviate.stats.paired_tests import correlation
+from deviate.facts.side import Side, command_for, read_sides, remember_typed
+from deviate.stats.intervals import MOST_RUNS
 from deviate.stats.power import (
     DEFAULT_ALPHA,
     DEFAULT_POWER,
@@ -169,159 +164,44 @@ def plan_command(name: str | None, options: PlanOptions) -> str:
     return typed_line(["deviate", "plan", *([name] if name else []), *words, *option_words(options.samples)])
 
 
-# Runs that were made already, from which more are planned.
-
-#: The SD of a pilot is too small in about half of all pilots; planned with this one-sided upper limit of it, the power
-#: that was asked for is reached with this probability [1]_.
-#:
-#: .. [1] R. H. Browne, "On the use of a pilot sample for sample size determination", Statistics in Medicine 14, 1995.
-CAUTION = 0.8
-
-#: Two-sided level whose upper end is the one-sided limit at `CAUTION`.
-_ONE_SIDED = 2 * CAUTION - 1
-
-#: Pairs of pilots below which nothing is known of their differences.
-FEWEST_PAIRS = 3
+# Another experiment whose pairs with the pilot may need fewer runs.
 
 
-class Pilot(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs that were made already."""
+class PairedElsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """Another experiment whose runs share draws with those of the pilot, and the runs that pairs would take."""
 
-    label: str
-    variant: str
-    metric: str
-    aggregate: str
-    unit: str
-    n: int
-    mean: float
-    sd: float
-    #: Mean wall time of a run; None where it is not known.
-    seconds: float | None
-    #: Ends of the interval of the SD as multiples of it, and its confidence level; None for one run.
-    sd_low: float | None = None
-    sd_high: float | None = None
-    sd_level: float = DEFAULT_LEVEL
-    #: What was measured, with what was left out of it.
-    measured: MetricSpread | None = None
-    #: The other side of two pilots, as it was typed, and its runs.
-    against: str = ""
-    n_against: int = 0
-    #: Runs that share draws, their correlation and the SD of their differences; 0 and None where runs are not paired.
-    pairs: int = 0
-    correlation: float | None = None
-    sd_differences: float | None = None
-    #: Pooled over two pilots that are not paired, else that of the pilot.
-    sd_planned: float = math.nan
-    #: Degrees of freedom of the SD that the difference is planned with.
-    freedom: int = 0
-    #: Runs that gave no value.
-    failures: FailureRate | None = None
-    #: Digits behind the point, as the program writes the metric; None where that is not known.
-    decimals: int | None = None
+    against: str
+    pairs: int
+    runs: int
 
 
-def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:
-    """Return the one-sided upper confidence limit of the SD as a multiple of the measured one.
-
-    Examples
-    --------
-    >>> round(sd_upper_factor(8), 2), round(sd_upper_factor(30), 2)
-    (1.35, 1.14)
-    """
-    return sd_factors(n, 2 * certainty - 1)[1]
+#: Experiments that are looked at for pairs: those with the most runs, and of these the newest.
+LOOKED_AT = 2
 
 
-def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
-    """Return the runs of a side as a pilot of the metric, by default the one that a reader asks for first.
+def paired_elsewhere(workspace: Workspace, side: Side, pilot: Pilot, options: PlanOptions) -> PairedElsewhere | None:
+    """Find an experiment of the same script with the same draws; None where there is none, or nothing was asked."""
+    if options.difference is None or options.sd is not None or options.correlation is not None or side.made is None:
+        return None
+    made = {name: workspace.experiment(name).read_experiment() for name in workspace.names() if name != side.experiment}
+    others = {name: each for name, each in made.items() if each.entry == side.made.entry and each.imported is None}
 
-    Raises
-    ------
-    BadOption
-        If it has no such metric, or no SD although it `needs_sd`.
-    """
-    if not side.samples:
-        raise BadOption(
-            f"{side.label} has no metric with a finite value",
-            hint=f"`deviate report {typed_word(side.experiment)}` says why",
-        )
-    name = metric_name or main_of(side.samples, in_order=side.variant != IMPORTED)
-    metric = measured_sample(side.sample(name, "--metric"), DEFAULT_LEVEL)
-    n = metric.n
-    if needs_sd and (n < 2 or metric.spread.identical):
-        what = "has fewer than two runs" if n < 2 else "gave the same value in every run"
-        raise BadOption(
-            f"{metric.name!r} in {side.label} {what}, so it tells no SD to plan with",
-            hint="make more runs, name another --metric, or give an --sd",
-        )
-    low, high = sd_factors(n) if n > 1 else (None, None)
-    sd = _sd(metric)
-    return Pilot(
-        label=side.label,
-        variant=side.variant,
-        metric=metric.name,
-        aggregate=metric.aggregate,
-        unit=metric.unit,
-        decimals=metric.decimals,
-        n=n,
-        mean=math.nan if metric.spread.mean is None else metric.spread.mean,
-        sd=sd,
-        seconds=_seconds(side),
-        sd_low=low,
-        sd_high=high,
-        measured=metric,
-        sd_planned=sd,
-        freedom=n - 1,
-        failures=failure_rate(len(metric.lost), metric.tried, _ONE_SIDED),
-    )
+    def rank(name: str) -> tuple[int, str]:
+        return min(others[name].planned.get(side.variant, 0), pilot.n), others[name].created
+
+    for name in sorted(others, key=rank, reverse=True)[:LOOKED_AT]:
+        try:
+            (other,) = read_sides(workspace, (name,), options.samples)
+            both = with_other_side(pilot, side, other)
+        except BadOption:
+            continue
+        runs = _answers(options, _known(options, both))[0].runs if both.pairs else None
+        if runs is not None:
+            return PairedElsewhere(against=name, pairs=both.pairs, runs=runs)
+    return None
 
 
-def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
-    """Return the pilot `a` with what its runs and those of the other side tell together.
-
-    Raises
-    ------
-    BadOption
-        If the other side has no value of the metric, or all pairs differ by the same amount.
-    """
-    first, second = (measured_sample(side.sample(pilot.metric, "--metric"), DEFAULT_LEVEL) for side in (a, b))
-    if not second.values:
-        raise BadOption(
-            f"{b.label} has no finite value of {pilot.metric!r}",
-            hint=f"`deviate report {typed_word(b.experiment)}` says why",
-        )
-    lost = failure_rate(len(first.lost) + len(second.lost), first.tried + second.tried, _ONE_SIDED)
-    both = msgspec.structs.replace(pilot, against=b.label, n_against=second.n, failures=lost)
-    places = pair_runs(a, b, "auto").positions(first, second)
-    x, y = np.asarray(first.values), np.asarray(second.values)
-    if len(places) < FEWEST_PAIRS:
-        freedom = x.size + y.size - 2
-        parts = [math.sqrt(each.n - 1) * _sd(each) for each in (first, second) if each.n > 1]
-        pooled = math.hypot(*parts) / math.sqrt(freedom) if freedom else math.nan
-        return msgspec.structs.replace(both, sd_planned=pooled, freedom=freedom)
-    left, right = (values[[place[side] for place in places]] for side, values in enumerate((x, y)))
-    differences = left - right
-    if np.ptp(differences) == 0:
-        raise BadOption(
-            f"all pairs of {a.label} and {b.label} differ by the same amount, so they tell no SD to plan with",
-            hint="make more runs, or leave --against out",
-        )
-    return msgspec.structs.replace(
-        both,
-        pairs=len(places),
-        correlation=correlation(left, right),
-        sd_differences=float(differences.std(ddof=1)),
-        freedom=len(places) - 1,
-    )
-
-
-def _sd(metric: MetricSpread) -> float:
-    return math.nan if metric.spread.sd is None else metric.spread.sd
-
-
-def _seconds(side: Side) -> float | None:
-    times = next((sample.values for sample in side.samples if sample.name == TIME_PER_RUN), [])
-    return float(np.mean(times)) if times else None
-
+# What runs show, and how many a question takes.
 
 #: Numbers of runs per side for which it is shown what they can show.
 LADDER = (5, 8, 10, 16, 30, 50, 100)
@@ -407,6 +287,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lost_cautious: float | None = None
     #: A number of runs that the user asked about.
     asked_runs: int | None = None
+    #: Runs that go on side by side.
+    jobs: int = 1
+    #: What to type for the runs that the first question takes; empty where the pilot has them, or there is none.
+    add_runs: str = ""
+    paired_elsewhere: PairedElsewhere | None = None
 
 
 def read_plan(workspace: Workspace | None, name: str | None, options: PlanOptions) -> Plan:
@@ -431,7 +316,12 @@ def read_plan(workspace: Workspace | None, name: str | None, options: PlanOption
     pilot = with_other_side(pilot, side, others[0]) if others else pilot
     plan = make_plan(options, pilot, plan_command(name, options))
     remember_typed(workspace, [side, *others], options.samples)
-    return plan
+    first = plan.answers[0] if plan.answers else None
+    return msgspec.structs.replace(
+        plan,
+        add_runs=command_for(side, first.made or first.runs) if first and first.runs else "",
+        paired_elsewhere=None if others else paired_elsewhere(workspace, side, pilot, options),
+    )
 
 
 def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> Plan:
@@ -442,7 +332,7 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
     known = _known(options, pilot)
     for what, value in (("the SD", known.sd), ("the SD of the differences", known.sd_differences)):
         check_size(what, value)
-    rungs = sorted({*LADDER, *([options.runs] if options.runs else [])})
+    rungs = sorted({*LADDER, *([options.runs] if options.runs else []), *([pilot.n] if pilot and pilot.n > 1 else [])})
     return Plan(
         pilot=pilot,
         sd=known.sd,
@@ -463,6 +353,7 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
         lost=known.lost,
         lost_cautious=known.lost_cautious,
         asked_runs=options.runs,
+        jobs=pilot.jobs if pilot else 1,
     )
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from deviate.core.experiment import Experiment
-from deviate.core.factors import GROUPS
+from deviate.core.factors import DEFAULT_VARIANT, GROUPS
 from deviate.core.shell_words import typed_line, typed_word
 
 
@@ -23,9 +23,7 @@ def run_command(experiment: Experiment, *more: str) -> str:
     if until is not None:
         planned = dict.fromkeys(planned, until.least)
         options = ["--until", until.text, "--max", str(until.most), *options]
-    # Of other evaluations deviate.toml says more than their command.
-    typed = (step for step in experiment.evaluations if step.is_command_alone)
-    options += [word for step in typed for word in ("--then", shlex.join(step.command))]
+    options += _then(experiment)
     lines = []
     for runs in dict.fromkeys(planned.values()):
         names = _short([name for name in planned if planned[name] == runs])
@@ -33,6 +31,24 @@ def run_command(experiment: Experiment, *more: str) -> str:
         line = typed_line(["deviate", "run", "-n", str(runs), *vary, *more, *options, "--", *experiment.command])
         lines.append(" ".join([*variables, line]))
     return " && ".join(lines)
+
+
+def grow_command(experiment: Experiment, variant: str, runs: int) -> str:
+    """Return the line that adds runs to a variant until it has so many; what is usual is left out.
+
+    Secrets in the command stand as ``***``.
+    """
+    variables = [f"{name}={typed_word(value)}" for name, value in experiment.variables.items()]
+    vary = ["--vary", variant] if [*experiment.planned] != [DEFAULT_VARIANT] else []
+    seed = ["--seed", str(experiment.seed)] if experiment.seed else []
+    named = ["deviate", "run", "-n", str(runs), "--name", experiment.name, *vary, *experiment.options, *seed]
+    return " ".join([*variables, typed_line([*named, *_then(experiment), "--", *experiment.command])])
+
+
+def _then(experiment: Experiment) -> list[str]:
+    """Return the options for the commands that evaluate runs; of others deviate.toml says more than their command."""
+    typed = (step for step in experiment.evaluations if step.is_command_alone)
+    return [word for step in typed for word in ("--then", shlex.join(step.command))]
 
 
 def _short(names: Sequence[str]) -> list[str]:

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import Direction, Until
+from deviate.core.experiment import Direction, Experiment, Until
 from deviate.core.shell_words import typed_word
 from deviate.facts.groups import NO_GROUPS, GroupOptions
 from deviate.facts.predictions import Evaluation
+from deviate.facts.reproduce import grow_command
 from deviate.facts.samples import DEFAULTS, Sample, SampleOptions, settle_options
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
 from deviate.lexicon.names import same_name
@@ -54,6 +55,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     until: Until | None = None
     #: Which values are better of the metrics that the user says it of.
     directions: dict[str, Direction] = {}
+    #: None where it was imported.
+    made: Experiment | None = None
+    #: Runs that went on side by side.
+    jobs: int = 1
 
     def sample(self, name: str, option: str) -> Sample:
         """Return the sample of the metric that an option names.
@@ -137,7 +142,16 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
         created="" if results.experiment.imported else results.experiment.created,
         until=results.experiment.until,
         directions=results.directions,
+        made=None if results.experiment.imported else results.experiment,
+        jobs=1 + max(run.slot or 0 for run in completed),
     )
+
+
+def command_for(side: Side, runs: int) -> str:
+    """Return what to type for a side with so many runs; empty where it has them or was imported."""
+    if side.made is None or side.completed >= runs:
+        return ""
+    return grow_command(side.made, side.variant, runs)
 
 
 def _check_distinct(sides: Sequence[Side]) -> None:

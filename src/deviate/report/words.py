@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from deviate.core.experiment import Status
+from deviate.core.factors import plain_name
 from deviate.facts.run import RunResult
 from deviate.observe.events import ReplacedSeed
 
@@ -80,6 +81,17 @@ def disturbed(run: RunResult) -> str:
         return ""
     tensor = f"tensor {run.bit.tensor}" if run.bit.tensor.isdecimal() else run.bit.tensor
     return f"with {tensor}[{run.bit.index.strip('[]()')}] {run.bit.after} for {run.bit.before}"
+
+
+def drawn_factors(factors: Iterable[str]) -> str:
+    """Name what is drawn as people read it.
+
+    Examples
+    --------
+    >>> drawn_factors(["init", "shuffle"])
+    'initialisation and data order'
+    """
+    return listed([plain_name(factor) for factor in factors])
 
 
 def joined(names: Sequence[str]) -> str:

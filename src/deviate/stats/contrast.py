@@ -159,8 +159,8 @@ class Row(NamedTuple):
 
 #: All tests, in the order in which they are shown (it decides what each draws).
 TESTS = {
-    "student_t": Row("Student's t", student_t),
-    "welch_t": Row("Welch's t", welch_t),
+    "student_t": Row("Student's t test", student_t),
+    "welch_t": Row("Welch's t test", welch_t),
     "mann_whitney_u": Row("Mann-Whitney U", mann_whitney_u, draws=True),
     "brunner_munzel": Row("Brunner-Munzel", brunner_munzel),
     "permutation": Row("permutation of means", permutation, draws=True),
@@ -168,20 +168,21 @@ TESTS = {
     "levene": Row("Levene", levene),
     "f_variance": Row("F of variances", f_variance),
     "bartlett": Row("Bartlett", bartlett),
-    "paired_t": Row("paired t", paired_t, paired=True),
-    "wilcoxon": Row("Wilcoxon signed ranks", wilcoxon, paired=True),
-    "paired_permutation": Row("exchange within pairs", paired_permutation, paired=True, draws=True),
-    "paired_brown_forsythe": Row("Brown-Forsythe within pairs", paired_brown_forsythe, paired=True),
+    "paired_t": Row("paired t test", paired_t, paired=True),
+    "wilcoxon": Row("Wilcoxon signed rank", wilcoxon, paired=True),
+    "paired_permutation": Row("permutation of pairs", paired_permutation, paired=True, draws=True),
+    "paired_brown_forsythe": Row("Brown-Forsythe, in pairs", paired_brown_forsythe, paired=True),
     "pitman_morgan": Row("Pitman-Morgan", pitman_morgan, paired=True),
-    "welch_permutation": Row("Welch's t, permuted too", welch_permutation),
+    "welch_permutation": Row("Welch's t test, permuted too", welch_permutation),
     "brown_forsythe_permutation": Row("Brown-Forsythe, permuted too", brown_forsythe_permutation),
 }
 
+#: All effects, which are those of the first side against the second; people are shown those of the second to the first.
 EFFECTS = {
     "cohen_d": Row("Cohen's d", cohen_d),
     "hedges_g": Row("Hedges' g", hedges_g),
     "cliff_delta": Row("Cliff's delta", cliff_delta),
-    "p_superiority": Row("P(A > B)", p_superiority),
+    "p_superiority": Row("P(B > A)", p_superiority),
     "cohen_dz": Row("Cohen's d for pairs", cohen_dz, paired=True),
 }
 
@@ -238,6 +239,8 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     #: Of the paired runs.
     correlation: float | None = None
     correlation_interval: Interval
+    #: SD of the differences within pairs; None where runs are not paired.
+    sd_differences: float | None = None
     margin: float | None = None
     equivalence: Tested | None = None
 
@@ -299,6 +302,7 @@ def contrast(
         b_over_a=dominance(second, first, rng, level),
         correlation=r,
         correlation_interval=correlation_interval(r, compared_a.size, level),
+        sd_differences=float(np.std(compared_a - compared_b, ddof=1)) if paired else None,
         margin=margin,
         equivalence=None if margin is None else tost(compared_a, compared_b, margin, paired=paired),
     )

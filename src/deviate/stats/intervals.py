@@ -37,6 +37,21 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
         """Whether both ends are known."""
         return self.low is not None and self.high is not None
 
+    @property
+    def negated(self) -> Interval:
+        """The interval of the number with the other sign."""
+        if self.low is None or self.high is None:
+            return self
+        return msgspec.structs.replace(self, low=-self.high, high=-self.low)
+
+    @property
+    def inverted(self) -> Interval:
+        """The interval of one over the number, which is above 0."""
+        if self.low is None or self.high is None:
+            return self
+        ends = (1 / end if end > 0 else math.inf for end in (self.high, self.low))
+        return msgspec.structs.replace(self, **dict(zip(("low", "high"), ends, strict=True)))
+
 
 def mean_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """Give the Student t confidence interval of the mean.

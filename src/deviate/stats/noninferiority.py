@@ -16,7 +16,7 @@ from deviate.stats.contrast import PAIRED, WELCH_AND_PERMUTATION, Choice, choose
 from deviate.stats.effects import mean_difference
 from deviate.stats.intervals import Interval
 from deviate.stats.paired_tests import paired_t
-from deviate.stats.power import DEFAULT_POWER, detectable_difference, runs_for_difference
+from deviate.stats.power import DEFAULT_POWER, planned_difference, planned_runs
 from deviate.stats.results import Effect, fewest_runs, one_sided
 from deviate.stats.spread import Floats, finite_sample, is_identical
 from deviate.stats.tests import is_permuted, permutation, test_of_means
@@ -55,6 +55,11 @@ class Noninferiority(msgspec.Struct, frozen=True, kw_only=True):
     def fewest(self) -> int:
         """Runs of the smaller side that enter the test."""
         return min(self.n_a, self.n_b)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the SD."""
+        return self.n_a - 1 if self.paired else self.n_a + self.n_b - 2
 
 
 def noninferiority(
@@ -100,7 +105,7 @@ def noninferiority(
         n_a=first.size,
         n_b=second.size,
         location=location,
-        room=effect if good else _negated(effect),
+        room=effect if good else effect.negated,
         p_not_worse=above if good else below,
         p_worse=below if good else above,
         reason=tested.reason,
@@ -167,11 +172,13 @@ def judge_gate(tested: Noninferiority, *, alpha: float, p_worse_adjusted: float 
 def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
     """Give the runs per side that show, with `power`, a difference from the limit as large as the one observed.
 
-    None where it is unknown, or more runs are needed than can be made.
+    The SD is what these runs leave open, see `planned_power`. None where it is unknown, or more runs are needed than
+    can be made.
     """
     if tested.sd is None or not tested.sd > 0 or not tested.room.value:
         return None
-    runs = runs_for_difference(tested.room.value / tested.sd, 2 * alpha, power, paired=tested.paired)
+    effect = tested.room.value / tested.sd
+    runs = planned_runs(effect, 2 * alpha, power, paired=tested.paired, freedom=tested.freedom)
     return None if runs is None else max(runs, fewest_runs(2 * alpha))
 
 
@@ -179,15 +186,8 @@ def drop_seen(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER
     """Give the smallest drop that so many runs show with `power`, in the unit of the values."""
     if tested.sd is None or tested.fewest < 2:
         return None
-    return tested.sd * detectable_difference(tested.n_a, tested.n_b, 2 * alpha, power, paired=tested.paired)
-
-
-def _negated(effect: Effect) -> Effect:
-    known = effect.interval
-    if known.low is None or known.high is None:
-        return msgspec.structs.replace(effect, value=None if effect.value is None else -effect.value)
-    flipped = Interval(low=-known.high, high=-known.low, level=known.level, method=known.method)
-    return Effect(value=None if effect.value is None else -effect.value, interval=flipped)
+    n, m = tested.n_a, tested.n_b
+    return tested.sd * planned_difference(n, 2 * alpha, power, m=m, paired=tested.paired, freedom=tested.freedom)
 
 
 def _sd(a: Floats, limit: Floats, paired: bool) -> float | None:

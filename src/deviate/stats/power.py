@@ -22,9 +22,6 @@ DEFAULT_ALPHA = 0.05
 #: Pairs of samples from which the power of the Brown-Forsythe test is simulated: a standard error of up to 0.8 points.
 SIMULATED = 4000
 
-#: Effects are looked for up to this many SDs.
-_LARGEST_EFFECT = 1e3
-
 #: Times the edge, or 1, from which on t is beyond it: a normal value, or the root of a mean square, is 40 SDs off.
 _SURE = 80.0
 
@@ -110,53 +107,6 @@ def shown_beyond(edges: Floats, freedom: int, center: float | Floats) -> Floats:
     below: Floats = np.where(np.isfinite(near), near, np.less(asked, edges))
     beyond: Floats = 1 - below + np.where(np.isfinite(far), far, 0.0)
     return np.where(is_sure, 1.0, beyond)
-
-
-def detectable_difference(
-    n: int, m: int, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER, *, paired: bool = False
-) -> float:
-    """Give the smallest difference, in SDs, that so many runs show with probability `power`.
-
-    Parameters
-    ----------
-    paired : bool, optional
-        Runs belong together; the difference is then in SDs of the differences.
-
-    Examples
-    --------
-    >>> [round(detectable_difference(n, n), 2) for n in (3, 5, 8, 16, 30)]
-    [3.51, 2.08, 1.52, 1.03, 0.74]
-    """
-    _check(alpha, power)
-
-    def lacking(effect: float) -> float:
-        return (paired_t_power(effect, n, alpha) if paired else welch_power(effect, n, m, alpha)) - power
-
-    return float(scipy.optimize.brentq(lacking, 0.0, _LARGEST_EFFECT, xtol=1e-6))
-
-
-def runs_for_difference(
-    effect: float, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER, *, paired: bool = False
-) -> int | None:
-    """Give the runs per side that show a difference of `effect` SDs with probability `power`.
-
-    The answer is 2 or more; None where `MOST_RUNS` are not enough.
-
-    Parameters
-    ----------
-    effect : float
-        Difference of the means in SDs (of the differences, where `paired`); its sign does not matter.
-
-    Examples
-    --------
-    >>> [runs_for_difference(effect) for effect in (0.5, 0.8, 1.0, 1.5, 2.0)]
-    [64, 26, 17, 9, 6]
-    """
-    _check(alpha, power)
-    size = abs(effect)
-    return first_enough(
-        lambda n: (paired_t_power(size, n, alpha) if paired else welch_power(size, n, n, alpha)) >= power
-    )
 
 
 def simulated_power(n: int, m: int, rng: np.random.Generator) -> Callable[[float, float], float]:
@@ -300,12 +250,18 @@ def _check(alpha: float, power: float) -> None:
 #: Points of the integral over the true SD.
 _SDS = 40
 
-#: Effects are looked for up to this many SDs.
-_LARGEST_PLANNED = 1e6
+#: Effects are looked for up to these many SDs, one after the other.
+_SIZES = (2.0, 4.0, 16.0, 256.0, 1e6)
 
 
 def planned_power(
-    effect: float, n: int, alpha: float = DEFAULT_ALPHA, *, paired: bool = False, freedom: int | None = None
+    effect: float,
+    n: int,
+    alpha: float = DEFAULT_ALPHA,
+    *,
+    m: int | None = None,
+    paired: bool = False,
+    freedom: int | None = None,
 ) -> float:
     """Give the probability that Welch's or the paired t test of `n` runs per side shows a difference.
 
@@ -318,6 +274,8 @@ def planned_power(
         Difference of the means in SDs, 0 or above; where `paired`, in SDs of the differences within pairs.
     n : int
         Runs of each side, 2 or more.
+    m : int, optional
+        Runs of the other side; None where it has `n`, too.
     freedom : int, optional
         Degrees of freedom of the measured SD; None where it is known.
 
@@ -336,8 +294,9 @@ def planned_power(
         edges, shares = np.array([float(-special.stdtrit(n - 1, alpha / 2))]), np.ones(1)
         centers, within = effects * math.sqrt(n), n - 1
     else:
-        edges, shares = welch_edges(n, n, alpha)
-        centers, within = effects * math.sqrt(n / 2), 2 * (n - 1)
+        other = n if m is None else m
+        edges, shares = welch_edges(n, other, alpha)
+        centers, within = effects * math.sqrt(n * other / (n + other)), n + other - 2
     return float((shown_beyond(edges, within, centers[:, None]) @ shares).mean())
 
 
@@ -356,16 +315,17 @@ def planned_runs(
     >>> planned_runs(1.0), planned_runs(1.0, freedom=7), planned_runs(1.0, paired=True)
     (17, 22, 10)
     """
-    if not 0 < alpha < power < 1:
-        raise ValueError(f"alpha and power lie between 0 and 1, alpha below power; got {alpha} and {power}")
+    _check(alpha, power)
     return first_enough(lambda n: planned_power(abs(effect), n, alpha, paired=paired, freedom=freedom) >= power)
 
 
+@lru_cache(maxsize=256)
 def planned_difference(
     n: int,
     alpha: float = DEFAULT_ALPHA,
     power: float = DEFAULT_POWER,
     *,
+    m: int | None = None,
     paired: bool = False,
     freedom: int | None = None,
 ) -> float:
@@ -376,12 +336,14 @@ def planned_difference(
     >>> [round(planned_difference(n), 2) for n in (5, 16, 30)]
     [2.08, 1.03, 0.74]
     """
+    _check(alpha, power)
 
     def lacking(effect: float) -> float:
-        return planned_power(effect, n, alpha, paired=paired, freedom=freedom) - power
+        return planned_power(effect, n, alpha, m=m, paired=paired, freedom=freedom) - power
 
-    largest = _LARGEST_PLANNED
-    return float(scipy.optimize.brentq(lacking, 0.0, largest, xtol=1e-6)) if lacking(largest) > 0 else math.inf
+    # Far beyond what is looked for, SciPy's noncentral t takes long.
+    largest = next((size for size in _SIZES if lacking(size) > 0), math.inf)
+    return largest if math.isinf(largest) else float(scipy.optimize.brentq(lacking, 0.0, largest, xtol=1e-6))
 
 
 def runs_to_make(runs: int, lost: float, *, paired: bool = False) -> int:

@@ -37,6 +37,26 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     #: Why the value is unknown; the interval has a reason of its own.
     reason: str = ""
 
+    @property
+    def negated(self) -> Effect:
+        """The same of the second side less the first."""
+        value = None if self.value is None else -self.value
+        return msgspec.structs.replace(self, value=value, interval=self.interval.negated)
+
+    @property
+    def inverted(self) -> Effect:
+        """The same of the second side over the first, of a ratio above 0."""
+        value = 1 / self.value if self.value else None
+        return msgspec.structs.replace(self, value=value, interval=self.interval.inverted)
+
+    @property
+    def complement(self) -> Effect:
+        """The same of the second side, of a probability that one of both has."""
+        interval = self.interval.negated
+        if interval.low is not None and interval.high is not None:
+            interval = msgspec.structs.replace(interval, low=1 + interval.low, high=1 + interval.high)
+        return msgspec.structs.replace(self, value=None if self.value is None else 1 - self.value, interval=interval)
+
 
 def unknown_effect(reason: str, level: float, method: str) -> Effect:
     """Return an effect whose value and interval are unknown for one reason."""

@@ -524,6 +524,24 @@ def kruskal_wallis(samples: Sequence[ArrayLike]) -> Tested:
     return outcome(test.statistic, test.pvalue, "chi-square approximation")
 
 
+def brown_forsythe_of_all(samples: Sequence[ArrayLike]) -> Tested:
+    """Test for equal spread of several sides, see `brown_forsythe`.
+
+    Examples
+    --------
+    >>> round(brown_forsythe_of_all([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.0, 7.0]]).statistic, 3)
+    2.4
+    """
+    values = _scaled(samples)
+    if any(sample.size < 3 for sample in values):
+        return Tested(reason="a test of spread needs three runs or more of each")
+    if all(is_identical(sample) for sample in values):
+        return Tested(reason="the runs of each gave exactly the same value, so nothing shows how much runs vary")
+    with quiet():
+        test = scipy.stats.levene(*values, center="median")
+    return outcome(test.statistic, test.pvalue, why_not="the distances from the medians are all equal in each")
+
+
 def _scaled(samples: Sequence[ArrayLike]) -> list[Floats]:
     if len(samples) < 2:
         raise ValueError(f"a comparison has two sides or more, not {len(samples)}")

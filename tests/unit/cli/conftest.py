@@ -1,1 +1,1 @@
-from arrangements import arrangements_seen_once, planned_once  # noqa: F401
+from arrangements import arrangements_seen_once  # noqa: F401

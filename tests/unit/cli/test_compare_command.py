@@ -17,7 +17,7 @@ from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.samples import SampleOptions
 from deviate.report.page import Sentences
 from deviate.report.topics.comparison_caveats import comparison_caveats
-from deviate.report.topics.plan import answer_sentence, plan_notes
+from deviate.report.topics.plan import answer_sentences, plan_notes
 from deviate.report.writers.terminal import render_terminal
 
 pytestmark = pytest.mark.long
@@ -62,13 +62,26 @@ def test_json_on_standard_output_and_nothing_else(project):
 
 
 def test_a_second_value_of_an_option_is_refused_and_several_of_a_repeatable_one_are_taken(project):
-    done = run("compare", "baseline", "proposed", "--level", "0.9", "--level", "0.99")
+    done = run("compare", "baseline", "proposed", "--pairing", "on", "--pairing", "off")
     assert done.exit_code == 2
-    assert "--level is typed 2 times and has one value" in done.output
+    assert "--pairing is typed 2 times and has one value" in done.output
     several = run("compare", "baseline", "proposed", "--metric", "test acc", "--metric", "train loss", "-v", "-v")
     assert several.exit_code == 0
-    assert "all tests and effects:" in several.output
-    assert "--format md" in several.output
+    assert all(f"baseline → proposed, {name}\n" in several.output for name in ("test acc", "train loss"))
+
+
+def test_several_levels_are_columns_and_one_of_them_decides(project):
+    words = ("compare", "baseline", "proposed", "--metric", "test acc", "--level")
+    found = json.loads(run(*words, "0.99", "--level", "0.9", "--level", "0.95", "--json").stdout)
+    (metric,) = found["metrics"]
+    assert found["alpha"] == 0.05
+    assert [each["level"] for each in metric["ci_levels"]] == [0.99, 0.9, 0.95]
+    assert metric["ci_levels"][2]["interval"] == metric["ci_difference"]
+    again = json.loads(run(*found["command"].split()[1:4], "--metric", "test acc", "--level", "0.9", "--level", "0.99",
+                           "--json").stdout)  # fmt: skip
+    assert again["alpha"] == 0.01
+    assert "--level 0.99 --level 0.9 --level 0.95" in found["command"]
+    assert json.loads(run(*words, "0.9", "--json").stdout)["metrics"][0]["ci_levels"] == []
 
 
 def test_python_says_the_same(project):
@@ -175,6 +188,9 @@ def test_what_python_gives_prints_as_what_the_command_says(project):
     assert said.exit_code == 0
     found = deviate.compare("baseline", "proposed", metrics="test acc")
     assert str(found) == repr(found) == (project / "out.txt").read_text().rstrip("\n")
+    metric = found.pairs[0].metrics[0]
+    assert (found.p, found.difference) == (metric.p_adjusted, -metric.contrast.difference.value)
+    assert found.interval.low == pytest.approx(-metric.contrast.difference.interval.high)
     assert repr(found.pairs) == "[<'baseline' against 'proposed': <'test acc': b better>>]"
     assert repr(deviate.plan(difference=1.0)).splitlines() == run("plan", "--difference", "1", "-v").stdout.splitlines()
     assert len(repr(deviate.check("proposed", "baseline", {"test acc": 0.5}))) < 1000
@@ -246,22 +262,26 @@ def test_plan_from_a_pilot(project):
     assert precision.sides == 1
 
 
-def test_a_plan_explains_brackets_only_where_there_are_some(project):
+def test_a_plan_says_how_many_runs_are_safe_and_why_behind_it(project):
     asked, ratio, nothing = (
         deviate.plan("baseline", **question) for question in ({"difference": 0.8}, {"sd_ratio": 2.0}, {})
     )
-    (answer,), brackets = asked.answers, "if the SD is as large as the pilot leaves open)"
-    assert "As large as the pilot leaves open" in " ".join(plan_notes(asked.facts))
-    assert f"{answer.runs} runs of each recipe ({answer.runs_cautious} {brackets}" in answer_sentence(answer, asked)
+    (answer,) = asked.answers
+    assert "To be safe: 1.35 times the SD of the pilot" in " ".join(plan_notes(asked.facts))
+    said, safe = answer_sentences(answer, asked)
+    assert said.startswith(f"{answer.runs} runs of each recipe show a difference of 0.8 in test acc in 4 of 5 cases: ")
+    assert said.endswith(", one at a time. You have 8.")
+    sd = np.std(BASE["test acc"], ddof=1)
+    assert safe == f"{answer.runs_cautious} to be safe: the SD of 8 runs ({sd:.2f}) may be too small."
     for plan in (ratio, nothing):
-        assert "As large as the pilot leaves open" not in " ".join(plan_notes(plan.facts))
+        assert "To be safe" not in " ".join(plan_notes(plan.facts))
     for plan in (asked, ratio, nothing):
         lines = [line for line in render_terminal(plan.page("screen"), 80).splitlines() if line]
-        # An answer has the number of runs for the larger SD in brackets; why is behind -v.
+        # An answer has the number of runs for the larger SD; how large is behind -v.
         wide = "Its true SD may be 0.66 to 2.04 times as large (95% CI)"
         assert (wide in " ".join(lines)) == (not plan.answers)
         assert wide in " ".join(render_terminal(plan.page("full"), 80).split())
-        assert len(lines) <= 12
+        assert len(lines) <= 20
     free = deviate.plan(sd=1.0)
     assert "true SD" not in render_terminal(free.page("screen"), 80)
 
@@ -274,12 +294,10 @@ def test_a_plan_says_why_its_number_is_not_that_of_textbooks(project):
     assert difference.runs > difference.textbook
     # So many runs that their mean lies within the width of the true one, whatever the true SD is.
     assert precision.runs == int(np.ceil((stats.t.ppf(0.975, 7) * found.sd / 0.5) ** 2))
-    lines = render_terminal(found.page("screen"), 80)
     why = "they take the SD of the pilot for the true one and make one test, not 4."
-    assert f"Textbooks say {difference.textbook}: {why}" in " ".join(lines.split())
-    assert lines.index("Textbooks") < lines.index("Pilot")
-    assert "To show a difference of 0.8 if values are about normal: " in " ".join(lines.split())
-    assert "Textbooks" not in render_terminal(alone.page("screen"), 80)
+    assert f"Textbooks say {difference.textbook} runs: {why}" in plan_notes(found.facts)
+    assert "Textbooks" not in render_terminal(found.page("screen"), 80)
+    assert "Textbooks" not in " ".join(plan_notes(alone.facts))
     assert "up to 9 points lower" in " ".join(plan_notes(found.facts))
     assert "up to 15 points lower" in " ".join(plan_notes(deviate.plan("few", precision=0.5).facts))
 
@@ -350,8 +368,9 @@ def test_correcting_for_tests_takes_more_runs():
 
 def test_plan_command(project):
     assert json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)["answers"][0]["runs"] > 5
-    text = run("plan", "--sd", "0.5", "--difference", "0.5", "--set", "seconds=3600").stdout
-    assert "To show a difference of 0.5: 17 runs of each recipe, 34.0 h in all." in text
+    text = " ".join(run("plan", "--sd", "0.5", "--difference", "0.5", "--set", "seconds=3600").stdout.split())
+    said = "17 runs of each recipe show a difference of 0.5 in 4 of 5 cases: 34.0 h, one at a time."
+    assert text.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -509,3 +528,22 @@ def test_variants_are_found_by_their_names_and_in_words(project):
     assert (algo.mean, algo.sd) == (algo["test acc"].spread.mean, algo["test acc"].spread.sd)
     with pytest.raises(BadOption, match="no variant 'init'"):
         _ = variants["init"]
+
+
+def test_a_plan_looks_for_pairs_by_itself(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawn = [f"{k:08x}" for k in range(8)]
+    noise = 0.2 * np.random.default_rng(2).standard_normal(8)
+    write_experiment(tmp_path, "base", BASE, drawn=drawn)
+    write_experiment(tmp_path, "near", {"test acc": (np.array(BASE["test acc"]) + noise).tolist()}, drawn=drawn)
+    write_experiment(tmp_path, "apart", BETTER, drawn=[f"{k:08x}" for k in range(20, 28)])
+    found = deviate.plan("base", difference=0.8)
+    typed = deviate.plan("base", difference=0.8, against="near")
+    paired = found.paired_elsewhere
+    assert (paired.against, paired.pairs, paired.runs) == ("near", 8, typed.answers[0].runs)
+    said = f"Same seeds on both sides may need fewer: {paired.runs}, as far as the 8 pairs with near tell."
+    assert said in " ".join(render_terminal(found.page("screen"), 80).split())
+    assert found.add_runs == f"deviate run -n {found.answers[0].runs} --name base --seed 1 -- python train.py"
+    assert typed.paired_elsewhere is None
+    assert deviate.plan("apart", difference=0.8).paired_elsewhere is None
+    assert deviate.plan("base").paired_elsewhere is None

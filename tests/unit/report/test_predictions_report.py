@@ -161,7 +161,7 @@ def test_a_comparison_says_what_b_changes_beyond_training_again():
     (pair,) = comparison.pairs
     text = text_of(comparison_page(comparison, "brief"), lambda page: terminal.render_terminal(page, 100))
     share = 100 * pair.predictions.churn.between.value
-    assert f"a and b label {share:.0f}% of the 60 examples differently" in text
+    assert f"a and b label {share:.1f}% of the 60 examples differently [" in text
     assert "These runs do not show that the share between a and b is above that of retraining alone." in text
     assert json.loads(comparison_json(comparison))["predictions"]["churn"]["between"]["value"] == pytest.approx(
         share / 100
@@ -171,11 +171,17 @@ def test_a_comparison_says_what_b_changes_beyond_training_again():
 def test_a_screen_says_in_a_line_how_many_predictions_change():
     other = made.predictions(6, seed=1)
     shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
-    endings = {" points beyond retraining.": shifted, "not shown to exceed retraining.": made.predictions(6)}
-    for ending, first in endings.items():
-        page = comparison_page(compare_sides(sides(first, other), ComparisonOptions()), "screen")
-        (line,) = [line for line in terminal.render_terminal(page, 80).splitlines() if line.startswith("Changed")]
-        assert line.endswith(ending)
+    for first in (shifted, made.predictions(6)):
+        comparison = compare_sides(sides(first, other), ComparisonOptions())
+        page = comparison_page(comparison, "screen")
+        (line,) = [
+            line for line in terminal.render_terminal(page, 100).splitlines() if line.startswith("They disagree")
+        ]
+        churn = comparison.pairs[0].predictions.churn
+        ends = [100 * end for end in (churn.between.interval.low, churn.between.interval.high)]
+        within = 50 * (churn.within_a.value + churn.within_b.value)
+        between = f"{100 * churn.between.value:.1f}% [{ends[0]:.1f}, {ends[1]:.1f}]"
+        assert line == f"They disagree on {between} of 60 examples, two runs of one recipe on {within:.1f}%."
 
 
 def test_another_recipe_changes_more():
@@ -204,7 +210,7 @@ def test_a_comparison_says_in_which_group_most_answers_change():
     assert (first.label, first.examples) == ("half=first", 30)
     assert second.excess.value < 0.05 < first.excess.value
     text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
-    assert f"Most labels change in group half=first: {100 * first.between.value:.0f}% of its 30 examples." in text
+    assert f"Most labels change in group half=first: {100 * first.between.value:.1f}% of its 30 examples." in text
     assert "| group | examples | accuracy of a | accuracy of b | changed | beyond | p | verdict |" in text
     assert "The accuracy of b is higher on half=first (1 of 2 groups; exploratory)." in text
     assert "adjusted over 2 tests of groups (Holm)." in text
@@ -238,7 +244,7 @@ def test_a_check_passes_only_what_is_shown_to_change_few_answers():
     assert not strict.passed
     assert not strict.churn.passed
     text = text_of(gate_page(strict, "brief"), lambda page: terminal.render_terminal(page, 100))
-    assert "a against b does not pass: the share of answers that change." in text
+    assert "FAIL changed answers at most " in text
     assert "Allowed is 1%, which is not shown to be kept" in text
 
 

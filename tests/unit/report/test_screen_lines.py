@@ -1,4 +1,4 @@
-"""A screen has at most twelve lines for one question; all else stands behind ``-v``."""
+"""A screen has at most twelve lines for one question, of several sides twenty; all else stands behind ``-v``."""
 
 import further_pages
 import numpy as np
@@ -14,10 +14,9 @@ from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.plan import PlanOptions, make_plan
 from deviate.report.topics.audit import audit_page
 from deviate.report.topics.comparison import comparison_page
-from deviate.report.topics.grid import grid_page
+from deviate.report.topics.comparison_answer import several_headline
 from deviate.report.topics.live import live_page
 from deviate.report.topics.plan import plan_page
-from deviate.report.topics.verdicts import leading_headline
 from deviate.report.writers.terminal import render_terminal
 
 WIDTHS = pytest.mark.parametrize("width", [80, 120])
@@ -53,20 +52,19 @@ def test_a_ranking_beside_a_warning(width):
 @pytest.mark.parametrize(
     ("asked", "rungs"),
     [
-        ({}, 4),
-        ({"difference": 0.5}, 4),
-        ({"difference": 0.5, "runs": 12}, 5),
-        ({"difference": 0.5, "precision": 0.1}, 2),
-        ({"difference": 0.5, "precision": 0.1, "sd_ratio": 2.0}, 0),
-        ({"difference": 0.5, "precision": 0.1, "sd_ratio": 2.0, "runs": 12}, 1),
+        ({}, 3),
+        ({"difference": 0.5}, 3),
+        ({"difference": 0.5, "runs": 12}, 4),
+        ({"difference": 0.5, "precision": 0.1}, 3),
+        ({"difference": 0.5, "precision": 0.1, "sd_ratio": 2.0}, 3),
     ],
 )
 def test_a_plan_that_answers_questions(width, asked, rungs):
     plan = make_plan(PlanOptions(sd=0.4, **asked), None, "deviate plan")
     lines = lines_of(render_terminal(plan_page(plan, "screen"), width), width)
-    assert sum("±" in line and ":" not in line for line in lines) == rungs
-    assert lines[-1].startswith("Add -v for ")
-    assert lines[-1].endswith(" and all numbers of runs.")
+    assert sum("±" in line and " runs " not in line for line in lines) == rungs
+    assert sum(" runs " in line for line in lines) == sum(name != "runs" for name in asked)
+    assert any("SD ratio" in line for line in lines) == ("sd_ratio" in asked)
 
 
 LONG = [f"{net}-with-a-learning-rate-of-{rate}" for net in ("perceptron", "convolution") for rate in (0.1, 0.02)]
@@ -82,13 +80,18 @@ def compared(*seeds, names=LONG):
 @WIDTHS
 @pytest.mark.parametrize("names", [LONG, [f"digits@lr=0.{rate},batch_size=32" for rate in range(1, 5)]])
 def test_four_experiments_with_long_names(width, names):
-    comparison = compared(1, 2, 3, 4, names=names)
-    text = render_terminal(comparison_page(comparison, "screen"), width)
-    lines = lines_of(text, width)
-    shown = [name.removeprefix("digits@").removesuffix(",batch_size=32") for name in names]
-    assert sorted(line.split()[0] for line in lines if "±" in line and "mean" not in line) == sorted(shown)
-    assert lines[-1].startswith("Add -v for ")
-    assert lines[-1].endswith(" and all 6 pairs.")
+    text = render_terminal(comparison_page(compared(1, 2, 3, 4, names=names), "screen"), width)
+    lines = lines_of(text, width, 20)
+    shown = [name.removeprefix("digits@").removesuffix(",batch_size=32").replace("=", " ") for name in names]
+    rows = rows_of(lines)
+    # A name that is too long for one line goes on below.
+    assert all(line.startswith(name[: len(name) // 2]) for line, name in zip(rows, shown, strict=True))
+
+
+def rows_of(lines):
+    """The rows of the table below the answer."""
+    rule = next(number for number, line in enumerate(lines) if line.startswith("──"))
+    return [line for line in lines[rule + 1 :] if "±" in line]
 
 
 SIX = ["base", "wide", "deep", "wide-deep", "slow", "fast"]
@@ -101,17 +104,16 @@ SIX = ["base", "wide", "deep", "wide-deep", "slow", "fast"]
         (SIX, 6),
         ([f"digits@lr=0.{rate},batch_size={size}" for rate in ("1", "03", "01") for size in (32, 128)], 6),
         ([f"digits@learning_rate=0.{rate},batch_size=32,weight_decay=0.0001" for rate in range(1, 7)], 6),
-        ([f"{name}-with-a-name-that-is-nearly-as-long-as-a-line-of-it" for name in SIX], 4),
-        ([f"{name}-{size}" for name in SIX for size in (32, 64)], 8),
+        ([f"{name}-{size}" for name in SIX for size in (32, 64)], 12),
+        ([f"{name}-{size}" for name in SIX for size in (32, 64, 128)][:14], 12),
     ],
 )
 def test_many_experiments(width, names, rows):
     comparison = compared(*range(len(names)), names=names)
-    lines = lines_of(render_terminal(comparison_page(comparison, "screen"), width), width)
-    assert sum("±" in line and "mean" not in line for line in lines) == rows
-    hidden = f"{len(names) - rows} more experiments, " if rows < len(names) else ""
-    assert lines[-1].startswith(f"Add -v for {hidden}")
-    assert lines[-1].endswith(f" and all {len(names) * (len(names) - 1) // 2} pairs.")
+    text = render_terminal(comparison_page(comparison, "screen"), width)
+    lines = lines_of(text, width, 20)
+    assert len(rows_of(lines)) == rows
+    assert (f"{len(names) - rows} more experiments:" in text) == (rows < len(names))
 
 
 def test_the_differences_are_those_from_the_first_row():
@@ -119,13 +121,14 @@ def test_the_differences_are_those_from_the_first_row():
     _, table, *_ = (section.blocks[0] for section in comparison_page(comparison, "screen").sections)
     first, *rows = table.rows
     heads = [column.head for column in table.columns]
-    mean, low = heads.index("mean ± SD"), heads.index("− first row, 95% CI")
-    assert first.cells[low].text == ""
+    mean, less = heads.index("mean ± SD"), heads.index("less first\n[95% CI]")
+    assert first.cells[0].text == LONG[0]
+    assert first.cells[less].text == ""
     for row in rows:
         difference = row.cells[mean].value - first.cells[mean].value
-        a, b = (float(end.replace("−", "-")) for end in row.cells[low].text.strip("[]").split(", "))
+        assert row.cells[less].value == pytest.approx(difference)
+        a, b = (float(end) for end in row.cells[less].text.replace("−", "-").split("[")[1].removesuffix("]").split(","))
         assert a < difference < b
-        assert row.cells[low].value == pytest.approx(a, abs=0.05)
 
 
 def shifted(*shifts, sds=(0.3,) * 6):
@@ -134,18 +137,25 @@ def shifted(*shifts, sds=(0.3,) * 6):
         page_cases.side(name, [side_metric("test acc", 90 + shift + sd * rng.standard_normal(8))])
         for name, shift, sd in zip("abcdef", shifts, sds, strict=False)
     ]
-    return leading_headline(compare_sides(sides, ComparisonOptions(), "deviate compare a b c d"))
+    return several_headline(compare_sides(sides, ComparisonOptions(), "deviate compare a b c d"))
 
 
-def test_verdicts_beside_the_one_that_leads():
-    assert shifted(0, 0, 0, 0) == "test acc (last): no difference shown, in all 6 pairs."
-    others = "among the others, one is better in 2 and no difference shown in 1 of 3 pairs"
-    assert shifted(0, 2, 4, 0) == f"test acc (last): c is better than all 3 others; {others}."
-    third = "no difference shown between a and c"
-    assert shifted(0, 2, 0) == f"test acc (last): b is better than a and c; {third}."
-    # Not "between b and a and c".
+def test_which_of_several_is_best_and_which_are_not_shown_to_differ():
+    same = shifted(0, 0, 0, 0)
+    assert same.startswith("No difference shown between any of the 4: best mean ")
+    assert shifted(0, 2, 0).startswith("Best: b, test acc 92.")
+    assert shifted(0, 2, 0).endswith("a and c are not shown to differ.") or shifted(0, 2, 0).endswith(
+        "c and a are not shown to differ."
+    )
+    assert shifted(0, 2, 4, 0).endswith(" Among the others one of two is better in 2 of 3 pairs.")
     undecided = shifted(0, 0.3, -1, sds=(0.3, 4, 0.3))
-    assert undecided == "test acc (last): no difference shown between b and either a or c; a is better than c."
+    assert undecided.endswith(" c is worse.")
+    assert " are not shown to differ, best mean " in undecided
+    tied = shifted(4, 4, 0, 0)
+    assert " are not shown to differ, best mean " in tied
+    assert tied.endswith(" are worse, and not shown to differ from each other.")
+    assert shifted(9, 0, 0, 0, 0, 0).startswith("Best: a, ")
+    assert shifted(9, 0, 0, 0, 0, 0).endswith(" 5 others are not shown to differ.")
 
 
 @WIDTHS
@@ -183,18 +193,6 @@ def test_the_values_of_a_watched_experiment_have_their_points_below_each_other()
     assert places["100.0"] + len("100") == places["8.1"] + len("8")
 
 
-def test_many_experiments_are_counted():
-    none = "no difference shown between it and"
-    assert shifted(0, 4, 4, 4, 0) == (
-        "test acc (last): c is better than 2 of 4 others; no difference shown between it and 2; "
-        "among the others, one is better in 4 of 6 pairs."
-    )
-    assert shifted(9, 0, 0, 0, 0) == "test acc (last): a is better than all 4 others."
-    assert shifted(9, 9, 9, 9, 0).endswith(
-        f" is better than 1 of 4 others; {none} 3; among the others, one is better in 3 of 6 pairs."
-    )
-
-
 @WIDTHS
 def test_failures_beside_predictions(width):
     facts = further_pages.predictions().facts
@@ -210,17 +208,3 @@ def test_failures_beside_predictions(width):
     assert any("deviate logs" in line for line in lines)
     names = [line.split()[0] for line in lines if line.split()[0] in ("top1", "top5", "val", "train", "ema")]
     assert names == ["val", "top1", "top5", "train", "ema"]
-
-
-@WIDTHS
-@pytest.mark.parametrize(("labels", "rows"), [(("a", "b", "c", "d"), 4), (("learning_rate=0.003,size=3",) * 4, 3)])
-def test_the_cells_of_a_grid_leave_room_for_a_long_answer(width, labels, rows):
-    grid = structs.replace(further_pages.grid(), missing=[])
-    metric = grid.metrics[0]
-    cells = [
-        structs.replace(cell, label=f"{label}{place}", may_be_best=True)
-        for place, (cell, label) in enumerate(zip(metric.cells, labels, strict=True))
-    ]
-    grid = structs.replace(grid, metrics=[structs.replace(metric, cells=cells), *grid.metrics[1:]])
-    lines = lines_of(render_terminal(grid_page(grid, "screen"), width), width, REPORT)
-    assert sum("±" in line and "mean ± SD" not in line for line in lines) == rows

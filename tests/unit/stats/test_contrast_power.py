@@ -10,11 +10,11 @@ from profiles import examples
 from scipy import integrate, stats
 
 from deviate.stats.power import (
-    detectable_difference,
     detectable_sd_ratio,
     paired_t_power,
+    planned_difference,
+    planned_runs,
     precision,
-    runs_for_difference,
     runs_for_precision,
     runs_for_sd_ratio,
     simulated_power,
@@ -29,15 +29,15 @@ def test_power_is_that_of_r():
     """
     assert paired_t_power(1.0, 10) == pytest.approx(0.803096208690599, abs=1e-5)
     assert welch_power(0.2, 400, 400) == pytest.approx(0.8065, abs=1e-4)
-    assert runs_for_difference(0.5, power=0.9) == 86
+    assert planned_runs(0.5, power=0.9) == 86
 
 
 @pytest.mark.parametrize(
     ("effect", "n80", "n90"), [(0.5, 64, 86), (0.8, 26, 34), (1.0, 17, 23), (1.5, 9, 11), (2.0, 6, 7), (3.0, 4, 4)]
 )
 def test_numbers_of_runs_are_those_of_cohens_tables(effect, n80, n90):
-    assert runs_for_difference(effect) == n80
-    assert runs_for_difference(-effect, power=0.9) == n90
+    assert planned_runs(effect) == n80
+    assert planned_runs(-effect, power=0.9) == n90
 
 
 @pytest.mark.parametrize(("effect", "n", "m"), [(2.0, 5, 5), (1.2, 8, 12), (1.5, 5, 30), (1.5, 30, 5), (2.5, 3, 3)])
@@ -72,13 +72,13 @@ def test_runs_for_an_sd_ratio_reach_the_power():
 def test_more_runs_and_larger_effects_show_more(n, effect):
     assert welch_power(effect, n + 1, n + 1) >= welch_power(effect, n, n) - 1e-9
     assert welch_power(effect + 0.1, n, n) >= welch_power(effect, n, n) - 1e-9
-    assert detectable_difference(n + 1, n + 1) <= detectable_difference(n, n) + 1e-6
+    assert planned_difference(n + 1) <= planned_difference(n) + 1e-6
 
 
 @given(st.floats(0.3, 8.0), st.sampled_from([0.05, 0.01]), st.sampled_from([0.5, 0.8, 0.95]), st.booleans())
 @examples(40)
 def test_number_of_runs_is_the_first_that_is_enough(effect, alpha, power, paired):
-    n = runs_for_difference(effect, alpha, power, paired=paired)
+    n = planned_runs(effect, alpha, power, paired=paired)
     reached = paired_t_power if paired else (lambda e, k, a: welch_power(e, k, k, a))
     assert reached(effect, n, alpha) >= power
     assert n == 2 or reached(effect, n - 1, alpha) < power
@@ -92,10 +92,10 @@ def test_precision_is_reached_and_not_with_one_run_less(half_width):
 
 def test_what_cannot_be_asked_is_refused():
     with pytest.raises(ValueError, match="alpha below power"):
-        runs_for_difference(1.0, 0.9, 0.8)
+        planned_runs(1.0, 0.9, 0.8)
     with pytest.raises(ValueError, match="SD ratio"):
         runs_for_sd_ratio(1.0)
-    assert runs_for_difference(1e-9) is None
+    assert planned_runs(1e-9) is None
     assert welch_power(1e3, 3, 3) == pytest.approx(1.0)
 
 

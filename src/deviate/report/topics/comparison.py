@@ -17,29 +17,26 @@ from deviate.report.topics.comparison_caveats import shared_names, with_shared_n
 from deviate.report.topics.comparison_in_full import (
     again,
     answer,
-    brief_predictions,
     differences,
     methods,
-    predictions,
     ranking,
-    screen_predictions,
     tests,
     trust,
     verdicts,
 )
+from deviate.report.topics.comparison_predictions import brief_predictions, predictions
 from deviate.report.topics.comparison_screen import (
     TESTED,
     brief_answer,
-    brief_reasons,
     brief_tables,
-    every_test,
+    brief_tests,
     metric_rows,
-    more,
     remarks,
     screen_answer,
     screen_reasons,
     screen_tables,
     warnings,
+    what_next,
 )
 from deviate.report.topics.metrics import caveat_count, columns
 from deviate.report.topics.reasons import comparison_checklist, comparison_methods, runs_methods
@@ -93,7 +90,7 @@ def _paper_table(pair: PairComparison, comparison: Comparison) -> Table:
     shown = ("metric (aggregate)", *(["n"] if several else []), *TESTED, "better")
     ci = f"{Numbers(pair.alpha).level()} CI"
     return Table(
-        caption=f"{pair.a} against {pair.b}: mean ± SD {over}; difference: first less second; –: no difference shown."
+        caption=f"{pair.a} against {pair.b}: mean ± SD {over}; difference: second less first; –: no difference shown."
         + (f" {adjusted}." if adjusted else ""),
         slug=slug("comparison", pair.a, pair.b),
         columns=columns("Metric", *(["n"] if several else []), pair.a, pair.b, "Difference", ci, "p", last="Better"),
@@ -136,8 +133,8 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
 
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
-    "screen": (screen_answer, screen_tables, screen_reasons, screen_predictions, warnings, more),
-    "brief": (brief_answer, brief_tables, brief_reasons, brief_predictions, remarks, every_test),
+    "screen": (screen_answer, screen_tables, screen_reasons, warnings, what_next),
+    "brief": (brief_answer, brief_tables, brief_tests, brief_predictions, remarks, what_next),
     "full": (answer, differences, trust, verdicts, ranking, predictions, tests, methods, again),
     "paper": (tables, paper_methods),
 }

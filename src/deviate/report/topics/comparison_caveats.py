@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from deviate.core.experiment import IMPORTED, Direction, Run
-from deviate.core.factors import DESCRIBED
+from deviate.core.factors import DESCRIBED, plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.comparable import Comparability, Pairing
 from deviate.report.escape import code_pieces
-from deviate.report.page import Answer, Block, Page, Sentences
+from deviate.report.page import Page
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.metrics import resolution_footnotes, rounded_footnotes, weak_footnotes
-from deviate.report.words import count, joined, listed
+from deviate.report.words import count, drawn_factors, joined, listed
 from deviate.source.cells import AT
 
 
@@ -62,13 +62,13 @@ def _repeated(facts: Comparability) -> Iterator[Caveat]:
     for draws in facts.draws:
         for label, factors in draws.unshared.items():
             message = (
-                f"All runs of {label} used the same random numbers for {listed(factors)}, unlike the other "
+                f"All runs of {label} used the same random numbers for {drawn_factors(factors)}, unlike the other "
                 f"experiment: in a comparison of recipes they count as one run. Make both with: {draws.remedy}"
             )
             yield Caveat(slug="draws-repeated", message=message)
     for labels, factors in _sharing(facts):
         message = (
-            f"All runs of {listed(labels)} used the same random numbers for {listed(factors)}: the "
+            f"All runs of {listed(labels)} used the same random numbers for {drawn_factors(factors)}: the "
             "result holds for these numbers, and others may give another result."
         )
         yield Caveat(slug="draws-shared", message=message, severity="note")
@@ -144,11 +144,11 @@ def _environments(facts: Comparability) -> Iterator[Caveat]:
     for part in facts.environments:
         alike.setdefault(tuple(part.values.items()), []).append(part.name)
     for values, names in alike.items():
-        what = f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
-        each = listed([f"{value} in {label}" for label, value in values])
-        message = (
-            f"The runs compared were made in different environments: {what} {each}. This may explain a difference."
-        )
+        labels: dict[str, list[str]] = {}
+        for label, value in values:
+            labels.setdefault(value, []).append(label)
+        each = listed([f"{value} in {joined(where)}" for value, where in labels.items()])
+        message = f"Made in different environments: {joined(names)} {each}. This may explain a difference."
         yield Caveat(slug="environment-differs", message=message)
 
 
@@ -228,8 +228,8 @@ def pairing_text(pairing: Pairing) -> str:
         return "Runs are not paired: no fingerprint shows that runs with the same index used the same random numbers."
     if pairing.reason == "alike":
         return (
-            f"Runs are not paired: all runs compared used the same random numbers for {listed(pairing.shared)}, and no "
-            "fingerprint shows that runs with the same index share others."
+            f"Runs are not paired: all runs compared used the same random numbers for {drawn_factors(pairing.shared)}, "
+            "and no fingerprint shows that runs with the same index share others."
         )
     if pairing.reason == "proven":
         return (
@@ -281,16 +281,22 @@ class _Parts(NamedTuple):
     settings: tuple[str, ...]
     variant: str
 
+    @property
+    def head(self) -> str:
+        """The name without the variant."""
+        return AT.join(part for part in (self.experiment, ",".join(self.settings)) if part)
+
     def without(self, experiment: str, settings: Sequence[str], variant: str) -> str:
         """Return the name of what is left."""
         left = ",".join(setting for setting in self.settings if setting not in settings)
         head = "" if self.experiment == experiment else self.experiment
-        tail = "" if self.variant == variant else self.variant
+        tail = "" if self.variant == variant else plain_name(self.variant)
+        left = left if head else left.replace("=", " ").replace(",", ", ")
         return ":".join(part for part in (AT.join(part for part in (head, left) if part), tail) if part)
 
 
 def shared_names(names: Sequence[str]) -> SharedNames:
-    """Return what all names share of ``EXPERIMENT@SETTING,SETTING:VARIANT``.
+    """Return what all names share of ``EXPERIMENT@SETTING,SETTING:VARIANT``, and each as people read the rest of it.
 
     Nothing is shared where a name would have nothing left, or two would have the same left.
 
@@ -298,7 +304,7 @@ def shared_names(names: Sequence[str]) -> SharedNames:
     --------
     >>> shared = shared_names(["digits@lr=0.1,width=32", "digits@lr=0.2,width=32"])
     >>> shared.sentence, list(shared.rests.values())
-    ('Experiments of digits, all with width=32:', ['lr=0.1', 'lr=0.2'])
+    ('Experiments of digits, all with width=32:', ['lr 0.1', 'lr 0.2'])
     >>> shared_names(["base", "wider"]).sentence
     ''
     """
@@ -308,7 +314,9 @@ def shared_names(names: Sequence[str]) -> SharedNames:
     settings = [each for each in parts[0].settings if all(each in other.settings for other in parts)]
     rests = [each.without(experiment, settings, variant) for each in parts]
     if not (experiment or settings or variant) or not all(rests) or len(set(rests)) < len(names):
-        return SharedNames()
+        plain = [f"{each.head}:{plain_name(each.variant)}" if each.variant else name
+                 for name, each in zip(names, parts, strict=True)]  # fmt: skip
+        return SharedNames("", {name: text for name, text in zip(names, plain, strict=True) if text != name})
     return SharedNames(_sentence(parts, experiment, settings, variant), dict(zip(names, rests, strict=True)))
 
 
@@ -332,17 +340,12 @@ def _parts(name: str) -> _Parts:
 
 
 def with_shared_names(page: Page, shared: SharedNames) -> Page:
-    """Say on top of the page what the names share, and the rest of each name elsewhere, but not in what is typed."""
-    if not shared.sentence:
+    """Say the rest of each name, but not in what is typed; pages with a title say beside it what the names share."""
+    if not shared.rests:
         return page
     renamed = _renamed(msgspec.to_builtins(page), lambda text: short_names(text, shared))
     named = msgspec.convert(renamed, Page)
-    if named.title:
-        return msgspec.structs.replace(named, subtitle=shared.sentence.removesuffix(":"))
-    first, *others = named.sections
-    blocks = [_below(shared.sentence, first.blocks[0]), *first.blocks[1:]]
-    sections = [msgspec.structs.replace(first, blocks=blocks), *others]
-    return msgspec.structs.replace(named, sections=sections)
+    return msgspec.structs.replace(named, subtitle=shared.sentence.removesuffix(":")) if named.title else named
 
 
 def short_names(text: str, shared: SharedNames) -> str:
@@ -364,9 +367,3 @@ def _renamed(part: Any, rename: Callable[[str], str]) -> Any:
     if isinstance(part, dict):
         return {key: each if key in _LITERAL else _renamed(each, rename) for key, each in part.items()}
     return part
-
-
-def _below(sentence: str, block: Block) -> Block:
-    """Return the first block of a page with the sentence above its own, each on a line."""
-    assert isinstance(block, Answer | Sentences)
-    return msgspec.structs.replace(block, sentences=[sentence, *block.sentences], listed=True)

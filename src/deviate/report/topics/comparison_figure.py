@@ -60,7 +60,7 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
     """Draw one metric of two sides: each run, the means, and the difference with its interval.
 
     The two axes have one scale [1]_: the lower one, of the values, and the upper one, of the difference, which is zero
-    where the mean of the second side is. So the difference is as long as the means are apart.
+    where the mean of the first side is. So the difference is as long as the means are apart.
 
     References
     ----------
@@ -82,7 +82,7 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
 
 
 def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> dict[str, Any]:
-    zero, known = metric.b.spread.mean, metric.contrast.difference.value is not None
+    zero, known = metric.a.spread.mean, metric.contrast.difference.value is not None
     names = [pair.a, pair.b, *([DIFFERENCE] if known else [])]
     ends = _ends(metric)
     position = {"y": rows(names), "yOffset": offset()}
@@ -126,7 +126,7 @@ def _ends(metric: MetricComparison) -> list[float]:
     for spread in (metric.a.spread, metric.b.spread):
         if spread.mean is not None and spread.sd is not None:
             ends += [spread.mean - spread.sd, spread.mean + spread.sd]
-    zero, interval = metric.b.spread.mean, metric.contrast.difference.interval
+    zero, interval = metric.a.spread.mean, metric.contrast.difference.negated.interval
     if zero is None:
         return domain(ends)
     margin = metric.contrast.margin or 0.0
@@ -194,7 +194,7 @@ def _side_views(x: dict[str, Any], position: dict[str, Any], order: list[str]) -
 
 
 def _difference(metric: MetricComparison, ends: Sequence[float]) -> dict[str, Any]:
-    difference = metric.contrast.difference
+    difference = metric.contrast.difference.negated
     interval = cut_interval(difference.interval.low, difference.interval.high, ends, last_digit(metric))
     return {"variant": DIFFERENCE, "lane": 0.5, "difference": difference.value, **interval, "zero": 0}
 
@@ -228,10 +228,10 @@ def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCe
     interval = (
         f", {show_level(pair.level)} confidence interval {cells.ci}" if contrast.difference.interval.known else ""
     )
-    parts.append(f"Difference ({a} less {b}): {cells.difference}{unit}{interval}; p {cells.p}; {clean(cells.verdict)}.")
+    parts.append(f"Difference ({b} less {a}): {cells.difference}{unit}{interval}; p {cells.p}; {clean(cells.verdict)}.")
     if cut:
         parts.append("An arrow marks where the interval goes on beyond the chart.")
     if contrast.margin:
         parts.append(f"The shaded band is the margin of equivalence, {contrast.margin:g}{unit} to both sides of zero.")
-    parts.append(f"The upper axis has the scale of the lower one and its zero at the mean of {b}.")
+    parts.append(f"The upper axis has the scale of the lower one and its zero at the mean of {a}.")
     return " ".join(parts)

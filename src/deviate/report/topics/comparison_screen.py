@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from deviate.facts.compared_metric import MetricComparison
+from deviate.facts.compared_metric import MetricComparison, round_below
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
-from deviate.report.numbers import Numbers, metric_place, show, show_interval
-from deviate.report.page import (
-    HEAD_LINES,
-    LINES,
-    Answer,
-    Block,
-    Cell,
-    Column,
-    Fold,
-    Hint,
-    Row,
-    Section,
-    Sentences,
-    Table,
-    lines_taken,
-)
-from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_caveats
-from deviate.report.topics.comparison_caveats import comparison_caveats, shared_names, short_names
-from deviate.report.topics.metrics import caveat_blocks, more_blocks, more_sentence, number, telling
-from deviate.report.topics.reasons import omnibus_p, reasons, short_reasons, spread_reasons
-from deviate.report.topics.verdicts import (
-    Beside,
-    MetricCells,
-    adjusted_text,
+from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level
+from deviate.report.page import Answer, Block, Cell, Column, Hint, Row, Section, Sentences, Table
+from deviate.report.strips import strip
+from deviate.report.topics.caveat import Caveat, split_caveats
+from deviate.report.topics.comparison_answer import (
+    claimed_sentences,
     comparison_headline,
-    leading_headline,
+    explored_sentences,
     main_sides,
-    mean_and_sd,
-    places,
-    row_verdict,
-    sides_beside,
+    next_hints,
+    no_claim,
+    pair_sentence,
+    several_headline,
+    side_text,
 )
-from deviate.report.words import count
+from deviate.report.topics.comparison_caveats import comparison_caveats
+from deviate.report.topics.comparison_predictions import screen_changed
+from deviate.report.topics.comparison_tests import test_tables
+from deviate.report.topics.metrics import caveat_blocks, number, telling
+from deviate.report.topics.reasons import further_reasons, short_reasons, superiority_sentence
+from deviate.report.topics.verdicts import MetricCells, adjusted_text, places, row_word
+from deviate.report.words import count, joined
 from deviate.stats.intervals import Interval
 
 # What a table shows of one metric of a comparison.
@@ -64,27 +52,33 @@ def places_text(lowest: int, highest: int, between: str) -> str:
 def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
     """Return every cell that a table may show of one metric."""
     contrast, text = metric.contrast, MetricCells(metric, pair)
+    difference, ratio = contrast.difference.negated, contrast.sd_ratio.inverted
     aggregate = f" ({text.aggregate})" if text.aggregate else ""
     return {
         "name": Cell(text.name),
         "metric": Cell(text.name + text.unit),
         "aggregate": Cell(text.aggregate),
-        "metric, aggregate": Cell(text.name + text.unit, remark=text.aggregate),
         "metric (aggregate)": Cell(text.name + text.unit + aggregate),
         "n": number(text.runs, contrast.n_a),
-        "none": Cell(""),
         "a": Cell(text.a, metric.a.spread.mean, brief=text.mean_a),
         "b": Cell(text.b, metric.b.spread.mean, brief=text.mean_b),
-        "difference": number(text.difference, contrast.difference.value),
-        "ci": number(text.ci, _low(contrast.difference.interval)),
+        "difference": number(text.difference, difference.value),
+        "ci": number(text.ci, _low(difference.interval)),
+        "change": number(
+            f"{text.difference} {text.ci}" if difference.interval.known else text.difference, difference.value
+        ),
         "p": number(text.p, metric.p_adjusted),
-        "ratio": number(text.ratio, contrast.sd_ratio.value),
-        "ratio_ci": number(text.ratio_ci, _low(contrast.sd_ratio.interval)),
+        "ratio": number(text.ratio, ratio.value),
+        "ratio_ci": number(text.ratio_ci, _low(ratio.interval)),
         "spread_p": number(text.spread_p, metric.spread_p_adjusted),
         "verdict": Cell(text.verdict),
-        "short verdict": Cell(text.short_verdict),
+        "word": Cell(row_word(metric, pair)),
         "noisier": Cell(text.noisier),
         "better": Cell(_better(metric, pair)),
+        **{
+            f"level {place}": number(show_interval(each.negated, text.place), _low(each.negated))
+            for place, each in enumerate(metric.ci_levels)
+        },
     }
 
 
@@ -104,252 +98,238 @@ def metric_rows(metrics: Iterable[MetricComparison], pair: PairComparison, *name
     return [Row(cells=[each[name] for name in names]) for each in cells]
 
 
-# Three or more experiments on a screen: a row each, beside the one that leads.
+# One pair: a row for each metric, those that were claimed first.
+
+#: Names longer than this are folded on narrow screens.
+NAME_WIDTH = 20
+
+#: Metrics beside what is claimed that a screen shows; it counts the others.
+EXPLORED_ON_SCREEN = 6
+
+
+def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = EXPLORED_ON_SCREEN) -> Table:
+    """Return the metrics of a pair: what is claimed, and below it `most` of the others."""
+    claimed = [metric for metric in pair.metrics if metric.name in comparison.claimed]
+    others = [metric for metric in pair.metrics if metric.name not in comparison.claimed and metric.kind != "speed"]
+    # Where all is of the same metric, p stands in the answer.
+    tested = ["p"] if others or len(claimed) > 1 else []
+    levels = [f"level {place}" for place in range(len(pair.metrics[0].ci_levels))]
+    shown = ("metric", "a", "b", *(("difference", *levels) if levels else ("change",)), *tested, "word")
+    rows = metric_rows([*claimed, *others[:most]], pair, *shown)
+    names = joined([metric.name for metric in claimed])
+    left = len(others) - len(others[:most])
+    hint = Hint(text=f"{count(left, 'more metric')}:", command=f"{comparison.command} -v")
+    return Table(
+        caption=f"{pair.a} and {pair.b}",
+        titled=len(comparison.pairs) > 1,
+        # Who asks for more gets no column less.
+        continued=most is None,
+        columns=_columns(pair, comparison, levels=bool(levels), tested=bool(tested)),
+        rows=rows,
+        more=hint if left else None,
+        notes=[f"Not claimed beforehand: all but {names}."] if claimed and others else [],
+    )
+
+
+def _columns(pair: PairComparison, comparison: Comparison, *, levels: bool, tested: bool) -> list[Column]:
+    level, ci_levels = Numbers(pair.alpha).level(), pair.metrics[0].ci_levels
+    difference = (
+        [Column(head="B − A"), *(Column(head=f"{show_level(each.level)} CI", sacrifice=1) for each in ci_levels)]
+        if levels
+        else [Column(head=f"B − A [{level} CI]")]
+    )
+    p = "p (Holm)" if comparison.correction == "holm" and adjusted_text(comparison) else "p"
+    return [
+        Column(head="", numeric=False, fold_at=NAME_WIDTH),
+        Column(head=f"A {pair.a}", sacrifice=2),
+        Column(head=f"B {pair.b}", sacrifice=2),
+        *difference,
+        *([Column(head=p, sacrifice=4)] if tested else []),
+        Column(head="", numeric=False, sacrifice=3, emphasis="strong"),
+    ]
+
+
+#: Cells of the line on which the runs of each side are drawn, and steps of its ends.
+LINE, STEPS = 48, 8
+
+
+def runs_drawn(metric: MetricComparison, pair: PairComparison) -> Table | None:
+    """Draw the runs of both sides on one line of values; None where there is nothing to draw."""
+    values = [*metric.a.values, *metric.b.values]
+    step = round_below((max(values) - min(values)) / STEPS) if values else None
+    if step is None:
+        return None
+    low, high = math.floor(min(values) / step) * step, math.ceil(max(values) / step) * step
+    ends = f"{low:.10g}", f"{high:.10g}"
+    lines = [(label, strip(side.values, LINE, (low, high))) for label, side in ((pair.a, metric.a), (pair.b, metric.b))]
+    axis = f"{ends[0]}{ends[1]:>{LINE - len(ends[0])}}".replace("-", "−")
+    return Table(
+        caption=f"{metric.name}, each dot one run",
+        columns=[Column(head="", numeric=False), Column(head="", numeric=False, drawn=True, sacrifice=1)],
+        rows=[Row(cells=[Cell(label), Cell(line)]) for label, line in (*lines, ("", axis))],
+    )
+
+
+# Three or more: a row each, beside the first that was named.
 
 #: Names that are longer take several lines.
 NAMES_FOLD_AT = 48
 
+#: Rows of a screen; it counts the others. Names that the head of a column has room for.
+MOST_ROWS, SHORT_NAME = 12, 14
 
-def sides_table(comparison: Comparison) -> Table:
-    """Return one row an experiment on the main metric: its mean, its difference from the first row, and a verdict."""
-    sides, beside = main_sides(comparison), {each.label: each for each in sides_beside(comparison)}
-    digit = metric_place(next(iter(sides.values())).decimals, *(side.spread.sd for side in sides.values()))
+
+def sides_table(comparison: Comparison, most: int | None = None) -> Table:
+    """Return one row a side on the main metric: its mean, its difference from the first, and its place."""
+    sides = main_sides(comparison)
+    first = next(iter(sides))
+    beside = {pair.b: pair for pair in comparison.pairs if pair.a == first}
     level = Numbers(comparison.alpha).level()
+    p = "p (Holm)" if comparison.correction == "holm" and adjusted_text(comparison) else "p"
+    rows = [Row(cells=_side_cells(label, sides, beside.get(label), comparison)) for label in sides]
+    left = len(rows) - len(rows[:most])
+    hint = Hint(text=f"{count(left, 'more experiment')}:", command=f"{comparison.command} -v")
     return Table(
         caption="",
         columns=[
-            Column(head="experiment", numeric=False, fold_at=NAMES_FOLD_AT),
-            Column(head="n", sacrifice=4, emphasis="quiet"),
+            Column(head="", numeric=False, fold_at=NAMES_FOLD_AT),
+            Column(head="n", sacrifice=5, emphasis="quiet"),
             Column(head="mean ± SD", sacrifice=1),
-            Column(head="− first row", sacrifice=5),
-            Column(head=f"− first row, {level} CI", sacrifice=3, emphasis="quiet"),
-            Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=6),
-            Column(head="place", sacrifice=2),
-            Column(head="verdict", numeric=False, emphasis="strong"),
+            Column(head=f"less {first if len(first) <= SHORT_NAME else 'first'}\n[{level} CI]"),
+            Column(head=p, sacrifice=4),
+            Column(head="place", sacrifice=3),
+            Column(head="", numeric=False, emphasis="strong", sacrifice=2),
         ],
-        rows=[
-            Row(cells=[*_side_cells(label, side, digit), *_beside_cells(beside.get(label), digit, label, comparison)])
-            for label, side in sides.items()
-        ],
+        rows=rows[:most],
+        more=hint if left else None,
     )
 
 
-def _side_cells(label: str, side: MetricSpread, digit: int | None) -> list[Cell]:
-    return [Cell(label), number(str(side.n), side.n), number(mean_and_sd(side.spread, digit), side.spread.mean)]
-
-
-def _beside_cells(beside: Beside | None, digit: int | None, label: str, comparison: Comparison) -> list[Cell]:
-    place = places(comparison).get(label)
+def _side_cells(
+    label: str, sides: dict[str, MetricSpread], pair: PairComparison | None, comparison: Comparison
+) -> list[Cell]:
+    side, place = sides[label], places(comparison).get(label)
+    runs = number(str(side.n), side.n) if len({each.n for each in sides.values()}) > 1 else Cell("")
     placed = Cell(places_text(place.lowest, place.highest, "–") if place else "")
-    if beside is None:
-        return [Cell(""), Cell(""), Cell(""), placed, Cell("")]
-    metric, interval = beside.metric, beside.interval
+    own = [Cell(label), runs, number(side_text(side, sides), side.spread.mean)]
+    if pair is None:
+        return [*own, Cell(""), Cell(""), placed, Cell("")]
+    metric = main_metric(pair.metrics)
+    digit = metric_place(side.decimals, *(each.spread.sd for each in sides.values()))
+    effect = metric.contrast.difference.negated
+    ends = f" {show_interval(effect.interval, digit)}" if effect.interval.known else ""
     return [
-        number(show(beside.difference, digit), beside.difference),
-        number(show_interval(interval, digit), interval.low),
-        number(Numbers(beside.pair.alpha).p(metric.p_adjusted), metric.p_adjusted),
+        *own,
+        number(f"{show(effect.value, digit)}{ends}", effect.value),
+        number(Numbers(pair.alpha).p(metric.p_adjusted), metric.p_adjusted),
         placed,
-        Cell(row_verdict(beside)),
+        Cell(row_word(metric, pair)),
     ]
 
 
-#: Metrics shown in the table of a pair on a brief page before the rest is counted.
-METRICS_SHOWN = 15
+# The sections of a screen.
 
-#: The same on a screen of one pair.
-METRICS_ON_SCREEN = 2
-
-#: Metrics whose verdict is explained on a brief page.
-EXPLAINED = 3
-
-#: Labels and names longer than this are cut or folded on narrow screens.
-NAME_WIDTH = 20
-
-#: Rows of three or more experiments that a screen has in any case.
-FEWEST_ROWS = 4
-
-#: Warnings on a screen of three or more experiments, which has a row for each; it counts the others.
+#: Warnings on a screen of three or more sides, which has a row for each; it counts the others.
 WARNINGS_OF_SEVERAL = 1
-
-_NUMBERS = (*TESTED, "ratio", "ratio_ci")
 
 
 def screen_answer(comparison: Comparison) -> Section:
-    """Say how the experiments compare, without a title; of several pairs only the verdicts."""
-    several = len(comparison.pairs) > 1
-    sentences = [leading_headline(comparison)] if several else comparison_headline(comparison, brief=True)
+    """Say how the sides compare, without a title."""
+    if len(comparison.pairs) > 1:
+        return Section(slug="answer", blocks=[Answer(sentences=[several_headline(comparison), *_same(comparison)])])
+    (pair,) = comparison.pairs
+    sentences = [no_claim(comparison)] if no_claim(comparison) else claimed_sentences(pair, comparison)
     return Section(slug="answer", blocks=[Answer(sentences=sentences, listed=True)])
 
 
-def screen_tables(comparison: Comparison) -> Section:
-    """Return the main metrics of one pair; of several pairs one row an experiment, on the main metric."""
+def _same(comparison: Comparison) -> Iterator[str]:
+    """Say which sides are the same trainings."""
+    for pair in comparison.pairs:
+        if pair.same_trainings:
+            yield from claimed_sentences(pair, comparison)
+
+
+def screen_tables(comparison: Comparison) -> Section | None:
+    """Return the metrics of one pair with its runs; of several pairs one row a side, on the main metric."""
     if len(comparison.pairs) > 1:
-        table = sides_table(comparison)
-        short = msgspec.structs.replace(table, rows=table.rows[: _rows_on_screen(comparison)])
-        return Section(slug="verdicts", blocks=[*telling([short])])
+        return Section(slug="verdicts", blocks=[*telling([sides_table(comparison, MOST_ROWS)])])
     (pair,) = comparison.pairs
-    names = ("metric", _runs(comparison), *_NUMBERS, "short verdict")
-    metrics = _on_screen(pair)
-    rows = [
-        _screen_row(metric, row, pair) for metric, row in zip(metrics, metric_rows(metrics, pair, *names), strict=True)
-    ]
-    columns = _columns("metric", f"A {pair.a}", f"B {pair.b}", pair.alpha, comparison)
-    return Section(slug="verdicts", blocks=[*telling([Table(caption="", columns=columns, rows=rows)])])
+    if pair.same_trainings:
+        return None
+    return Section(slug="verdicts", blocks=_pair_blocks(pair, comparison, EXPLORED_ON_SCREEN))
 
 
-def _rows_on_screen(comparison: Comparison) -> int:
-    """Return how many experiments have a row beside the answer, warnings and what is counted."""
-    shared, (shown, rest) = shared_names(comparison.labels), _split_caveats(comparison)
-    texts = [leading_headline(comparison), *(f"! {caveat.message}" for caveat in shown)]
-    taken = HEAD_LINES + lines_taken(shared.sentence, *(short_names(text, shared) for text in texts))
-    names = [shared.rests.get(name, name) for name in main_sides(comparison)]
-    for rows in range(len(names), FEWEST_ROWS, -1):
-        counted = more_sentence(*_left_out(comparison, len(names) - rows, rest))
-        if taken + sum(-(-len(name) // NAMES_FOLD_AT) for name in names[:rows]) + lines_taken(counted) <= LINES:
-            return rows
-    return min(len(names), FEWEST_ROWS)
-
-
-def _on_screen(pair: PairComparison) -> list[MetricComparison]:
-    """Return the metrics that a screen has room for, always with the main one."""
-    metrics = [metric for metric in pair.metrics if metric.kind != "speed"] or pair.metrics
-    main, shown = main_metric(pair.metrics), metrics[:METRICS_ON_SCREEN]
-    return shown if main in shown else [main, *shown[:-1]]
-
-
-def _runs(comparison: Comparison) -> str:
-    """Name the cell with the numbers of runs; they are left out where all are those that the headline says."""
-    sizes = ({(each.contrast.n_a, each.contrast.n_b) for each in pair.metrics} for pair in comparison.pairs)
-    return "n" if any(len(each) > 1 for each in sizes) else "none"
-
-
-def _columns(first: str, a: str, b: str, alpha: float, comparison: Comparison) -> list[Column]:
-    """Return the columns of a table of metrics, two sides and their difference; narrow screens leave some out."""
-    ci = f"{Numbers(alpha).level()} CI"
-    return [
-        Column(head=first, numeric=False, fold_at=NAME_WIDTH),
-        Column(head="n", sacrifice=7, emphasis="quiet"),
-        Column(head=a, sacrifice=1),
-        Column(head=b, sacrifice=1),
-        Column(head="A − B", sacrifice=3),
-        Column(head=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
-        Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
-        Column(head="SD A/B", sacrifice=5),
-        Column(head=f"SD A/B, {ci}", sacrifice=6, emphasis="quiet"),
-        Column(head="verdict", numeric=False, emphasis="strong"),
-    ]
-
-
-def _screen_row(metric: MetricComparison, row: Row, pair: PairComparison) -> Row:
-    """Begin the row with an aggregate that the headline does not say."""
-    name, *others = row.cells
-    if metric.aggregate != main_metric(pair.metrics).aggregate and metric.kind != "speed":
-        name = Cell(name.text, remark=metric.aggregate)
-    return Row(cells=[name, *others])
+def _pair_blocks(pair: PairComparison, comparison: Comparison, most: int | None) -> list[Block]:
+    drawn = runs_drawn(main_metric(pair.metrics), pair)
+    return [*telling([pair_table(pair, comparison, most)]), *([drawn] if drawn else [])]
 
 
 def screen_reasons(comparison: Comparison) -> Section | None:
-    """Explain the verdict on the main metric of one pair."""
-    if len(comparison.pairs) > 1 or not comparison.claimed:
+    """Say of one pair how often a run of the better side wins, how many answers change, and what is open."""
+    if len(comparison.pairs) > 1 or comparison.pairs[0].same_trainings:
         return None
     (pair,) = comparison.pairs
-    sentences = short_reasons(main_metric(pair.metrics), pair, comparison)
-    return Section(slug="reasons", blocks=[Sentences(sentences=sentences)]) if sentences else None
+    main = main_metric(pair.metrics)
+    claimed = [*superiority_sentence(main, pair), *short_reasons(main, pair, comparison)] if comparison.claimed else []
+    sentences = [*claimed, *screen_changed(pair)]
+    return Section(slug="reasons", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
 
 
 def warnings(comparison: Comparison) -> Section | None:
-    """List what casts doubt on the verdicts, and what was asked for; `more` counts the rest."""
-    shown, _ = _split_caveats(comparison)
-    return Section(slug="trust", blocks=caveat_blocks(shown)) if shown else None
+    """List what casts doubt on the verdicts, and what was asked for."""
+    shown, others = _split_caveats(comparison)
+    left = sum(caveat.severity == "warning" for caveat in others)
+    more: list[Block] = [Hint(text=f"{count(left, 'more warning')}:", command=f"{comparison.command} -v")]
+    return Section(slug="trust", blocks=[*caveat_blocks(shown), *(more if left else [])]) if shown else None
 
 
 def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
-    """Split the caveats; the headline of one pair has those on random numbers that only one side varies."""
+    """Split the caveats; the answer on one pair has those on random numbers that only one side varies."""
     several = len(comparison.pairs) > 1
     caveats = comparison_caveats(comparison.comparability)
     shown = (each for each in caveats if several or each.slug != "draws-repeated")
-    return split_caveats(shown, WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN)
+    return split_caveats(shown, WARNINGS_OF_SEVERAL) if several else split_caveats(shown)
 
 
-def more(comparison: Comparison) -> Section:
-    """Say what ``-v`` shows; the command of several pairs has too many names to be printed again."""
-    _, rest = _split_caveats(comparison)
-    (pair, *others) = comparison.pairs
-    if others:
-        hidden = len(comparison.labels) - _rows_on_screen(comparison)
-        return Section(slug="more", blocks=more_blocks(*_left_out(comparison, hidden, rest)))
-    left = len(pair.metrics) - len(_on_screen(pair))
-    counted = [*([count(left, "more metric")] if left else []), *counted_caveats(rest)]
-    text = f"{', '.join([*counted, 'all reasons'])}:"
-    return Section(slug="more", blocks=[Hint(text=text, command=f"{comparison.command} -v")])
+def what_next(comparison: Comparison) -> Section | None:
+    """Say what to type next where a pair is not decided."""
+    hints = next_hints(comparison.pairs[0], comparison) if len(comparison.pairs) == 1 else []
+    return Section(slug="next", blocks=[*hints]) if hints else None
 
 
-def every_test(comparison: Comparison) -> Section:
-    """Say what shows all tests and effects, which a terminal has no room for."""
-    return Section(
-        slug="tests", blocks=[Hint(text="all tests and effects:", command=f"{comparison.command} --format md")]
-    )
-
-
-def _left_out(comparison: Comparison, hidden: int, rest: Sequence[Caveat]) -> list[str]:
-    """Name what a screen of several pairs leaves out, `hidden` experiments among it."""
-    left = len(comparison.pairs[0].metrics) - 1
-    return [
-        *([count(hidden, "more experiment")] if hidden else []),
-        *([count(left, "more metric")] if left else []),
-        *counted_caveats(rest),
-        f"all {len(comparison.pairs)} pairs",
-    ]
+# With ``-v``: the same, and below it what it rests on.
 
 
 def brief_answer(comparison: Comparison) -> Section:
-    """Say how the experiments compare, with the order of more than two."""
-    blocks: list[Block] = [Answer(sentences=comparison_headline(comparison), listed=True)]
-    ranked = [omnibus for omnibus in comparison.omnibus if omnibus.kind != "speed"]
-    for omnibus in ranked[:METRICS_SHOWN]:
-        places = [
-            f"{place.rank}.  {place.name}  (place {places_text(place.lowest, place.highest, ' to ')})"
-            for place in omnibus.places
-        ]
-        ranking = [Sentences(sentences=places, listed=True)] if places else []
-        blocks.append(Fold(title=omnibus.name, remark=f"({omnibus_p(omnibus, comparison)})", blocks=[*ranking]))
+    """Say how the sides compare, each pair in a sentence."""
+    if len(comparison.pairs) == 1:
+        return Section(slug="answer", blocks=[Answer(sentences=comparison_headline(comparison), listed=True)])
+    pairs = [pair_sentence(main_metric(pair.metrics), pair, comparison) for pair in comparison.pairs]
+    explored = [text for pair in comparison.pairs for text in explored_sentences(pair, comparison)]
+    blocks: list[Block] = [
+        Answer(sentences=[several_headline(comparison)]),
+        Sentences(sentences=[*(pairs if comparison.claimed else []), *_same(comparison), *explored], listed=True),
+    ]
     return Section(slug="answer", blocks=blocks)
 
 
 def brief_tables(comparison: Comparison) -> Section:
-    """Return a table for each pair, all with the same columns."""
-    return Section(slug="verdicts", blocks=[*telling([_brief_table(pair, comparison) for pair in comparison.pairs])])
+    """Return the sides beside the first, and a table for each pair."""
+    if len(comparison.pairs) == 1:
+        return Section(slug="verdicts", blocks=_pair_blocks(comparison.pairs[0], comparison, None))
+    tables = telling([pair_table(pair, comparison, None) for pair in comparison.pairs])
+    return Section(slug="verdicts", blocks=[*telling([sides_table(comparison)]), *tables])
 
 
-def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
-    metrics, main = pair.metrics[:METRICS_SHOWN], main_metric(pair.metrics)
-    metrics = metrics if main in metrics else [*metrics[:-1], main]
-    more = len(pair.metrics) - len(metrics)
-    hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} --format md")
-    return Table(
-        caption=f"A {pair.a}  against  B {pair.b}",
-        remark=f"({pair.variant_a})" if pair.variant_a == pair.variant_b else "",
-        titled=True,
-        # Who asks for more gets no column less than a screen shows.
-        continued=True,
-        columns=_columns("metric", pair.a, pair.b, pair.alpha, comparison),
-        rows=metric_rows(metrics, pair, "metric, aggregate", _runs(comparison), *_NUMBERS, "verdict"),
-        more=hint if more else None,
-    )
-
-
-def brief_reasons(comparison: Comparison) -> Section:
-    """Explain the main metric of each pair, and with one pair what is unlike it and the spread."""
+def brief_tests(comparison: Comparison) -> Section:
+    """Return all tests of what is claimed, and say what else is known of it."""
     blocks: list[Block] = []
     for pair in comparison.pairs:
-        main, several = main_metric(pair.metrics), len(comparison.pairs) > 1
-        unlike = [metric for metric in pair.metrics if metric.kind != "speed" and metric.verdict != main.verdict]
-        blocks += [
-            Sentences(sentences=reasons(metric, pair, comparison), about=f"{pair_names(comparison, pair)}{metric.name}")
-            for metric in ([main] if several else [main, *unlike][:EXPLAINED])
-        ]
-        if not several and main.noisier != "too few runs":
-            blocks.append(Sentences(sentences=spread_reasons(main, pair, comparison), about=f"spread of {main.name}"))
+        claimed = [metric for metric in pair.metrics if metric.name in comparison.claimed]
+        for metric in claimed or [main_metric(pair.metrics)]:
+            blocks += test_tables(metric, pair)
+            sentences = [*superiority_sentence(metric, pair), *further_reasons(metric, pair, comparison)]
+            blocks += [Sentences(sentences=sentences)] if sentences else []
     return Section(slug="reasons", blocks=blocks)
 
 

@@ -16,9 +16,7 @@ from deviate.report.figures.charts import axis_title, chart, domain, quantitativ
 from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import (
     Numbers,
-    difference_unit,
     last_place,
-    metric_place,
     show,
     show_interval,
     show_level,
@@ -34,6 +32,7 @@ from deviate.report.page import (
     ByMetric,
     Cell,
     Drawing,
+    Facts,
     Fold,
     Page,
     Panel,
@@ -43,22 +42,26 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.caveat import Caveat, counted_caveats, split_caveats
-from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_sentences
-from deviate.report.topics.comparison_in_full import changed_sentences
+from deviate.report.topics.caveat import Caveat, split_caveats
+from deviate.report.topics.comparison_caveats import (
+    comparison_caveats,
+    pairing_sentences,
+    shared_names,
+    with_shared_names,
+)
+from deviate.report.topics.comparison_predictions import changed_sentences
+from deviate.report.topics.gate_lines import drop_lines, gate_lines, group_sentences, last_digit
 from deviate.report.topics.metrics import (
     TRUST,
     again_sections,
     caveat_blocks,
     caveat_count,
     columns,
-    more_blocks,
     number,
 )
 from deviate.report.topics.verdicts import runs_at_looks
 from deviate.report.words import count, listed
 from deviate.stats.contrast import TESTS
-from deviate.stats.intervals import Interval
 
 # Why a metric passes a gate or does not, in sentences with numbers, and what to know before trusting it.
 
@@ -115,41 +118,11 @@ def group_failures(gate: Gate) -> list[str]:
     return [f"{failing} of {count(len(gate.groups.groups), 'group')}"] if failing else ["the groups"]
 
 
-def group_sentences(gate: Gate) -> list[str]:
-    """Say on how many groups the accuracy passes, and where it fell most; nothing where no groups are checked."""
-    if gate.groups is None:
-        return []
-    if gate.groups.withheld:
-        return [f"The groups do not pass: {gate.groups.withheld}."]
-    passing = sum(group.accuracy.passed for group in gate.groups.groups)
-    allowed = (
-        f"may be {show_percent(gate.groups.allowed)} of its examples lower" if gate.groups.allowed else "may not fall"
-    )
-    sentences = [f"The accuracy on each group {allowed}: {passing} of {count(len(gate.groups.groups), 'group')} pass."]
-    fallen = [group.accuracy for group in gate.groups.groups if (_fall(group.accuracy) or 0) > 0]
-    if fallen:
-        most = max(fallen, key=lambda accuracy: _fall(accuracy) or 0)
-        place = last_digit(most)
-        means = f"{show(most.mean_a, place)} against {show(most.mean_b, place)}"
-        sentences.append(f"The largest drop is in the {most.name}: {means}.")
-    small = [group.label for group in gate.groups.groups if group.is_too_small(gate.look.alpha)]
-    if small:
-        sentences.append(
-            "Too few examples and runs for the limit, so that not even runs without an error would pass: "
-            f"{listed(small)}."
-        )
-    return sentences
-
-
-def _fall(accuracy: GateMetric) -> float | None:
-    return None if accuracy.mean_a is None or accuracy.mean_b is None else accuracy.mean_b - accuracy.mean_a
-
-
 def outcome_text(metric: GateMetric) -> str:
     """Write an outcome, and what becomes of one that is open."""
     if metric.outcome != "inconclusive":
         return metric.outcome
-    return f"{metric.outcome} (counts as {'passed' if metric.passed else 'failed'})"
+    return f"undecided{' (counts as passed)' if metric.passed else ''}"
 
 
 def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
@@ -158,44 +131,19 @@ def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
     `alpha` is the share of wrong claims of each kind.
     """
     if metric.same and not metric.lost_a:
-        return [*_stand(metric), "Each run gave exactly the value of the run of B with the same random numbers."]
+        return [*_stand(metric)]
     numbers = Numbers(alpha)
     return [*_stand(metric), *_decided(metric, numbers), *_undecided(metric, numbers)]
 
 
-def last_digit(metric: GateMetric) -> int | None:
-    """Return the power of ten of the last digit worth showing."""
-    return metric_place(metric.decimals, metric.sd_a, metric.sd_b)
-
-
 def _stand(metric: GateMetric) -> Iterator[str]:
-    place, drop = last_digit(metric), metric.drop
+    place = last_digit(metric)
     unit = unit_text(metric.unit)
     yield (
         f"{show(metric.mean_a, place)} ± {show(metric.sd_a, place)}{unit} ({count(metric.n_a, 'run')}) against "
         f"{show(metric.mean_b, place)} ± {show(metric.sd_b, place)}{unit} ({count(metric.n_b, 'run')}), mean ± SD."
     )
-    if metric.room is None:
-        return
-    worse = "lower" if metric.direction == "higher" else "higher"
-    allowed = (
-        f"may be {drop.text}{'' if drop.relative else difference_unit(metric.unit)} {worse}"
-        if drop.value
-        else f"may not be {worse}"
-    )
-    yield f"The mean {allowed}: {_distance(metric, metric.room, place)} the limit of {show(metric.limit, place)}."
-
-
-def _distance(metric: GateMetric, room: float, place: int | None) -> str:
-    interval = metric.ci_room if room >= 0 else _negated(metric.ci_room)
-    known = f" ({show_level(metric.ci_room.level)} CI {show_interval(interval, place)})" if interval.known else ""
-    return f"it is {show(abs(room), place)}{known} {'within' if room >= 0 else 'beyond'}"
-
-
-def _negated(interval: Interval) -> Interval:
-    if interval.low is None or interval.high is None:
-        return interval
-    return msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in drop_lines(metric))
 
 
 def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
@@ -242,7 +190,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
             f"{numbers.compared_p(metric.p_not_worse)})."
         )
     if metric.runs_needed is not None:
-        yield f"If the true means equal those measured, {metric.runs_needed} runs of each decide it in 4 of 5 cases."
+        yield f"About {metric.runs_needed} runs of each would decide it."
 
 
 def gate_caveats(gate: Gate) -> list[Caveat]:
@@ -328,14 +276,11 @@ def _looks_methods(gate: Gate) -> Iterator[str]:
         )
 
 
-#: Metrics of a gate on a screen, and how many of them it explains where there are no more.
-METRICS_ON_SCREEN, EXPLAINED = 4, 2
-
-
 def gate_page(gate: Gate, reader: Reader) -> Page:
     """Make the page of a gate for a reader."""
     if reader in AT_TERMINAL:
-        return Page(title="", reader=reader, sections=[_screen(gate) if reader == "screen" else _brief(gate)])
+        page = Page(title="", reader=reader, sections=[_screen(gate) if reader == "screen" else _brief(gate)])
+        return with_shared_names(page, shared_names([gate.a, gate.b]))
     methods = Sentences(sentences=gate_methods(gate), about="Check." if reader == "paper" else "")
     if reader == "paper":
         sections = [
@@ -368,7 +313,7 @@ def _badge(gate: Gate) -> Badge:
     conditions = [gate.failures, *(each for each in (gate.churn, gate.groups) if each is not None)]
     open_alone = all(metric.passed or metric.outcome == "inconclusive" for metric in gate.metrics)
     if open_alone and all(each.passed for each in conditions):
-        return Badge(text="does not pass: inconclusive", emphasis="warning")
+        return Badge(text="undecided", emphasis="warning")
     return Badge(text="does not pass", emphasis="bad")
 
 
@@ -382,41 +327,30 @@ def _figures(gate: Gate) -> list[Block]:
 
 
 def _brief(gate: Gate) -> Section:
-    outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
-    return Section(
-        slug="answer",
-        blocks=[outcome, *_reasons(gate), *_conditions(gate), *_groups(gate), *caveat_blocks(gate_caveats(gate))],
-    )
-
-
-def _screen(gate: Gate) -> Section:
-    """Return the answer, the outcomes with their reasons, what may fail beside them, and the first warnings."""
-    outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
-    shown, others = split_caveats(gate_caveats(gate))
-    silent = not gate.failures.failed and gate.failures.allowed is None
     return Section(
         slug="answer",
         blocks=[
-            outcome,
-            *_screen_reasons(gate),
-            *_conditions(gate, most=1)[silent:],
-            *caveat_blocks(shown),
-            *more_blocks(*counted_caveats(others), "what these runs can show of failures"),
+            Facts(pairs=gate_lines(gate), emphasis="strong"),
+            *_reasons(gate),
+            *_conditions(gate),
+            *_groups(gate),
+            *caveat_blocks(gate_caveats(gate)),
         ],
     )
 
 
-def _screen_reasons(gate: Gate) -> list[Block]:
-    """Explain one metric or two; of more the first that fails, with a line for the outcome of each other."""
-    reasons = _reasons(gate)
-    if len(reasons) <= EXPLAINED:
-        return [*reasons]
-    first = next((index for index, metric in enumerate(gate.metrics) if not metric.passed), None)
-    ordered = [*([] if first is None else [first]), *(i for i in range(len(reasons)) if i != first)][:METRICS_ON_SCREEN]
-    names = [reasons[i] if i == first else msgspec.structs.replace(reasons[i], blocks=[]) for i in ordered]
-    left = len(reasons) - len(ordered)
-    more = [Sentences(sentences=[f"and {count(left, 'more metric')}"], emphasis="quiet")] if left else []
-    return [*names, *more]
+def _screen(gate: Gate) -> Section:
+    """Return what fails, is undecided and passes, a block each, and the first warnings."""
+    shown, _ = split_caveats(gate_caveats(gate))
+    blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
+    basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} lost.", *_level(gate)]
+    return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *caveat_blocks(shown)])
+
+
+def _level(gate: Gate) -> list[str]:
+    alpha = gate.look.alpha
+    known = any(metric.ci_room.known for metric in gate.metrics)
+    return [f"{show_level(1 - 2 * alpha)} CI: each end is a {show_percent(alpha)} bound."] if known else []
 
 
 def _reasons(gate: Gate) -> list[Fold]:
@@ -443,14 +377,14 @@ def _groups(gate: Gate) -> list[Block]:
     ]
 
 
-def _conditions(gate: Gate, most: int | None = None) -> list[Block]:
-    """Return what is checked beside the metrics: failures, and answers that change; `most` sentences each."""
-    failures = _condition("failures", failure_sentences(gate)[:most], passed=gate.failures.passed)
+def _conditions(gate: Gate) -> list[Block]:
+    """Return what is checked beside the metrics: failures, and answers that change."""
+    failures = _condition("failures", failure_sentences(gate), passed=gate.failures.passed)
     if gate.failures.allowed is None:
         failures = msgspec.structs.replace(failures, emphasis="plain")
     if gate.churn is None:
         return [failures]
-    return [failures, _condition("churn", churn_sentences(gate)[:most], passed=gate.churn.passed)]
+    return [failures, _condition("churn", churn_sentences(gate), passed=gate.churn.passed)]
 
 
 def _condition(title: str, sentences: list[str], *, passed: bool) -> Fold:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -13,32 +13,31 @@ from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level, show_percent, unit_text
 from deviate.report.page import (
     AT_TERMINAL,
-    HEAD_LINES,
-    LINES,
     Answer,
+    Block,
     Cell,
     Column,
     Drawing,
+    Hint,
     Page,
     Reader,
     Row,
     Section,
     Sentences,
     Table,
-    lines_taken,
 )
-from deviate.report.topics.caveat import Caveat, counted_caveats, split_caveats
+from deviate.report.topics.caveat import Caveat, split_caveats
 from deviate.report.topics.checklist import Answer as ChecklistAnswer
 from deviate.report.topics.checklist import checklist_table
-from deviate.report.topics.comparison_caveats import SharedNames, comparison_caveats, shared_names, with_shared_names
+from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.distribution import distribution_figure
+from deviate.report.topics.grid_map import effects_screen, grid_map, map_figures, spread_sentence
 from deviate.report.topics.metrics import (
     TRUST,
     again_sections,
     caveat_blocks,
     caveat_count,
     columns,
-    more_blocks,
     number,
     telling,
 )
@@ -52,22 +51,20 @@ from deviate.report.words import code, count, listed
 MOST_RATIO = 2
 
 
-def grid_headline(grid: Grid, *, brief: bool = False) -> list[str]:
-    """Say of each metric that is claimed which cells are best, and which factors change its mean.
+def grid_headline(grid: Grid) -> list[str]:
+    """Say of each metric that is claimed which cells are best, and which factors change its mean."""
+    return [
+        text for metric in claimed_metrics(grid) for text in (best_sentence(metric), effects_sentence(metric, grid))
+    ]
 
-    The `brief` headline does not name a table of effects, which is not beside it.
-    """
-    sentences = []
-    for metric in grid.metrics:
-        if metric.claimed:
-            sentences.append(best_sentence(metric))
-            if metric.reason or not (brief and metric.withheld):
-                sentences.append(effects_sentence(metric, grid))
-    return sentences
+
+def claimed_metrics(grid: Grid) -> list[GridMetric]:
+    """Return the metrics that verdicts are claimed for."""
+    return [metric for metric in grid.metrics if metric.claimed]
 
 
 def best_sentence(metric: GridMetric) -> str:
-    """Say which cells may be best in a metric."""
+    """Say which cell has the best mean of a metric, and which are shown to be worse."""
     if metric.direction is None:
         option = f"--set {typed_word(f'direction={metric.name}=higher')}"
         return (
@@ -75,13 +72,23 @@ def best_sentence(metric: GridMetric) -> str:
             f"{code(option)}."
         )
     top = min(metric.cells, key=lambda cell: cell.rank or len(metric.cells))
-    has = f"{top.label} has the best {metric.name}, {mean_text(top, metric)} (mean ± SD, {count(top.n, 'run')})"
+    best = f"Best: {top.called}: {metric.name} {mean_text(top, metric)}."
     if metric.withheld:
-        return f"{has}. Nothing is claimed: {metric.withheld}."
-    others = [cell.label for cell in metric.best if cell.experiment != top.experiment]
+        return f"{best} Nothing is claimed: {metric.withheld}."
+    worse = [cell.called for cell in metric.cells if not cell.may_be_best]
+    others = [cell.called for cell in metric.best if cell.experiment != top.experiment]
     if not others:
-        return f"{has}, and is shown to be the best of {count(len(metric.cells), 'cell')}."
-    return f"{has}; {count(len(others), 'other cell')} may be as good or better: {listed(others)}."
+        return f"{best} All {len(worse)} others are shown to be worse."
+    if not worse:
+        return f"{best} None of the others is shown to be worse."
+    if len(worse) <= NAMED:
+        return f"{best} Only {' and '.join(worse)} {'is' if len(worse) == 1 else 'are'} shown to be worse."
+    as_good = f": all but {' and '.join(others)}" if len(others) <= NAMED else ""
+    return f"{best} {len(worse)} of {len(metric.cells) - 1} others are shown to be worse{as_good}."
+
+
+#: Cells that a sentence names.
+NAMED = 2
 
 
 def effects_sentence(metric: GridMetric, grid: Grid) -> str:
@@ -177,6 +184,7 @@ def grid_methods(grid: Grid) -> list[str]:
         f"p-values are adjusted by Holm's method over the {count(effects, 'effect')} and, separately, over the "
         f"{count(pairs, 'pair')} of cells, and each of the two has half of {alpha}: all claims hold at {alpha} "
         "together.",
+        "Whether the SDs of the cells differ is one question of its own, by the Brown-Forsythe test over all cells.",
         "Intervals of means are by Student's t, which assumes normal values; partial η² has a "
         f"{show_level(0.9)} interval from the noncentral F distribution, which assumes equal SDs.",
     ]
@@ -209,17 +217,15 @@ def grid_checklist(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[Chec
 #: What the numbers of a row come to.
 VERDICT = Column(head="verdict", numeric=False)
 
-#: Cells on a screen: with a short answer above them, and with however long a one.
-MOST_CELLS, FEWEST_CELLS = 5, 3
+#: Cells of a list on a screen.
+LISTED = 10
 
 
 def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> Page:
     """Make the page of a grid for a reader; a paper also says how the runs of the cells were `made`."""
     if reader in AT_TERMINAL:
-        shared = _shared(grid)
-        sections = [_terminal(grid, shared, in_full=reader == "brief")]
-        page = Page(title="", reader=reader, sections=sections, command=grid.command)
-        return with_shared_names(page, shared)
+        section = _brief(grid) if reader == "brief" else _screen(grid)
+        return Page(title="", reader=reader, sections=[section], command=grid.command)
     methods = Sentences(sentences=grid_methods(grid))
     if reader == "paper":
         methods = Sentences(sentences=[*grid_methods(grid), *grid_left_out(grid)], about="Grid.")
@@ -278,57 +284,58 @@ def _of_claimed(facts: ExperimentFacts, grid: Grid) -> ExperimentFacts:
     return msgspec.structs.replace(facts, variants=variants)
 
 
-def _shared(grid: Grid) -> SharedNames:
-    """Return what the names of all cells share, by name and by what a cell is called."""
-    cells = {cell.experiment: cell.label for metric in grid.metrics for cell in metric.cells}
-    shared = shared_names([*cells, *(cell.experiment for cell in grid.missing)])
-    labels = {cells[name]: rest for name, rest in shared.rests.items() if name in cells}
-    return SharedNames(shared.sentence, {**shared.rests, **labels})
+def made_page(grid: Grid) -> Page | None:
+    """Return the map of the main metric without any verdict, for the end of the runs; None where there is no map."""
+    drawn = next((grid_map(metric, grid) for metric in claimed_metrics(grid)), None)
+    if drawn is None:
+        return None
+    return Page(title="", reader="screen", sections=[Section(slug="map", blocks=[drawn])])
 
 
-def _terminal(grid: Grid, shared: SharedNames, *, in_full: bool) -> Section:
-    """Return the answer and what is claimed; in full also what is explored, how it was tested, and all notes."""
-    caveats = grid_caveats(grid)
-    on_screen, others = split_caveats(caveats)
-    shown = [metric for metric in grid.metrics if in_full or metric.claimed]
-    headline = grid_headline(grid, brief=not in_full)
-    taken = lines_taken(*headline, *(f"! {caveat.message}" for caveat in on_screen)) + bool(shared.sentence)
-    # The last line says where the rest is.
-    room = max(FEWEST_CELLS, min(MOST_CELLS, LINES - 1 - HEAD_LINES - taken))
-    tables = [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, room)
-    rest = (
-        [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
-        if in_full
-        else more_blocks(*_left_out(grid, shown, room), *counted_caveats(others))
-    )
+def _screen(grid: Grid) -> Section:
+    """Return of each metric that is claimed the answer, the map of its cells and what its factors do."""
+    blocks: list[Block] = []
+    for metric in claimed_metrics(grid):
+        # Where there are tables of effects, they say it.
+        effects = effects_screen(metric, grid)
+        unsaid = [effects_sentence(metric, grid)] if metric.reason or metric.withheld else []
+        blocks.append(Answer(sentences=[best_sentence(metric), *unsaid], listed=bool(unsaid)))
+        blocks += [grid_map(metric, grid) or _list(metric, grid), *([effects] if effects else [])]
+    shown, others = split_caveats(grid_caveats(grid))
+    left = sum(caveat.severity == "warning" for caveat in others)
+    more = [Hint(text=f"{count(left, 'more warning')}:", command=f"{grid.command} -v")] if left else []
+    return Section(slug="answer", blocks=[*blocks, *caveat_blocks(shown), *more])
+
+
+def _list(metric: GridMetric, grid: Grid) -> Table:
+    """Return the best cells in rows, where there are too many for a map."""
+    (table,) = telling([_cells(metric, "mean ± SD")])
+    given_up = {"runs": 3, "place": 1}
+    kept = [
+        msgspec.structs.replace(column, sacrifice=2 if column.head.endswith("CI") else given_up.get(column.head, 0))
+        for column in table.columns
+    ]
+    left = len(table.rows) - LISTED
+    hint = Hint(text=f"{count(left, 'more cell')}:", command=f"{grid.command} -v") if left > 0 else None
+    return msgspec.structs.replace(table, columns=kept, rows=table.rows[:LISTED], notes=[], titled=False, more=hint)
+
+
+def _brief(grid: Grid) -> Section:
+    """Return the screen, and below it all cells and effects of all metrics, how it was tested, and all caveats."""
+    metrics = [table for metric in grid.metrics for table in _tables(metric, grid)]
+    spreads = [sentence for metric in claimed_metrics(grid) for sentence in spread_sentence(metric, grid)]
+    maps = [table for metric in claimed_metrics(grid) if (table := grid_map(metric, grid)) is not None]
     return Section(
         slug="answer",
         blocks=[
-            Sentences(sentences=headline, listed=True),
-            *tables,
-            *caveat_blocks(caveats if in_full else on_screen),
-            *rest,
+            Answer(sentences=grid_headline(grid), listed=True),
+            *maps,
+            *([Sentences(sentences=spreads)] if spreads else []),
+            *metrics,
+            *caveat_blocks(grid_caveats(grid)),
+            Sentences(sentences=grid_methods(grid), emphasis="quiet"),
         ],
     )
-
-
-def _screen_tables(shown: Sequence[GridMetric], room: int) -> list[Table]:
-    """Return the best cells of each metric; the first lines name a single one, and titles several."""
-    titled = len(shown) > 1
-    tables = (_cells(metric, "mean ± SD") for metric in shown)
-    short = (msgspec.structs.replace(each, rows=each.rows[:room], notes=[], titled=titled) for each in tables)
-    return [table for each in short for table in telling([each])]
-
-
-def _left_out(grid: Grid, shown: Sequence[GridMetric], room: int) -> list[str]:
-    """Name what a screen leaves out of the tables."""
-    cells = max(0, len(shown[0].cells) - room) if shown else 0
-    explored = len(grid.metrics) - len(shown)
-    return [
-        *([count(cells, "more cell")] if cells else []),
-        *(["the analysis of variance"] if any(metric.terms for metric in shown) else []),
-        *([count(explored, "more metric")] if explored else []),
-    ]
 
 
 def _metric_section(metric: GridMetric, grid: Grid) -> Section:
@@ -339,6 +346,7 @@ def _metric_section(metric: GridMetric, grid: Grid) -> Section:
         title=f"{metric.name}{_explored(metric)}",
         blocks=[
             *([Sentences(sentences=sentences)] if sentences else []),
+            *(Drawing(figure=drawn) for drawn in map_figures(metric, grid)),
             *([Drawing(figure=figure)] if figure else []),
             *_tables(metric, grid),
         ],
@@ -346,9 +354,9 @@ def _metric_section(metric: GridMetric, grid: Grid) -> Section:
 
 
 def grid_figures(grid: Grid) -> list[Figure]:
-    """Draw the runs of each cell, metric by metric."""
-    figures = (_figure(metric, grid) for metric in grid.metrics)
-    return unique(figure for figure in figures if figure is not None)
+    """Draw the maps and the runs of the cells, metric by metric."""
+    figures = ((*map_figures(metric, grid), _figure(metric, grid)) for metric in grid.metrics)
+    return unique(figure for drawn in figures for figure in drawn if figure is not None)
 
 
 def _figure(metric: GridMetric, grid: Grid) -> Figure | None:
@@ -404,7 +412,7 @@ def _effect_verdict(term: GridTerm, metric: GridMetric) -> str:
 
 def _effect_columns() -> list[Column]:
     """Return the columns; a narrow screen gives up what the adjusted p rests on."""
-    heads = columns("effect", "df", "F", "p", "p (HC3)", "adjusted", "partial η²", "90% CI")
+    heads = columns("effect", "df", "F", "p", "p (HC3)", "p (adjusted)", "partial η²", "90% CI")
     given_up = {"p": 3, "p (HC3)": 2, "df": 1}
     return [msgspec.structs.replace(head, sacrifice=given_up.get(head.head, 0)) for head in heads]
 

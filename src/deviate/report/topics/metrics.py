@@ -184,13 +184,16 @@ def telling(tables: Sequence[Table]) -> list[Table]:
     kept = [
         index
         for index in range(len(tables[0].columns))
-        if not index or any(row.cells[index].text not in ("", UNKNOWN) for row in rows)
+        if not index or any(row.cells[index].text not in ("", UNKNOWN) for row in rows if not row.is_heading)
     ]
     return [
         msgspec.structs.replace(
             table,
             columns=[table.columns[index] for index in kept],
-            rows=[msgspec.structs.replace(row, cells=[row.cells[index] for index in kept]) for row in table.rows],
+            rows=[
+                row if row.is_heading else msgspec.structs.replace(row, cells=[row.cells[index] for index in kept])
+                for row in table.rows
+            ],
         )
         for table in tables
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
-from deviate.facts.plan import Pilot, Plan, Rung
-from deviate.facts.variant import FEW_RUNS
+from deviate.facts.plan import Plan, Rung
 from deviate.report.escape import clean
 from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.figures.figure import Figure
@@ -27,8 +27,10 @@ from deviate.report.page import (
     AT_TERMINAL,
     Answer,
     Block,
+    Cell,
     Column,
     Drawing,
+    Hint,
     KeyFigure,
     Page,
     Reader,
@@ -40,7 +42,6 @@ from deviate.report.page import (
 )
 from deviate.report.topics.metrics import (
     again_sections,
-    more_blocks,
     number,
     remark_blocks,
     resolution_footnotes,
@@ -56,7 +57,13 @@ from deviate.stats.intervals import MOST_RUNS
 POINTS_LOST, POINTS_LOST_BY_FEW, FEWEST_FOR_IT = 9, 15, 8
 
 #: Where no number of runs is enough.
-TOO_MANY = f"more than {MOST_RUNS:,}"
+TOO_MANY = f"More than {MOST_RUNS:,}"
+
+#: What differences of percent are written with.
+POINTS = difference_unit("%")
+
+#: Powers in words.
+CASES = {0.8: "in 4 of 5 cases", 0.9: "in 9 of 10 cases"}
 
 
 def pilot_sentence(pilot: Pilot) -> str:
@@ -103,39 +110,71 @@ def question_text(answer: PlanAnswer, plan: Plan) -> str:
     return f"to know a mean to ± {answer.size:g}{unit}"
 
 
-def answer_sentence(answer: PlanAnswer, plan: Plan) -> str:
-    """Say how many runs a question takes, and why that is not the number of textbooks."""
-    return f"{_runs_sentence(answer, plan)}{_unlike(answer, plan)}"
+def answer_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
+    """Say how many runs a question takes, how long they take, and how many there are to be safe."""
+    time = "" if answer.hours is None else f": {time_text(answer.hours, plan)}"
+    said = [f"{_runs(answer)} {_question(answer, plan)}{time}.", *_there(answer, plan)]
+    return [" ".join(said), *_to_be_safe(answer, plan)]
 
 
-def _runs_sentence(answer: PlanAnswer, plan: Plan) -> str:
-    """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
-    question = f"{question_text(answer, plan)}{_if_normal(answer, plan)}"
-    more = answer.runs_cautious
-    larger = f" ({more} if the SD is as large as the pilot leaves open)" if more is not None else ""
-    hours = ""
-    if answer.hours is not None:
-        most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
-        hours = f", {show_hours(answer.hours)} in all{most}"
-    return f"{question[:1].upper()}{question[1:]}: {runs_text(answer)}{larger}{_made(answer)}{hours}."
+def page_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
+    """Say the same beside a figure that has the question and the number."""
+    question = question_text(answer, plan)
+    time = [] if answer.hours is None else [f"They take {time_text(answer.hours, plan)}."]
+    first = f"{question[:1].upper()}{question[1:]}: {_runs(answer)}."
+    return [first, *time, *_there(answer, plan), *_to_be_safe(answer, plan)]
 
 
-def _if_normal(answer: PlanAnswer, plan: Plan) -> str:
-    """Say what the number assumes where few runs tell the SD, which a ratio of two SDs does not need."""
-    few = plan.pilot is not None and plan.caution_factor is not None and plan.pilot.n < FEW_RUNS
-    return " if values are about normal" if few and answer.question != "sd-ratio" else ""
+def _there(answer: PlanAnswer, plan: Plan) -> list[str]:
+    return [f"You have {plan.pilot.n}."] if plan.pilot is not None and answer.runs is not None else []
 
 
-def _unlike(answer: PlanAnswer, plan: Plan) -> str:
+def _runs(answer: PlanAnswer) -> str:
+    """Write how many runs a question takes, and how many are to be made for it where some fail."""
+    text = runs_text(answer)
+    return f"{text} ({answer.made} made, as some fail)" if answer.made not in (None, answer.runs) else text
+
+
+def _question(answer: PlanAnswer, plan: Plan) -> str:
+    """Say what runs show, and how probably."""
+    unit = difference_unit(plan.unit)
+    metric = f" {'of' if unit == POINTS else 'in'} {plan.pilot.metric}" if plan.pilot is not None else ""
+    cases = CASES.get(plan.power, f"in {show_percent(plan.power)} of cases")
+    if answer.question == "precision":
+        return f"give the mean{metric.replace(' in ', ' of ')} to ± {answer.size:g}{unit}"
+    if answer.question == "sd-ratio":
+        return f"show an SD ratio of {answer.size:g}{metric.replace(' of ', ' in ')} {cases}"
+    return f"show a difference of {answer.size:g}{unit}{metric} {cases}"
+
+
+def _to_be_safe(answer: PlanAnswer, plan: Plan) -> list[str]:
+    """Say how many runs it takes if the SD is as large as the pilot leaves open."""
+    more, pilot = answer.made_cautious or answer.runs_cautious, plan.pilot
+    if more is None or pilot is None or more == (answer.made or answer.runs):
+        return []
+    sd = show(pilot.sd, metric_place(pilot.decimals, pilot.sd))
+    return [f"{more} to be safe: the SD of {pilot.n} runs ({sd}) may be too small."]
+
+
+def time_text(hours: float, plan: Plan) -> str:
+    """Write how long runs take, as many side by side as those of the pilot."""
+    return f"{show_hours(hours / plan.jobs)}, {_at_a_time(plan)}"
+
+
+def _at_a_time(plan: Plan) -> str:
+    return f"{plan.jobs} at a time" if plan.jobs > 1 else "one at a time"
+
+
+def textbook_note(answer: PlanAnswer, plan: Plan) -> list[str]:
     """Say why the number is not that of textbooks; nothing where it is, or where no verdict takes so few."""
     textbook = answer.textbook
     if textbook is None or answer.runs in (None, textbook, plan.fewest_runs):
-        return ""
+        return []
     reasons = [
         *(["take the SD of the pilot for the true one"] if plan.caution_factor is not None else []),
         *([f"make one test, not {plan.tests}"] if plan.tests > 1 else []),
     ]
-    return f" Textbooks say {textbook}: they {' and '.join(reasons)}." if reasons else ""
+    return [f"Textbooks say {textbook} runs: they {' and '.join(reasons)}."] if reasons else []
 
 
 def runs_text(answer: PlanAnswer) -> str:
@@ -143,14 +182,6 @@ def runs_text(answer: PlanAnswer) -> str:
     side = " of each recipe" if answer.sides > 1 else ""
     runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
     return f"{runs} runs{side}"
-
-
-def _made(answer: PlanAnswer) -> str:
-    """Say how many runs to make where some of them fail."""
-    if answer.made in (None, answer.runs):
-        return ""
-    more = f" ({answer.made_cautious})" if answer.made_cautious is not None else ""
-    return f", so make {answer.made}{more}"
 
 
 def plan_notes(plan: Plan) -> list[str]:
@@ -162,7 +193,7 @@ def plan_notes(plan: Plan) -> list[str]:
         *([f"Corrected for {plan.tests} tests, each is made at {plan.alpha_each:.2g}."] if plan.tests > 1 else []),
         *(_pilot_notes(plan, plan.pilot) if plan.pilot else []),
         *_failure_notes(plan),
-        *(["Times are for one run at a time; runs side by side divide them."] if plan.seconds is not None else []),
+        *(note for answer in plan.answers for note in textbook_note(answer, plan)),
     ]
 
 
@@ -192,14 +223,14 @@ def _failure_notes(plan: Plan) -> list[str]:
     if not failures.failed:
         return [f"None of {count(failures.runs, 'run')} of the pilot failed; {limit}."]
     lost = f"{failures.failed} of {count(failures.runs, 'run')} of the pilot gave no value"
-    return [f"{lost}; {limit}, which the numbers in brackets allow for."]
+    return [f"{lost}; {limit}, which the numbers to be safe allow for."]
 
 
 def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
     notes = []
     if any(answer.runs_cautious is not None for answer in plan.answers):
         notes.append(
-            f"As large as the pilot leaves open: {plan.caution_factor:.2f} times its SD, which the true one exceeds in "
+            f"To be safe: {plan.caution_factor:.2f} times the SD of the pilot, which the true one exceeds in "
             "1 of 5 pilots. The other numbers reach the power on average over the SDs that it leaves open."
         )
     if pilot.measured is not None:
@@ -210,24 +241,27 @@ def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
     return notes
 
 
-#: Numbers of runs that a screen shows, by how many questions are answered above; of more questions only what is asked.
-SHOWN_ON_SCREEN = {0: {5, 10, 30, 100}, 1: {5, 10, 30, 100}, 2: {5, 30}}
+#: Numbers of runs that a screen shows beside those that are there and were asked for.
+ON_SCREEN = {5, 30, 100}
 
 
 def plan_page(plan: Plan, reader: Reader) -> Page:
     """Make the page of a plan for a reader."""
-    # On a screen, the answers say how many runs the doubt adds.
-    doubt = [] if plan.answers and reader == "screen" else pilot_doubt(plan)
-    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot), *doubt])] if plan.pilot else []
-    sentences = [answer_sentence(answer, plan) for answer in plan.answers]
+    if reader in AT_TERMINAL:
+        sentences = [" ".join(answer_sentences(answer, plan)) for answer in plan.answers]
+    else:
+        sentences = [sentence for answer in plan.answers for sentence in page_sentences(answer, plan)]
     answers: list[Block] = [Answer(sentences=sentences, listed=True, figure=_key_figure(plan))] if sentences else []
+    pilot: list[Block] = (
+        [Sentences(sentences=[pilot_sentence(plan.pilot), *pilot_doubt(plan)])]
+        if plan.pilot and (reader != "screen" or not answers)
+        else []
+    )
     notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
     table = _ladder(plan, reader)
     if reader in AT_TERMINAL:
-        below = (
-            more_blocks(count(len(plan_notes(plan)), "note"), "all numbers of runs") if reader == "screen" else notes
-        )
-        sections = [Section(slug="answer", blocks=[*answers, *pilot, *([table] if table.rows else []), *below])]
+        below = [] if reader == "screen" else notes
+        sections = [Section(slug="answer", blocks=[*answers, *pilot, table, *_next(plan), *below])]
     else:
         figure = _figure(plan) if reader == "full" else []
         sections = [
@@ -240,6 +274,22 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
     return Page(title=title, reader=reader, sections=sections, command=plan.command)
 
 
+def _next(plan: Plan) -> list[Block]:
+    """Say what pairs would save, and what to type for the runs."""
+    paired, answer = plan.paired_elsewhere, plan.answers[0] if plan.answers else None
+    blocks: list[Block] = []
+    if paired is not None and answer is not None and answer.runs is not None and paired.runs < answer.runs:
+        blocks.append(
+            Sentences(
+                sentences=[
+                    f"Same seeds on both sides may need fewer: {paired.runs}, as far as the {paired.pairs} pairs with "
+                    f"{paired.against} tell."
+                ]
+            )
+        )
+    return [*blocks, *([Hint(text="make them:", command=plan.add_runs)] if plan.add_runs else [])]
+
+
 def _key_figure(plan: Plan) -> KeyFigure | None:
     """Return the runs that the first question takes; None where no number of runs is enough."""
     first = plan.answers[0]
@@ -247,43 +297,48 @@ def _key_figure(plan: Plan) -> KeyFigure | None:
 
 
 def _figure(plan: Plan) -> list[Block]:
-
     return [Drawing(figure=plan_figure(plan))]
 
 
 def _ladder(plan: Plan, reader: Reader) -> Table:
-    lines = reader in AT_TERMINAL
-    shown = {*SHOWN_ON_SCREEN.get(len(plan.answers), set()), plan.asked_runs}
-    rungs = [rung for rung in plan.ladder if reader != "screen" or rung.runs in shown]
-    unit = unit_in_name(plan.unit)
-    level, power = show_level(1 - plan.alpha), show_percent(plan.power)
+    """Return what numbers of runs show; a screen has no columns on SDs unless a ratio was asked for."""
+    screen, now = reader == "screen", plan.pilot.n if plan.pilot else None
+    shown = {*ON_SCREEN, plan.asked_runs, now}
+    of_sds = not screen or any(answer.question == "sd-ratio" for answer in plan.answers)
+    level, unit = show_level(1 - plan.alpha), unit_in_name(plan.unit)
     heads = [
         ("runs of\neach", 0),
-        (f"{level} CI of\na mean{unit}", 1),
-        ("an SD is known\nwithin factors", 3),
-        (f"difference shown\nwith power {power}", 0),
-        (f"SD ratio\nshown at {power}", 2),
-        *([("time of\nall runs", 4)] if plan.seconds is not None else []),
+        ("shows a\ndifference", 0),
+        (f"mean known to{unit}\n[{level} CI]", 1),
+        *([("SD known\nto, times", 3), ("shows an\nSD ratio", 2)] if of_sds else []),
+        *([(f"time,\n{_at_a_time(plan)}", 4)] if plan.seconds is not None else []),
+        *([("", 5)] if now else []),
     ]
+    lines = reader in AT_TERMINAL
     return Table(
         caption="What numbers of runs can show",
         columns=[
             Column(head=head if lines else head.replace("\n", " "), sacrifice=sacrifice) for head, sacrifice in heads
         ],
-        rows=[_rung(rung, timed=plan.seconds is not None) for rung in rungs],
+        rows=[_rung(rung, plan, now, of_sds=of_sds) for rung in plan.ladder if not screen or rung.runs in shown],
     )
 
 
-def _rung(rung: Rung, *, timed: bool) -> Row:
+def _rung(rung: Rung, plan: Plan, now: int | None, *, of_sds: bool) -> Row:
     ratio, width, difference = rung.detectable_sd_ratio, rung.mean_half_width, rung.detectable_difference
+    sds = [
+        number(f"[{rung.sd_low:.2f}, {rung.sd_high:.2f}]", rung.sd_low),
+        number(UNKNOWN if ratio is None else f"{ratio:.2g}", ratio),
+    ]
+    hours = None if rung.hours is None else rung.hours / plan.jobs
     return Row(
         cells=[
             number(str(rung.runs), rung.runs),
-            number(f"± {show(width, last_place(width))}", width),
-            number(f"{rung.sd_low:.2f}–{rung.sd_high:.2f}", rung.sd_low),
             number(show(difference, last_place(difference)), difference),
-            number(UNKNOWN if ratio is None else f"{ratio:.2g}", ratio),
-            *([number(show_hours(rung.hours), rung.hours)] if timed else []),
+            number(f"± {show(width, last_place(width))}", width),
+            *(sds if of_sds else []),
+            *([number(show_hours(hours), rung.hours)] if plan.seconds is not None else []),
+            *([Cell("now" if rung.runs == now else "")] if now else []),
         ]
     )
 

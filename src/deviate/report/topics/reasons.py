@@ -33,7 +33,7 @@ from deviate.report.topics.verdicts import (
     one_draw,
     planned_runs,
 )
-from deviate.report.words import count, listed
+from deviate.report.words import count, drawn_factors, listed
 from deviate.stats.effects import MEANINGFUL
 from deviate.stats.multiplicity import CORRECTION_NAMES, claim_factor
 from deviate.stats.power import DEFAULT_ALPHA
@@ -56,6 +56,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         *look_sentences(pair, comparison),
         *_later_claim(metric),
         _difference(metric, pair),
+        *superiority_sentence(metric, pair),
         *_extremes(metric, pair),
         *_equivalence(metric, pair),
         *_undirected(metric, pair),
@@ -67,29 +68,41 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
 
 
 def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
-    """Name the test, and say what the numbers beside it do not: how sure, how many runs are lacking, what to type."""
+    """Say what the answer and the numbers beside it do not: looks, what keeps a side from being called better."""
     if pair.draws.unshared:
         return [f"Such runs count as one run of the recipe. Make both with: {pair.draws.remedy}"]
     if metric.p_adjusted is None or metric.verdict in ("too few runs", "not compared"):
-        return reasons(metric, pair, comparison)[:1]
-    label = metric.contrast.location.label
-    superiority = _superiority(metric, pair) if metric.differs and metric.verdict != "equivalent" else ""
+        return []
     return [
-        f"{label[:1].upper() + label[1:]}{superiority}.",
         *look_sentences(pair, comparison),
         *_later_claim(metric),
-        *_equivalence(metric, pair),
         *unalternated(metric),
         *_undirected(metric, pair),
         *_survivors(metric, pair),
-        *_not_shown(metric, pair, assumed=False),
+    ]
+
+
+def further_reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
+    """Say what the verdict rests on beside the tests: looks, single runs, margins, doubts, runs that were lost."""
+    if pair.draws.unshared or metric.p_adjusted is None or metric.verdict in ("too few runs", "not compared"):
+        return reasons(metric, pair, comparison)
+    return [
+        *look_sentences(pair, comparison),
+        *_later_claim(metric),
+        *_extremes(metric, pair),
+        *_equivalence(metric, pair),
+        *_undirected(metric, pair),
+        *_near_limit(metric),
+        *_not_shown(metric, pair),
+        *([] if metric.contrast.paired else _doubts(metric, pair)),
+        *_failures(metric, pair, comparison),
     ]
 
 
 def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
     """Say why the verdict on the spread is what it is."""
     contrast = metric.contrast
-    test, ratio = contrast.tests[contrast.spread.test], contrast.sd_ratio
+    test, ratio = contrast.tests[contrast.spread.test], contrast.sd_ratio.inverted
     if metric.noisier == "too few runs":
         runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} of each."
         return [f"{test.reason[:1].upper()}{test.reason[1:]}." if test.reason else runs]
@@ -97,7 +110,7 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     sentences = [f"{contrast.spread.label}: {p}."]
     if ratio.value is not None:
         ends = f" ({_level(pair)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
-        sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
+        sentences.append(f"The SD of {pair.b} is {show_factor(ratio.value)} times that of {pair.a}{ends}.")
     few = min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD and comparison.alpha <= DEFAULT_ALPHA
     if metric.noisier == "no difference shown" and few and not contrast.paired:
         sentences.append(
@@ -154,7 +167,7 @@ def _difference(metric: MetricComparison, pair: PairComparison) -> str:
     ci = f" ({_level(pair)} CI {show_interval(interval, place)})" if interval.known else ""
     unit = difference_unit(metric.unit)
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
-    return f"{text}{_superiority(metric, pair)}."
+    return f"{text}."
 
 
 def _extremes(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
@@ -177,20 +190,20 @@ def _extremes(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     )
 
 
-def _superiority(metric: MetricComparison, pair: PairComparison) -> str:
-    """Say how probably a run of the side with the higher mean exceeds one of the other."""
-    effect, first = metric.contrast.effects["p_superiority"], (metric.contrast.difference.value or 0) > 0
-    higher, lower = (pair.a, pair.b) if first else (pair.b, pair.a)
-    if effect.value is None or effect.interval.low is None or effect.interval.high is None:
-        return ""
-    share, low, high = effect.value, effect.interval.low, effect.interval.high
-    if not first:
-        share, low, high = 1 - share, 1 - high, 1 - low
-    ci = f"{show_percent(low)}–{show_percent(high)}"
+def superiority_sentence(metric: MetricComparison, pair: PairComparison) -> list[str]:
+    """Say how often a run of the better side beats one of the other; nothing where none is shown to be better."""
+    effect = metric.contrast.effects["p_superiority"]
+    value, low, high = effect.value, effect.interval.low, effect.interval.high
+    if metric.verdict not in ("a better", "b better") or value is None or low is None or high is None:
+        return []
+    better, other = (pair.a, pair.b) if metric.verdict == "a better" else (pair.b, pair.a)
+    # The effect is how often the first side has the larger value.
+    if (metric.verdict == "a better") != (metric.direction == "higher"):
+        value, low, high = 1 - value, 1 - high, 1 - low
+    ties = "" if set(metric.a.values).isdisjoint(metric.b.values) else ", ties counted half"
+    share = f"{show_percent(value)} of cases [{100 * low:.0f}, {100 * high:.0f}]"
     small = f", short of the {show_percent(MEANINGFUL)} that is taken to matter" if high <= MEANINGFUL else ""
-    small = small if metric.differs else ""
-    ties = ", ties counted half" if not set(metric.a.values).isdisjoint(metric.b.values) else ""
-    return f"; a run of {higher} exceeds a run of {lower} with probability {show_percent(share)} (CI {ci}{ties}){small}"
+    return [f"A run of {better} beats a run of {other} in {share}{ties}{small}."]
 
 
 def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
@@ -221,9 +234,9 @@ def _undirected(metric: MetricComparison, pair: PairComparison) -> Iterator[str]
     for label, factors in pair.draws.unknown.items():
         other = pair.b if label == pair.a else pair.a
         yield (
-            f"All runs of {other} used the same random numbers for {listed(factors)}, and what varied in {label} is "
-            "not known: the difference may be one of the recipes or of these numbers, so neither is called better. "
-            f"For a verdict on recipes make {other} with: {pair.draws.remedy}"
+            f"All runs of {other} used the same random numbers for {drawn_factors(factors)}, and what varied in "
+            f"{label} is not known: the difference may be one of the recipes or of these numbers, so neither is called "
+            f"better. For a verdict on recipes make {other} with: {pair.draws.remedy}"
         )
     if not pair.draws.unknown:
         yield (
@@ -248,7 +261,7 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     if metric.smallest_p is not None and metric.sensitivity is not None:
         floor, alpha = metric.smallest_p, pair.alpha
         cannot = f", so it cannot reach {alpha:.3g}" if floor > alpha else ""
-        size = _size(metric, f"{metric.sensitivity.detectable:.1f} SDs")
+        size = detectable_text(metric.sensitivity, metric)
         yield f"The smallest p that a rank test can give with so few is {numbers.p(floor)}{cannot}."
         yield f"Only a difference of {size} would show with a power of {show_percent(metric.sensitivity.power)}."
 
@@ -262,21 +275,15 @@ def _one_value(metric: MetricComparison) -> bool:
     return len({value.hex() for value in (*metric.a.values, *metric.b.values)}) == 1
 
 
-def _not_shown(metric: MetricComparison, pair: PairComparison, *, assumed: bool = True) -> Iterator[str]:
-    """Say what so many runs detect, and what that assumes."""
-    sensitivity, contrast = metric.sensitivity, metric.contrast
-    if sensitivity is None:
-        return
-    n, m = contrast.runs_compared
-    what = "SDs of the differences" if contrast.paired else "SDs"
-    strict = sensitivity.alpha < pair.alpha
-    each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
-    normal = f" if values are normal with equal SDs{each}" if assumed else ""
-    yield (
-        f"This does not show equality: {n} against {m} runs detect a difference of "
-        f"{_size(metric, f'{sensitivity.detectable:.2g} {what}')} with a power of {show_percent(sensitivity.power)}"
-        f"{normal}{_seen(metric, sensitivity)}."
-    )
+def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
+    """Say what so many runs would have shown, and what that assumes."""
+    known = metric.sensitivity
+    if known is not None:
+        each = f"; each of {metric.family} tests at {known.alpha:.2g}" if known.alpha < pair.alpha else ""
+        yield (
+            f"A difference of {detectable_text(known, metric)} would have been seen with probability "
+            f"{show_percent(known.power)} (normal values, equal SDs{each})."
+        )
 
 
 def _near_limit(metric: MetricComparison) -> Iterator[str]:
@@ -291,26 +298,12 @@ def _near_limit(metric: MetricComparison) -> Iterator[str]:
         )
 
 
-def _seen(metric: MetricComparison, sensitivity: Sensitivity) -> str:
-    if not sensitivity.seen:
-        return ""
-    needed = sensitivity.runs_for_seen
-    runs = f"{needed} runs of each" if needed else "more runs than can be made"
-    return f"; one as large as was seen, {_in_unit(metric, metric.contrast.difference.value)}, takes {runs}"
-
-
-def _size(metric: MetricComparison, in_sds: str) -> str:
-    """Write the difference that so many runs detect in the unit of the metric, with how many SDs it is."""
-    sensitivity, seen = metric.sensitivity, metric.contrast.difference.value
-    size = sensitivity and sensitivity.detectable_in_unit
-    if sensitivity and not size and sensitivity.seen and seen:
-        # Of pairs: one SD of the differences is what was seen by how many of them it is.
-        size = sensitivity.detectable * abs(seen / sensitivity.seen)
-    return f"{_in_unit(metric, size)} ({in_sds})" if size else in_sds
-
-
-def _in_unit(metric: MetricComparison, size: float | None) -> str:
-    return f"{show(abs(size or 0), last_place(size))}{difference_unit(metric.unit)}"
+def detectable_text(known: Sensitivity, metric: MetricComparison) -> str:
+    """Write the smallest difference that so many runs show, in the unit of the metric."""
+    size = known.detectable_in_unit
+    if size is None:
+        return f"{known.detectable:.2g} SDs"
+    return f"{show(size, last_place(size))}{difference_unit(metric.unit)}"
 
 
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:

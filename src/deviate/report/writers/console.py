@@ -35,6 +35,8 @@ _WITHIN = re.compile(
     r"| (?=× )|(?<=×) "
     # p = 0.03.
     r"|(?<=\S) (?=[=<>≤≥≈]=? [−-]?\d)|(?<= [=<>≤≥≈]) (?=[−-]?\d)|(?<= [<>]=) (?=[−-]?\d)"
+    # [1.2, 3.4].
+    r"|(?<=,) (?=[−-]?[\d.e−-]+\])"
     # 1.2% to 3.4%, and 95% CI 0.1–0.3.
     r"|(?<=[\d%]) (?=to [−-]?\d)|(?<=[\d%] to) (?=[−-]?\d)|(?<=%) (?=CI\b)|(?<=\bCI) (?=[−-]?\d)"
 )
@@ -70,7 +72,7 @@ INDENT = 2
 #: For terminals that cannot show more than ASCII: a sign each, so that what is laid out keeps its width.
 _ASCII = str.maketrans(
     {"–": "-", "−": "-", "·": ".", "•": "o", "●": "O", "✓": "+", "✗": "x", "─": "-", "≠": "x", "≈": "~", "×": "x"}
-    | {"▓": "=", "░": "-"}
+    | {"▓": "=", "▒": ":", "░": "-"}
     | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
 )
 

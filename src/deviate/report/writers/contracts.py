@@ -16,7 +16,8 @@ from deviate.facts.gate import Gate, GateGroup
 from deviate.facts.gate_metric import GateMetric
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.facts.metric import MetricSpread, by_cv
-from deviate.facts.plan import Answer, Pilot, Plan
+from deviate.facts.pilot import Pilot
+from deviate.facts.plan import Answer, Plan
 from deviate.facts.run import RunResult
 from deviate.facts.sources import SpreadAcross
 from deviate.facts.stability import Stability
@@ -25,10 +26,11 @@ from deviate.facts.variant import VariantFacts
 from deviate.report.escape import encodable, json_shown
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.checklist import checklist
+from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_text
-from deviate.report.topics.comparison_in_full import changed_sentences, group_sentences
+from deviate.report.topics.comparison_predictions import changed_sentences, group_sentences
 from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
-from deviate.report.topics.gate import group_sentences as gate_group_sentences
+from deviate.report.topics.gate_lines import group_sentences as gate_group_sentences
 from deviate.report.topics.grid import grid_caveats, grid_headline
 from deviate.report.topics.headline import across_notes, headline, price_sentences
 from deviate.report.topics.metrics import footnotes
@@ -41,7 +43,6 @@ from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.sources import sources_sentence
 from deviate.report.topics.stability import stability_sentences
 from deviate.report.topics.varied import factors_of
-from deviate.report.topics.verdicts import comparison_headline
 from deviate.stats.contrast import Contrast
 from deviate.stats.intervals import Interval
 from deviate.stats.results import Tested
@@ -257,7 +258,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "comparability": comparability_contract(comparison.comparability),
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
         **fields(comparison, "explored_family", "claimed"),
-        **{key: single[key] for key in ("look", "predictions") if key in single},
+        **{key: single[key] for key in ("look", "predictions", "same_trainings", "add_runs") if key in single},
     }
 
 
@@ -277,6 +278,7 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "shared_draws": pair.draws.shared,
         "look": _look(pair, comparison),
         "predictions": pair.predictions and _predictions(pair.predictions, pair),
+        **fields(pair, "same_trainings", "add_runs"),
     }
 
 
@@ -348,6 +350,7 @@ def _comparison_metric(metric: MetricComparison, pair: PairComparison, compariso
         "confounded": metric.confounded,
         "higher": metric.higher,
         **fields(metric, "survivors", "claim"),
+        "ci_levels": [{"level": each.level, "interval": bounds(each)} for each in metric.ci_levels],
     }
 
 
@@ -480,6 +483,7 @@ def plan_json(plan: Plan) -> str:
     later = (
         "alpha_each", "fewest_runs", "caution_factor", "caution", "command",
         "paired", "correlation", "sd_differences", "lost", "lost_cautious", "asked_runs",
+        "jobs", "add_runs", "paired_elsewhere",
     )  # fmt: skip
     first = {name: field for name, field in fields.items() if name not in later}
     return json_text({**first, "notes": plan_notes(plan), **{name: fields[name] for name in later}})
@@ -488,7 +492,17 @@ def plan_json(plan: Plan) -> str:
 def _pilot(pilot: Pilot) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(pilot)
     measured = fields.pop("measured")
-    later = ("against", "n_against", "pairs", "correlation", "sd_differences", "sd_planned", "freedom", "failures")
+    later = (
+        "against",
+        "n_against",
+        "pairs",
+        "correlation",
+        "sd_differences",
+        "sd_planned",
+        "freedom",
+        "failures",
+        "jobs",
+    )
     first = {name: field for name, field in fields.items() if name not in later}
     return {**first, "excluded": measured["excluded"] if measured else [], **{name: fields[name] for name in later}}
 
@@ -525,6 +539,7 @@ def _grid_metric(metric: GridMetric) -> dict[str, Any]:
         "cells": [_cell(cell) for cell in metric.cells],
         "effects": [_term(term) for term in metric.terms],
         **fields(metric, "df_residual", "reason", "withheld", "family_terms", "family_pairs"),
+        "spread": _test(metric.spread),
     }
 
 

@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import GateMetric
 from deviate.report.escape import clean, encodable
-from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons, group_sentences
+from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats
+from deviate.report.topics.gate_lines import group_sentences, metric_lines
 
 #: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
 _NO_XML = re.compile("[\ufffe\uffff]")
@@ -49,11 +50,20 @@ def gate_junit(gate: Gate) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
+def github_lines(gate: Gate) -> list[str]:
+    """Return a line of GitHub's for each metric that does not pass: it stands beside the change that is checked."""
+    failing = [metric_lines(metric, gate) for metric in gate.judged if not metric.passed]
+    return [
+        _text(f"::error title={word} {what}::{'; '.join(line for _, line in rest)}") for (word, what), *rest in failing
+    ]
+
+
 def _case(suite: ElementTree.Element, metric: GateMetric, gate: Gate) -> None:
     name = {"name": _text(metric.name), "classname": _text(f"deviate.check.{gate.a}"), "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", name)
     message = _text(f"{metric.name}: {metric.outcome}")
-    sentences = "\n".join(map(_text, gate_reasons(metric, gate.look.alpha)))
+    lines = [f"{word}  {line}" if word else line for word, line in metric_lines(metric, gate)]
+    sentences = "\n".join(map(_text, lines))
     if not metric.passed:
         failure = ElementTree.SubElement(
             case, "failure", {"message": message, "type": metric.outcome.replace(" ", "-")}

@@ -109,9 +109,11 @@ def _key_figure(figure: KeyFigure) -> str:
 
 @_block.register
 def _(block: Table) -> Iterable[str]:
+    kept = [index for index, column in enumerate(block.columns) if not column.drawn]
+    if len(kept) < 2 <= len(block.columns):
+        return
     caption = f"{block.caption} {block.remark}".strip()
     yield f"<p>{_text(caption)}</p>" if block.titled else ""
-    kept = [index for index, column in enumerate(block.columns) if not column.drawn]
     head = "".join(f"<th>{_text(block.columns[index].head)}</th>" for index in kept)
     body = "".join(f"<tr>{_cells(row, kept)}</tr>" for row in block.rows[:ROWS_SHOWN])
     body += "".join(f"<tr><td>{_text(name)}</td><td>{_text(why)}</td></tr>" for name, why in block.folded)

@@ -371,6 +371,8 @@ def _filled(
     names: int = 0,
 ) -> Grid:
     """Lay rows out; the first column is at least as wide as `names`."""
+    rows = list(lines)
+    head = head and any(column.head for column in columns)
     grid = Grid(
         box=_RULED if head else None,
         show_header=head,
@@ -379,7 +381,6 @@ def _filled(
         padding=(0, GAP - 1 if head else GAP, 0, 0),
         border_style="dim",
     )
-    rows = list(lines)
     own = max((row[0].cell_len for row in rows if len(row) > 1), default=0)
     for index, column in enumerate(columns):
         width = widths[index] if widths else max(own, names) if names and not index else None
@@ -527,6 +528,9 @@ def _(block: Remarks, room: Room) -> list[RenderableType]:
 
 @_block.register
 def _(block: Table, room: Room) -> list[RenderableType]:
+    if not block.prose and _kept(block, room.width) == [0] and any(column.drawn for column in block.columns):
+        # There is no room for the picture that it is.
+        return []
     return [_around(block, prose_grid(block) if block.prose else grids([block], room)[0], room)]
 
 

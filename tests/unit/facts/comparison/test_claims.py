@@ -7,8 +7,8 @@ from compared_sides import write_experiment
 from deviate.facts.compared_metric import Claimed, adjust_families
 from deviate.facts.comparison import read_comparison
 from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.reasons import reasons
-from deviate.report.topics.verdicts import comparison_headline
 from deviate.stats.multiplicity import LATER_LOOKS, claim_factor
 from deviate.store.folders import Workspace
 

@@ -14,7 +14,7 @@ from deviate.facts.predictions import Evaluation
 from deviate.observe.examples import Grouping, Groups
 from deviate.observe.matching import Predictions
 from deviate.observe.predictions import Frame
-from deviate.report.topics.comparison_in_full import group_note, group_sentences
+from deviate.report.topics.comparison_predictions import group_note, group_sentences
 from deviate.stats.contrast import WELCH_AND_PERMUTATION
 from deviate.stats.tests import welch_t
 

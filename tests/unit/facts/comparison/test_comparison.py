@@ -11,14 +11,17 @@ from deviate.core.errors import BadOption
 from deviate.facts.comparable import pair_runs
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
+from deviate.facts.pilot import Pilot
+from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.samples import SampleOptions
 from deviate.observe.fingerprints import Fingerprint
 from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.comparison_answer import comparison_headline as headline
+from deviate.report.topics.comparison_answer import several_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_text
 from deviate.report.topics.reasons import comparison_methods, reasons
-from deviate.report.topics.verdicts import comparison_headline as headline
-from deviate.report.topics.verdicts import leading_headline
 from deviate.report.writers.terminal import render_terminal
+from deviate.stats.power import planned_difference, planned_runs
 
 pytestmark = pytest.mark.long
 
@@ -90,14 +93,16 @@ def test_metrics_that_are_named_are_claimed_together():
     found = compare(with_f1(sides(shift=3.0)), metrics=["test acc", "train loss"])
     assert (found.claimed, found.family, found.explored_family) == (["test acc", "train loss"], 2, 0)
     first, second = headline(found)[:2]
-    assert "proposed is better than baseline" in first
-    assert second == "proposed is better in train loss."
+    assert first.startswith("proposed is better than baseline by ")
+    assert "of test acc" in first or "in test acc" in first
+    assert second.startswith("proposed is better than baseline by ")
+    assert "in train loss" in second
 
 
 def test_what_was_not_named_is_explored_and_not_claimed():
     first, second = headline(compare(sides(shift=3.0)))
     assert "proposed is better than baseline" in first
-    assert second.startswith("Exploratory: proposed is better in train loss")
+    assert second.startswith("Not claimed beforehand, also better: train loss")
 
 
 @pytest.mark.parametrize(("direction", "sign"), [("higher", 1), ("lower", -1)])
@@ -140,7 +145,7 @@ def test_of_metrics_that_stand_alike_none_is_claimed():
         assert first.startswith("Nothing is claimed: no metric stands before the others")
         assert "better" not in first
         assert f"--metric {compared[0].samples[0].name.split()[0]}" in first.replace("'", "")
-        assert all(said.startswith("Exploratory: ") for said in others)
+        assert all(said.startswith("Not claimed beforehand, ") for said in others)
         page = " ".join(render_terminal(comparison_page(found, "screen"), 80).split())
         assert page.index("Nothing is claimed") < page.index("old")
         assert compare(compared, metrics=[compared[0].samples[0].name]).claimed
@@ -152,12 +157,13 @@ def test_of_metrics_that_stand_alike_none_is_claimed():
     known = msgspec.structs.replace(second.samples[1], direction="higher")
     half = compare([first, msgspec.structs.replace(second, samples=[second.samples[0], known])])
     assert half.claimed == ["south"]
-    assert headline(half)[0].startswith("south (last): new is better than old")
+    assert headline(half)[0].startswith("new is better than old by ")
+    assert " in south" in headline(half)[0]
     # What a program reports first is what its author watches; a split or a kind tells columns apart.
     assert compare(alike("algo+impl")).claimed == ["north"]
     assert compare(alike(names=("train acc", "val acc"))).claimed == ["val acc"]
     several = [*alike(), msgspec.structs.replace(alike()[1], label="third", experiment="third")]
-    assert leading_headline(compare(several)).startswith("Nothing is claimed")
+    assert several_headline(compare(several)).startswith("Nothing is claimed")
 
 
 def test_no_side_wins_by_the_times_of_runs_that_were_not_made_in_turn():
@@ -179,7 +185,7 @@ def test_where_only_times_are_compared_theirs_is_the_family():
 
 def test_the_first_sentence_says_that_p_was_adjusted_and_only_then():
     named = {"metrics": ["test acc", "train loss"]}
-    assert "after Holm)" in headline(compare(sides(), **named))[0]
+    assert "after Holm, 8 runs of each" in headline(compare(sides(), **named))[0]
     assert "after" not in headline(compare(sides(), correction="none", **named))[0]
     assert "after" not in headline(compare(sides()))[0]
 
@@ -190,9 +196,10 @@ def test_of_three_sides_each_sentence_names_its_pair():
     a, b = side("a", a.samples, prints=drawn), side("b", b.samples, prints=drawn)
     third = side("third", [side_metric(each.name, [-9 * x for x in each.values]) for each in sides()[0].samples])
     found = compare([a, b, third])
-    better = [sentence for sentence in headline(found) if "better" in sentence]
-    assert len(better) >= 3
-    assert all("better than" in part for sentence in better for part in sentence.split(";") if "better" in part)
+    assert [sentence.partition(" by ")[0] for sentence in headline(found) if " by " in sentence] == [
+        "b is better than a", "third is worse than a", "third is worse than b",
+    ]  # fmt: skip
+    assert sum(sentence.startswith("Not claimed beforehand (third against a), ") for sentence in headline(found)) == 1
     notes = [warned.message for warned in warnings(found) if warned.slug == "pairing"]
     assert notes[0].startswith("Between a and b, runs with the same index are paired: ")
     assert notes[1].startswith("Between a and third and between b and third, runs are not paired: ")
@@ -200,7 +207,7 @@ def test_of_three_sides_each_sentence_names_its_pair():
     unpaired = warnings(compare([*sides(), third]))
     assert next(one.message for one in unpaired if one.slug == "pairing").startswith("Between any two, runs are not")
     assert not any("Between" in warned.message for warned in warnings(compare([a, b])))
-    assert "better in" in headline(compare([a, b]))[1]
+    assert headline(compare([a, b]))[1].startswith("Not claimed beforehand, also better: ")
 
 
 def test_better_follows_the_direction():
@@ -212,6 +219,53 @@ def test_better_follows_the_direction():
     assert "proposed is better than baseline" in headline(found)[0]
     mirrored = compare(sides(shift=-3.0))
     assert metric(mirrored, "train loss").verdict == metric(mirrored, "test acc").verdict == "a better"
+    assert headline(mirrored)[0].startswith("proposed is worse than baseline by ")
+
+
+def test_the_runs_for_a_smaller_difference_are_those_of_a_plan():
+    found = metric(compare(sides(shift=0.0)))
+    known = found.sensitivity
+    assert known.smaller <= known.detectable_in_unit / 2 < 2.5 * known.smaller
+    assert known.runs_for_smaller == planned_runs(known.smaller / known.pooled_sd, freedom=14)
+    plan = make_plan(PlanOptions(difference=known.smaller), pilot(found.a.n, known.pooled_sd), "deviate plan")
+    assert plan.answers[0].runs == known.runs_for_smaller
+
+
+def pilot(n, sd):
+    """Two sides that are not paired, as a plan knows them."""
+    return Pilot(
+        label="a", variant="algo", metric="acc", aggregate="last", unit="", decimals=None, n=n, mean=90.0, sd=sd,
+        sd_planned=sd, freedom=2 * n - 2, seconds=None,
+    )  # fmt: skip
+
+
+def test_the_same_trainings_under_two_names_are_an_answer_and_no_test():
+    drawn = prints(*"abcdefgh")
+    a, b = (side(label, sides()[0].samples, prints=drawn) for label in ("whole", "again"))
+    found = compare([a, b])
+    assert found.pairs[0].same_trainings == 8
+    assert headline(found) == ["whole and again are the same 8 trainings: same seeds, same results."]
+    screen = render_terminal(comparison_page(found, "screen"), 80)
+    assert screen == "whole and again are the same 8 trainings: same seeds, same results.\n"
+    # Another value, other draws, or a run that only one side has: two recipes.
+    values = a.samples[1].values
+    other = side("other", [a.samples[0], side_metric("test acc", [values[0] + 1e-9, *values[1:]])], prints=drawn)
+    assert compare([a, other]).pairs[0].same_trainings == 0
+    assert compare([a, side("c", a.samples, prints=prints(*"abcdefgx"))]).pairs[0].same_trainings == 0
+    assert compare(sides()).pairs[0].same_trainings == 0
+
+
+def test_several_levels_have_an_interval_each_and_one_decides():
+    found = metric(compare(sides(), levels=(0.9, 0.99)))
+    assert [each.level for each in found.ci_levels] == [0.9, 0.99]
+    a, b = (each.samples[1].values for each in sides())
+    expected = [stats.ttest_ind(a, b, equal_var=False).confidence_interval(level) for level in (0.9, 0.99)]
+    assert [each.low for each in found.ci_levels] == pytest.approx([each.low for each in expected])
+    paired = [side(label, each.samples, prints=prints(*"abcdefgh")) for label, each in zip("ab", sides(), strict=True)]
+    within = metric(compare(paired, levels=(0.95,)))
+    assert within.ci_levels == [within.contrast.difference.interval]
+    screen = render_terminal(comparison_page(compare(sides(), levels=(0.9, 0.99)), "screen"), 120)
+    assert all(head in screen for head in ("B − A", "90% CI", "99% CI"))
 
 
 def test_exchanging_the_sides_exchanges_the_verdicts():
@@ -224,9 +278,11 @@ def test_exchanging_the_sides_exchanges_the_verdicts():
 def test_equal_recipes_show_no_difference_and_the_limit_is_told():
     compared = compare(sides(shift=0.0))
     assert metric(compared).verdict == "no difference shown"
-    text = why(compared)
-    assert "This does not show equality" in text
-    assert "power of 80%" in text
+    assert headline(compared)[0].startswith("Not shown: proposed against baseline, test acc ")
+    known = metric(compared).sensitivity
+    shown = planned_difference(8, freedom=14)
+    assert (known.detectable, known.detectable_in_unit) == (shown, pytest.approx(shown * known.pooled_sd))
+    assert "would have been seen with probability 80% (normal values, equal SDs)." in why(compared)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -449,9 +505,11 @@ def test_a_side_that_lost_its_worst_runs_is_not_called_better():
     found = compare([kept, whole])
     assert (metric(found).verdict, metric(found).higher, metric(found).survivors) == ("differs", "a", True)
     assert "kept lost more of its runs: if those are the worst of all, it is not shown to be better" in why(found)
-    assert headline(found)[0].startswith("test acc (last): kept and whole differ among the runs that gave a value")
+    assert headline(found)[0].startswith("whole and kept differ by ")
+    assert headline(found)[0].endswith(" runs that gave a value; neither is called better.")
     far = side("kept", [side_metric("test acc", [95.0 + k / 9 for k in range(18)], excluded=1)])
-    assert headline(compare([far, whole]))[0].startswith("test acc (last): kept is better than whole among the runs")
+    assert headline(compare([far, whole]))[0].startswith("whole is worse than kept by ")
+    assert headline(compare([far, whole]))[0].endswith(" runs that gave a value.")
 
 
 def test_what_varied_on_an_imported_side_is_not_known():

@@ -5,8 +5,8 @@ from compared_sides import side, side_metric
 
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.reasons import reasons
-from deviate.report.topics.verdicts import comparison_headline
 
 RNG = np.random.default_rng(3)
 

@@ -12,8 +12,8 @@ from deviate.core.errors import BadOption, WorkspaceUnusable
 from deviate.core.experiment import Until
 from deviate.facts.comparison import compare_sides, read_comparison
 from deviate.facts.comparison_options import ComparisonOptions
+from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.reasons import reasons
-from deviate.report.topics.verdicts import comparison_headline
 from deviate.report.writers.contracts import comparison_contract
 from deviate.store.folders import Workspace
 

@@ -11,9 +11,9 @@ from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions, Drop, GateOptions
 from deviate.facts.gate import check_side
 from deviate.observe.fingerprints import Fingerprint
+from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_text
 from deviate.report.topics.reasons import reasons
-from deviate.report.topics.verdicts import comparison_headline
 
 SAME, OTHER, ANEW = ["x"] * 8, ["y"] * 8, list("abcdefgh")
 
@@ -52,7 +52,7 @@ def test_beside_an_imported_side_a_repeated_draw_leaves_a_difference_and_nothing
     pair = comparison.pairs[0]
     assert (pair.draws.unshared, pair.draws.unknown) == ({}, {"baseline": ["shuffle"]})
     assert {metric.verdict for metric in pair.metrics[:2]} == {"differs"}
-    assert "differ; what varied in baseline is not known" in comparison_headline(comparison)[0]
+    assert comparison_headline(comparison)[0].endswith("; neither is called better.")
     assert any("make proposed with:" in each for each in reasons(pair.metrics[0], pair, comparison))
     with pytest.raises(BadOption, match="what varied in baseline, which was imported, is not known"):
         check_side(imported, ran, GateOptions(drops={"test acc": Drop(1.0)}))
@@ -65,7 +65,7 @@ def test_one_draw_that_is_not_shared_gives_no_verdict_whatever_the_test_says(dig
     assert {metric.verdict for metric in pair.metrics} == {"too few runs"}
     assert {metric.differs for metric in pair.metrics} == {None}
     assert all(metric.p_adjusted < 0.001 for metric in pair.metrics[:2])
-    assert "no verdict: all runs of" in comparison_headline(comparison)[0]
+    assert comparison_headline(comparison)[0].startswith("No verdict: all runs of")
     assert reasons(pair.metrics[0], pair, comparison)[0].startswith("No verdict: all runs of")
     warned = {caveat.slug: caveat for caveat in comparison_caveats(comparison.comparability)}["draws-repeated"]
     assert warned.severity == "warning"
@@ -74,7 +74,7 @@ def test_one_draw_that_is_not_shared_gives_no_verdict_whatever_the_test_says(dig
 
 def test_one_draw_that_is_shared_is_said_with_the_verdict():
     comparison = compare(drawn(SAME, SAME, name="data"))
-    assert "proposed is better than baseline, with the same data in all runs." in comparison_headline(comparison)[0]
+    assert comparison_headline(comparison)[0].startswith("proposed is better than baseline by ")
     assert "draws-shared" in [caveat.slug for caveat in comparison_caveats(comparison.comparability)]
 
 
@@ -85,9 +85,9 @@ def test_what_several_experiments_share_is_said_once():
     set_so = [structs.replace(each, environment=part) for each, part in zip(compared, switches, strict=True)]
     said = list(comparison_caveats(compare(set_so).comparability))
     (shared,) = [caveat.message for caveat in said if caveat.slug == "draws-shared"]
-    assert shared.startswith("All runs of baseline, proposed and third used the same random numbers for data:")
+    assert shared.startswith("All runs of baseline, proposed and third used the same random numbers for data split:")
     (differs,) = [caveat.message for caveat in said if caveat.slug == "environment-differs"]
-    assert "torch.a and torch.b are True in baseline, False in proposed and False in third." in differs
+    assert "torch.a and torch.b True in baseline and False in proposed and third." in differs
 
 
 def test_a_ranking_needs_a_verdict_on_every_two_sides():
@@ -133,5 +133,5 @@ def test_equal_examples_are_one_draw_of_data_however_they_were_drawn():
 
 def test_runs_that_all_drew_the_same_are_not_paired_for_that_reason():
     same, other = (pairing_text(pair_runs(*drawn(SAME, digests), "auto")) for digests in (SAME, OTHER))
-    assert same.startswith("Runs are not paired: all runs compared used the same random numbers for shuffle, and no")
+    assert same.startswith("Runs are not paired: all runs compared used the same random numbers for data order, and no")
     assert other.startswith("Runs are not paired: no fingerprint shows")

@@ -23,7 +23,7 @@ def test_runs_means_and_difference_are_those_of_the_comparison():
         assert data["runs"][0]["value"] == pytest.approx(metric.a.values, rel=1e-8)
         assert data["runs"][1]["value"] == pytest.approx(metric.b.values, rel=1e-8)
         assert [row["mean"] for row in data["means"]] == [metric.a.spread.mean, metric.b.spread.mean]
-        found = metric.contrast.difference
+        found = metric.contrast.difference.negated
         row = data["difference"][0]
         assert (row["difference"], row["low"], row["high"]) == (found.value, found.interval.low, found.interval.high)
         margin = [{"from": -0.5, "to": 0.5}] if metric.name == "test acc" else []
@@ -31,13 +31,13 @@ def test_runs_means_and_difference_are_those_of_the_comparison():
         assert metric.verdict.replace("b better", "proposed better") in figure.description
 
 
-def test_both_axes_have_one_scale_and_zero_is_at_the_mean_of_the_second_side():
+def test_both_axes_have_one_scale_and_zero_is_at_the_mean_of_the_first_side():
     made = comparison()
     figure = comparison_figures(made)[0]
     values, difference = figure.spec["layer"]
     below = values["layer"][0]["encoding"]["x"]["scale"]["domain"]
     above = difference["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    zero = made.pairs[0].metrics[0].b.spread.mean
+    zero = made.pairs[0].metrics[0].a.spread.mean
     assert [end + zero for end in above] == pytest.approx(below)
     assert figure.spec["resolve"] == {"scale": {"x": "independent"}}
 
@@ -60,7 +60,7 @@ def test_an_enormous_interval_does_not_stretch_the_axis_and_is_said():
     made = compare_sides(few, ComparisonOptions(), "")
     (figure,) = comparison_figures(made)
     (row,) = figure.spec["datasets"]["difference"]
-    interval = made.pairs[0].metrics[0].contrast.difference.interval
+    interval = made.pairs[0].metrics[0].contrast.difference.negated.interval
     assert (row["low"], row["high"]) == (interval.low, interval.high)
     low, high = figure.spec["layer"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert high - low < interval.high - interval.low
