@@ -58,9 +58,8 @@ from deviate.facts.looks import (
 from deviate.facts.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.facts.samples import FIRST, Sample
 from deviate.facts.side import Side, command_for, read_sides, remember_typed
-from deviate.observe.headline import equals, main_metric, ranks
+from deviate.observe.headline import equals, ranks
 from deviate.stats.contrast import Contrast
-from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import claim_factor
 from deviate.stats.results import fewest_runs
 from deviate.store.folders import Workspace
@@ -127,26 +126,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     def level(self) -> float:
         """Confidence level of the intervals at a first look."""
         return 1 - self.alpha
-
-    @property
-    def main(self) -> MetricComparison:
-        """The main metric of the first two sides."""
-        return main_metric(self.pairs[0].metrics)
-
-    @property
-    def difference(self) -> float | None:
-        """Mean of the main metric on the second side less that on the first; None where it is unknown."""
-        return self.main.contrast.difference.negated.value
-
-    @property
-    def interval(self) -> Interval:
-        """The interval of `difference`."""
-        return self.main.contrast.difference.negated.interval
-
-    @property
-    def p(self) -> float | None:
-        """The adjusted p that the verdict on the main metric rests on."""
-        return self.main.deciding_p
 
     @property
     def omnibus_alpha(self) -> float:

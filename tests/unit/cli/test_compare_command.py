@@ -189,8 +189,6 @@ def test_what_python_gives_prints_as_what_the_command_says(project):
     found = deviate.compare("baseline", "proposed", metrics="test acc")
     assert str(found) == repr(found) == (project / "out.txt").read_text().rstrip("\n")
     metric = found.pairs[0].metrics[0]
-    assert (found.p, found.difference) == (metric.p_adjusted, -metric.contrast.difference.value)
-    assert found.interval.low == pytest.approx(-metric.contrast.difference.interval.high)
     assert repr(found.pairs) == "[<'baseline' against 'proposed': <'test acc': b better>>]"
     assert repr(deviate.plan(difference=1.0)).splitlines() == run("plan", "--difference", "1", "-v").stdout.splitlines()
     assert len(repr(deviate.check("proposed", "baseline", {"test acc": 0.5}))) < 1000
