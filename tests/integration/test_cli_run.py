@@ -167,7 +167,10 @@ def test_a_project_that_misses_a_module_stops_after_its_first_run(project):
     (project / "train.py").write_text("import not_installed_anywhere\n" + TRAIN)
     done = deviate("run", "-n", "5", *COMMAND)
     assert done.status == 1
-    assert "No module named 'not_installed_anywhere'  [first-run-failed]" in done.err
+    assert (
+        "(4 not started): ModuleNotFoundError: No module named 'not_installed_anywhere'\nfix:   install the package, "
+        in done.err
+    )
     assert [path.name for path in (project / ".deviate/experiments/train/runs").iterdir()] == ["algo+impl-0"]
     (project / "train.py").write_text(TRAIN)
     assert deviate("run", "-n", "2", *COMMAND).status == 0
@@ -200,7 +203,7 @@ def test_runs_that_fail_alike_end_after_two_and_go_on_where_that_is_asked_for(pr
     (project / "train.py").write_text(FAIL)
     done = deviate("run", "-n", "4", *COMMAND)
     assert done.status == 1
-    assert "both runs of algo+impl failed alike, and 2 more would as well" in done.err
+    assert "train.py failed alike, 2 of 2 runs (2 not started): " in done.err
     assert done.err.count("--even-so") == 1
     assert started(project) == ["algo+impl-0", "algo+impl-1"]
     assert deviate("run", "-n", "4", "--even-so", "--json", *COMMAND).json["variants"][0]["failures"]["failed"] == 4

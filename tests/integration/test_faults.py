@@ -32,7 +32,7 @@ def shell(words):
 def test_a_full_output_is_said_and_a_closed_one_is_nobodys_loss(project, words):
     full = shell(f"{words} >/dev/full")
     assert full.returncode == 1
-    assert full.stderr.startswith("error: standard output cannot be written: No space left on device  [output-lost]")
+    assert full.stderr.startswith("error: standard output cannot be written: No space left on device\nfix: ")
     closed = shell(f"{words.replace('--name t', '--name u')} >&-")
     assert (closed.returncode, closed.stderr) == (0, "")
 
@@ -183,7 +183,7 @@ def test_a_snapshot_that_is_harmed_between_two_runs_gives_no_number(project, har
     words = ["run", "-n", "2", "-j", "1", "--name", "e", *COMMAND]
     done = deviate(*words)
     assert done.status == 2
-    assert f"part.py {said}, and runs are made from it  [workspace-unusable]" in done.err
+    assert f"part.py {said}, and runs are made from it" in done.err
     assert len(package.load("e").folder.completed_runs()) == 1
     (project / ".deviate/experiments/e/snapshot/part.py").write_text("loss = 0.25\n")
     assert deviate(*words).status == 0

@@ -130,7 +130,7 @@ def test_a_mistake_in_the_file_is_found_before_anything_is_made(project):
 
 
 def test_a_script_is_printed_of_one_cell_and_not_of_several(project):
-    done = deviate("run", "--executor", "slurm", "--print")
+    done = deviate("run", "-v", "--executor", "slurm", "--print")
     assert (done.status, "[bad-option]" in done.err, "--name digits@lr=0.5,width=4" in done.err) == (2, True, True)
     assert not (project / ".deviate").exists()
     one = deviate("run", "--name", "digits@lr=0.5,width=4", "--executor", "slurm", "--print")

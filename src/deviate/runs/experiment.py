@@ -21,7 +21,7 @@ from deviate.runs.events import ColdStart, Event, RunEnded, RunShared
 from deviate.runs.executors.executor import Executor
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.executors.warm import PACKAGES, WarmExecutor
-from deviate.runs.experiment_events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
+from deviate.runs.experiment_events import Begun, FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.runs.hardware import Gpus, chosen_gpus
 from deviate.runs.loop import replicate
 from deviate.runs.options import ReplicateOptions
@@ -105,6 +105,10 @@ _MISSING = re.compile(
 )
 
 _NO_MODULE = "ModuleNotFoundError: No module named"
+
+#: The status of a program that refuses the words it was given, and what its line begins with.
+REFUSED = 2
+_REFUSES = re.compile(r"^\S+: error: ")
 
 
 def make_runs(
@@ -221,6 +225,7 @@ def run_maker(
             asked, folder, overlay, executor, known=known, printer=printer,
             step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
+        yield _begun(folder, asked, slots.jobs)
         needless = []
         with ExitStack() as held:
             if warm is not None:
@@ -234,6 +239,12 @@ def run_maker(
         note_needless(folder, planned, needless)
 
     return make
+
+
+def _begun(folder: ExperimentFolder, asked: Experiment, jobs: int) -> Begun:
+    names = [metric.name for metric in asked.metrics]
+    completed = folder.completed_runs()
+    return Begun(experiment=asked, jobs=jobs, values={run.run: read_progress(run, names).values for run in completed})
 
 
 def _lacks_runs(folder: ExperimentFolder, asked: Experiment) -> bool:
@@ -312,12 +323,12 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
         return
     name, run, error = folder.name, failed.folder, outcome.stderr[-1]
     # A name that a module lacks, and a text that is no Python, are mended by no package.
-    remedy = "install the package, then " if error.startswith(_NO_MODULE) else "then "
+    remedy = "install the package, then " if error.startswith(_NO_MODULE) else "mend that, then "
     raise FirstRunFailed(
-        f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {error}",
+        f"{_trained(folder)} failed in its first run, before it reported anything ({waiting} not started): {error}",
         hint=outcome.hint
-        or f"`deviate logs {typed_word(name)} {run}` shows all that it printed; {remedy}type the same command with "
-        "--retry-failed",
+        or f"{remedy}type the same command with --retry-failed; all that it printed: deviate logs {typed_word(name)} "
+        f"{run}",
     )
 
 
@@ -328,8 +339,7 @@ def _require_instruments(folder: ExperimentFolder, ended: Run, outcome: NotInstr
     if len(done) > 1 or not waiting:
         return
     raise FirstRunFailed(
-        f"nothing of {ended.folder} of {folder.name!r} was recorded, and nothing of {waiting} more would be: "
-        f"{outcome.reason}",
+        f"nothing of the first run of {_trained(folder)} was recorded ({waiting} not started): {outcome.reason}",
         hint=outcome.hint,
     )
 
@@ -342,13 +352,26 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
     if len(done) < 2 or waiting < 1 or any(_end(run, experiment) != _end(done[0], experiment) for run in done):
         return
     name, run = folder.name, failed.folder
-    both = "both" if len(done) == 2 else f"all {len(done)}"
+    refused = outcome.exit_code == REFUSED and not any(has_values(each) for each in done)
+    of = f" of {failed.variant}" if len(experiment.planned) > 1 else ""
+    how = "ended at once" if refused else "failed alike"
+    error = _REFUSES.sub("", outcome.stderr[-1].strip()) if outcome.stderr else outcome.reason
     raise FailedAlike(
-        f"{both} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
+        f"{_trained(folder)} {how}, {len(done)} of {len(done)} runs{of} ({waiting} not started): {error}",
         hint=outcome.hint
-        or f"`deviate logs {typed_word(name)} {run}` shows what it printed; then type the same command with "
-        "--retry-failed, which takes the same seeds, or with --even-so to start the others all the same",
+        or (
+            "correct the command and type it again"
+            if refused
+            else f"see deviate logs {typed_word(name)} {run}, then type the same command with --retry-failed, or with "
+            "--even-so to start the others all the same"
+        ),
     )
+
+
+def _trained(folder: ExperimentFolder) -> str:
+    """Name what is trained: the script, else the experiment."""
+    entry = folder.read_experiment().entry
+    return os.path.basename(entry) if entry else folder.name
 
 
 def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
@@ -356,7 +379,7 @@ def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
     outcome = run.read_outcome()
     if not isinstance(outcome, Failed):
         return (run.run.folder,)
-    iteration, _ = read_progress(run, [metric.name for metric in experiment.metrics])
+    iteration = read_progress(run, [metric.name for metric in experiment.metrics]).iteration
     return (outcome.exit_code, outcome.signal, outcome.stderr[-1:] or outcome.hint, iteration)
 
 
