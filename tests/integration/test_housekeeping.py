@@ -345,8 +345,8 @@ def test_what_a_worker_on_another_machine_makes_is_left_alone(project):
     assert all(path.exists() for path in work)
     assert not (project / "one.tar.gz").exists()
     # What has ended, and whose worker lives, is being evaluated.
-    assert re.search(r"algo-0 +evaluating", deviate("show", "one").out)
-    assert "algo 5/5, 1 evaluating" in deviate("list").out
+    assert "run 0: evaluating" in deviate("show", "one").out
+    assert deviate("list", "--json").json["experiments"][0]["evaluating"] == 1
     assert "1 evaluating" in live_sentences(LiveReader(Workspace(project).experiment("one")).read())[0]
     lease.release()
     assert deviate("prune", "one", "--yes").status == 0

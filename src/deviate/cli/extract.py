@@ -327,10 +327,20 @@ def _metric_row(metric: Metric, main: str, word: str) -> tuple[str, str, str, st
     return f"{mark} {clean(metric.name)}", better, metric.aggregate + of_round, f"{metric.file}:{metric.line}"
 
 
+def _why_left(metric: Metric) -> str:
+    if "cannot be recorded" in metric.why:
+        return "cannot be recorded"
+    from deviate.source.metrics.finding import SELECTED_FROM
+
+    return "not sure" if metric.confidence < SELECTED_FROM else "not in deviate.toml"
+
+
 def _not_taken(findings: Findings) -> list[str]:
     """Name what this command does not report, with the option that it needs, and what is hardly a metric."""
     left = [f"{each.name} ({each.file}:{each.line}), needs {each.needs}" for each in findings.rejected if each.needs]
-    left += [f"{each.name} ({each.file}:{each.line}), not sure" for each in findings.metrics if not each.selected]
+    left += [
+        f"{each.name} ({each.file}:{each.line}), {_why_left(each)}" for each in findings.metrics if not each.selected
+    ]
     more = f"; {len(left) - LEFT_OUT_NAMED} more: -v" if len(left) > LEFT_OUT_NAMED else ""
     return [f"Not taken: {'; '.join(map(clean, left[:LEFT_OUT_NAMED]))}{more}"] if left else []
 

@@ -26,10 +26,11 @@ ORDERS = ("value", "made")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(metric: str | None, order: str, as_json: bool) -> None:
-    """List the experiments of this project, the best first, with mean and SD of the main metric.
+    """List the experiments of this project, the best first.
 
-    A line is the 95% interval of the mean, to scale. Behind a name stands what its command has and others lack. An
-    experiment that cannot be read, since a file was damaged, is listed last, with the reason.
+    Mean and SD are of the main metric. A line is the 95% interval of the mean, to scale. Behind a name stands what its
+    command has and others lack. An experiment that cannot be read, since a file was damaged, is listed last, with the
+    reason.
 
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """

@@ -312,9 +312,15 @@ class RunsFollowed:
         return run_name(run, alone=self.experiment is not None and len(self.experiment.planned) == 1)
 
     def latest(self, values: Mapping[str, float]) -> str:
-        """Write the main metric of a run, else the first value that there is."""
-        name = next((metric.name for metric in self._metrics if metric.name in values), next(iter(values)))
-        return f"{clean(name)} {value_texts([values[name]], self._decimals().get(name))[0]}"
+        """Write the main metric of a run, else its first value, and the first one of an evaluation."""
+        steps = self.experiment.evaluations if self.experiment else []
+        evaluated = [name for name in values if any(name.startswith(step.prefix) for step in steps)]
+        own = [metric.name for metric in self._metrics if metric.name in values]
+        own = own or [name for name in values if name not in evaluated]
+        decimals = self._decimals()
+        return "  ".join(
+            f"{clean(name)} {value_texts([values[name]], decimals.get(name))[0]}" for name in (*own[:1], *evaluated[:1])
+        )
 
     def _decimals(self) -> dict[str, int | None]:
         return {metric.name: metric.decimals for metric in self._metrics}

@@ -14,8 +14,8 @@ AGGREGATES = ("last", "best", "mean", "max", "min")
 DIRECTIONS = ("higher", "lower", "")
 
 HELP = (
-    "space take or leave   n name   d direction   a one number per run",
-    "+ add a line   f what was left out   enter save   esc stop",
+    "space take or leave   n name   d direction",
+    "a one number per run  + add a line    enter save    esc stop",
 )
 
 #: Cells of a name, of an expression, from which on they are cut.
@@ -148,13 +148,17 @@ class Review:
     def screen(self, width: int) -> list[str]:
         """Return the lines of the screen."""
         shown = self.shown
+        files = {line.where.rpartition(":")[0] for line in self.lines}
+        alone = len(files) == 1 and "" not in files
+        places = [f":{line.where.rpartition(':')[2]}" if alone else line.where for line in shown]
         columns = [
             _column([clean(line.name) for line in shown], MOST_NAME),
             _column([line.direction or "–" for line in shown]),
             _column([line.aggregate for line in shown]),
             _column([clean(line.what) for line in shown], MOST_WHAT),
-            _column([f"{clean(line.where)}{f'  ({line.reason})' if line.reason else ''}" for line in shown]),
-        ]
+            [f"{clean(place)}{f'  ({line.reason})' if line.reason else ''}"
+             for line, place in zip(shown, places, strict=True)],
+        ]  # fmt: skip
         rows = [
             f"{'>' if at == self.at else ' '}[{'x' if line.taken else ' '}] {'★' if line.name == self.main else ' '} "
             + "  ".join(column[at] for column in columns)

@@ -225,7 +225,7 @@ def run_maker(
             asked, folder, overlay, executor, known=known, printer=printer,
             step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
-        yield _begun(folder, asked, slots.jobs)
+        yield _begun(folder, asked if asked.planned else experiment, slots.jobs)
         needless = []
         with ExitStack() as held:
             if warm is not None:

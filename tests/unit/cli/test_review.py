@@ -108,4 +108,4 @@ def test_the_screen_has_a_line_a_metric_and_says_what_was_left_out(project):
         return pressing("enter")(review)
 
     review_metrics(project, extract(project, "train.py"), answer)
-    assert seen[2:] == [">[x] ★ loss  lower  last  loss  train.py:7", "  left out: 1 (f shows them)"]
+    assert seen[2:] == [">[x] ★ loss  lower  last  loss  :7", "  left out: 1 (f shows them)"]
