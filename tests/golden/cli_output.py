@@ -146,6 +146,8 @@ def plain(text: str, project: Path) -> str:
     text = text.replace(str(project.resolve()), "PROJECT").replace(str(project), "PROJECT")
     text = re.sub(rf"\b{re.escape(version('deviate-dl'))}(?!\.?\d)", "VERSION", text)
     text = _DATE.sub(lambda match: f"DATE{match[1]}TIME" if match[1] else "DATE", text)
+    # An experiment that was made today.
+    text = re.sub(r"(?m)(?<=  )\d\d:\d\d$", "TIME", text)
     return _LONG_NUMBER.sub(_shorter, text)
 
 
@@ -221,7 +223,7 @@ def plain_times(text: str) -> str:
     """
     text = re.sub(r"(?m)(?:^time per [a-z]+ \(m?s\).*\n)+", "time per … (s) …\n", text)
     text = re.sub(r"A run took [^.]*(?:\.\d[^.]*)*\.", "A run took … s.", text)
-    text = re.sub(r"\b\d[\d.]*(?: ± \d[\d.]*)? m?s\b", "… s", text)
+    text = re.sub(r"\b\d[\d.]*(?: ± \d[\d.]*| to \d[\d.]*)? m?s\b", "… s", text)
     text = re.sub(r"\bCPU [^,]*, \d+ cores? for each run, system \S+", "CPU …", text)
     text = re.sub(r"\bPython \d+\.\d+\.\d+\b", "Python …", text)
     text = re.sub(r"\b\d+ threads?\b|threads \(\d+\)", "… threads", text)

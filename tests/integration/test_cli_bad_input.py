@@ -21,7 +21,7 @@ def project(tmp_path, monkeypatch):
 
 CASES = {
     "command not found": (
-        ["run", "--", "pythno", "train.py"],
+        ["run", "-v", "--", "pythno", "train.py"],
         ["[command-not-found]", "did you mean python"],
     ),
     "command after a prefix": (["run", "--", "env", "A=1", "trainer9", "x"], ["trainer9", "bash -c"]),
@@ -42,7 +42,7 @@ CASES = {
     "timeout not above 0": (["run", "--set", "timeout=0", "--", PYTHON, "train.py"], ["timeout"]),
     "unknown variant": (["run", "--vary", "all", "--", PYTHON, "train.py"], ["'all'", "control"]),
     "impossible name": (["run", "--name", "a/b", "--", PYTHON, "train.py"], ["a/b"]),
-    "unknown experiment": (["report", "nothing"], ["nothing", "deviate run", "[unknown-experiment]"]),
+    "unknown experiment": (["report", "nothing"], ["nothing", "deviate run"]),
     "unknown format": (["report", "nothing", "--format", "docx"], ["docx", "json"]),
     "unknown suffix": (["report", "nothing", "-o", "report.docx"], ["report.docx"]),
     "impossible level": (["report", "nothing", "--level", "1.5"], ["--level", "1.5"]),

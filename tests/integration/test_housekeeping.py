@@ -86,7 +86,7 @@ def test_nothing_is_removed_without_a_yes(project):
 def test_an_experiment_that_is_not_there_removes_no_other(project):
     done = deviate("rm", "one", "three", "--yes")
     assert done.status == 2
-    assert "no experiment is named 'three'" in done.err
+    assert "no experiment three" in done.err
     assert Workspace(project).names() == ["one", "two"]
 
 
@@ -235,7 +235,7 @@ def test_where_a_cell_is_in_use_no_cell_is_touched(project, grid):
 @pytest.mark.parametrize("word", ["*", "gri", "grid@lr=7*", "@*"])
 def test_a_pattern_without_a_cell_means_nothing(project, grid, word):
     done = deviate("rm", word, "--yes")
-    assert (done.status, f"no experiment is named {word!r}" in done.err) == (2, True)
+    assert (done.status, "no experiment " in done.err, word in done.err) == (2, True, True)
     assert Workspace(project).names() == ["grid-2", *grid]
 
 
@@ -345,8 +345,8 @@ def test_what_a_worker_on_another_machine_makes_is_left_alone(project):
     assert all(path.exists() for path in work)
     assert not (project / "one.tar.gz").exists()
     # What has ended, and whose worker lives, is being evaluated.
-    assert re.search(r"algo-0 +evaluating", deviate("show", "one").out)
-    assert "algo 5/5, 1 evaluating" in deviate("list").out
+    assert "run 0: evaluating" in deviate("show", "one").out
+    assert deviate("list", "--json").json["experiments"][0]["evaluating"] == 1
     assert "1 evaluating" in live_sentences(LiveReader(Workspace(project).experiment("one")).read())[0]
     lease.release()
     assert deviate("prune", "one", "--yes").status == 0

@@ -122,7 +122,7 @@ def test_a_program_that_prints_no_metric_is_refused_after_the_first_run(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    done = deviate("run", "-n", "3", "--name", "silent", "--", sys.executable, "silent.py")
+    done = deviate("run", "-v", "-n", "3", "--name", "silent", "--", sys.executable, "silent.py")
     assert (done.status, "[nothing-recorded]" in done.err) == (1, True)
     assert len(list((project / ".deviate/experiments/silent/runs").iterdir())) == 1
 
@@ -132,7 +132,7 @@ def test_a_training_that_prints_nothing_is_refused_after_the_first_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(QUIET)
-    done = deviate("run", "-n", "3", "--name", "quiet", "--", sys.executable, "train.py")
+    done = deviate("run", "-v", "-n", "3", "--name", "quiet", "--", sys.executable, "train.py")
     assert (done.status, "[nothing-recorded]" in done.err) == (1, True)
     assert len(list((tmp_path / ".deviate/experiments/quiet/runs").iterdir())) == 1
     assert list((tmp_path / ".deviate/experiments/quiet/runs").glob("*/records-*.bin")), "its iterations are counted"
@@ -175,7 +175,7 @@ def test_what_a_program_logs_to_tensorboard_is_measured_exactly(
 def test_an_audit_refuses_a_command_without_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.sh").write_text("python a.py\npython b.py\n")
-    done = deviate("audit", "--", "sh", "two.sh")
+    done = deviate("audit", "-v", "--", "sh", "two.sh")
     assert (done.status, "[no-script]" in done.err) == (2, True)
 
 

@@ -89,7 +89,7 @@ def test_groups_that_are_none_are_refused(
     ended = deviate("report", "one", *words)
     assert (ended.status, ended.out) == (2, "")
     assert f"[{slug}]" in ended.err
-    assert "hint:" in ended.err
+    assert "fix: " in ended.err
 
 
 def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,6 @@ def test_cells_of_a_grid_are_handed_over_together(project):
 
 
 def test_an_address_without_ray_is_told(project):
-    done = deviate(*RUN, "--set", "address=127.0.0.2:1", "-n", "1", *COMMAND)
+    done = deviate(*RUN, "-v", "--set", "address=127.0.0.2:1", "-n", "1", *COMMAND)
     assert (done.status, "[no-cluster]" in done.err) == (2, True)
     assert started(project) == []

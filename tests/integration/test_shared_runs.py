@@ -1,6 +1,7 @@
 """Runs that draw what another one draws are made of its files, and those that prove nothing are not made."""
 
 import json
+import re
 import sys
 
 import pytest
@@ -44,10 +45,10 @@ def test_runs_that_draw_the_same_are_trained_once_and_reported_as_if_each_had_be
     assert note.startswith(said)
     assert done.json["timeline"]["slices"][-1]["run"] in {name for name, twin in shared.items() if not twin}
     assert len(done.json["timeline"]["slices"]) == 3
-    assert "= augment-1  as control-1" in done.err
+    assert len(re.findall(r"\(\d of \d", done.err)) == 3
     # The same again has nothing to do; the shared runs are whole.
     again = deviate(*words, *COMMAND)
-    assert "✓" not in again.err
+    assert "(1 of " not in again.err
     assert metrics(again, "augment") == metrics(done, "augment")
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from deviate.cli.list import aligned
-from deviate.cli.printing import say, say_json
+from deviate.cli.printing import aligned, say, say_json
 from deviate.core.shell_words import typed_word
 from deviate.report.words import count
 from deviate.source.cells import AT
@@ -97,7 +96,7 @@ def cells_lines(made: CellsMade, *, listed: bool = True) -> Iterator[str]:
     for cell in made.cells:
         if cell.problem:
             yield f"{cell.experiment}: {cell.problem}"
-            yield f"  hint: {cell.hint}"
+            yield f"  fix: {cell.hint}"
     yield ""
     yield _summary(made)
     yield f"next  {_next(made.cells)}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
-import questionary
 from msgspec.structs import replace
 
 from deviate.cli.output import (
@@ -22,11 +23,14 @@ from deviate.cli.output import (
     show,
     verbose_option,
 )
-from deviate.cli.printing import Styled, draws_text, examples, say, say_json, shortened
+from deviate.cli.printing import Styled, aligned, examples, say, say_json, shortened, terminal_width
+from deviate.cli.review import Line, Review, ask
 from deviate.core.errors import BadOption, NoMetrics, NoScript
-from deviate.core.experiment import Metric, ObservedWish
+from deviate.core.experiment import Direction, Metric, ObservedWish, Pace
 from deviate.core.shell_words import typed_line, typed_word
+from deviate.observe.headline import by_kind, main_metric
 from deviate.report.escape import clean
+from deviate.report.words import count
 from deviate.source.findings import Findings
 
 if TYPE_CHECKING:
@@ -34,10 +38,6 @@ if TYPE_CHECKING:
     from deviate.probes.trial import PrintedNumber, Verification
     from deviate.runs.request import Request
     from deviate.source.findings import Findings
-
-
-#: Metrics that are listed without ``-v``.
-METRICS_SHOWN = 6
 
 
 class _BeforeCommand(click.Command):
@@ -174,7 +174,8 @@ def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **
 
     project, findings = _read(entry, words, project, request_fields(options["settings"], project).get("factor", ()))
     if options["review"]:
-        findings = review_metrics(findings)
+        require_terminal()
+        findings = review_metrics(project, findings)
     if options["write"] or options["review"]:
         _write(project, findings)
     if options["as_json"]:
@@ -182,7 +183,7 @@ def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **
     elif options["diff"]:
         _show_diff(show_edits(project, findings))
     else:
-        say(*(_listing if options["verbose"] else _screen)(project, findings))
+        say(*(_listing(project, findings) if options["verbose"] else _screen(project, findings, words)))
 
 
 def _read(
@@ -246,38 +247,102 @@ def _write(project: Path, findings: Findings) -> None:
     say(f"{len(chosen)} metrics written to {path}", err=True)
 
 
-def _screen(project: Path, findings: Findings) -> list[str]:
-    """Return a line for the main loop, each of the first metrics and the draws of all factors."""
-    from deviate.cli.list import aligned
-    from deviate.report.escape import clean
-    from deviate.report.words import count
+#: Metrics that this tool is less sure of have a question mark.
+SURE = 0.8
 
-    chosen = sorted((metric for metric in findings.metrics if metric.selected), key=lambda each: -each.confidence)
-    rows = [
-        (clean(each.name), _kind(each), f"{each.file}:{each.line}", f"{each.confidence:.0%} sure")
-        for each in chosen[:METRICS_SHOWN]
+#: What is left out by an option of the command, or as it is no metric for sure: so many are named.
+LEFT_OUT_NAMED = 3
+
+#: When metrics are reported, in the order in which they are listed; a round is an epoch where the loop says so.
+PACES: dict[Pace, str] = {
+    "round": "once per {round}",
+    "within": "several times per {round}",
+    "end": "at the end",
+    "": "when is not known",
+}
+
+
+def _screen(project: Path, findings: Findings, words: Sequence[str]) -> list[str]:
+    """Return the metrics by when they are reported, the main one marked; what was left out, and what to type next."""
+    chosen = [metric for metric in findings.metrics if metric.selected]
+    typed = typed_line(words or ["python", findings.entry])
+    sure = all(metric.confidence >= SURE for metric in chosen)
+    steps = [
+        *([("right?", f"deviate run -n 8 -- {typed}")] if chosen else []),
+        *([] if sure and chosen else [("sure?", f"deviate extract --verify -- {typed}")]),
+        ("not?", f"deviate extract --review -- {typed}"),
     ]
-    more = [f"and {count(len(chosen) - len(rows), 'more metric')}"] if len(chosen) > len(rows) else []
-    loops = _loop_lines(project, findings)
-    draws = draws_text(findings.draws)
-    left = len(findings.metrics) - len(chosen), len(findings.rejected), len(findings.unreadable)
-    counts = zip(left, ("not selected", "rejected", "unreadable"), strict=True)
-    others = [f"{number} {what}" for number, what in counts if number]
     return [
-        *(loops if findings.scripts else loops[:1]),
-        f"metrics    {len(chosen)} in {len({m.file for m in chosen})} of {len(findings.files)} files read",
-        "",
-        *(f"  {line}" for line in aligned(rows) if rows),
-        *more,
-        "",
-        *([f"draws      {draws}"] if draws else []),
-        f"{', '.join([*others, 'source lines and reasons'])}: -v",
+        _head(project, findings, chosen),
+        *(_script_lines(findings)),
+        *_metric_rows(project, findings, chosen),
+        *_not_taken(findings),
+        *aligned(steps),
     ]
 
 
-def _kind(metric: Metric) -> str:
-    wish = f", {metric.direction} is better" if metric.direction else ""
-    return f"{metric.kind}{wish}, {metric.aggregate}"
+def _head(project: Path, findings: Findings, chosen: Sequence[Metric]) -> str:
+    """Count the metrics, and say where the main loop is; when they are reported, if that is the same of all."""
+    number = count(len(chosen), "metric") if chosen else f"No metric was found in {findings.entry}"
+    paces = {metric.pace for metric in chosen} - {""}
+    when = PACES[paces.pop()].format(round=_round(project, findings)) if len(paces) == 1 else ""
+    if findings.scripts:
+        return f"{number}, of {count(len(findings.scripts), 'script')}"
+    loop = findings.main_loop
+    if loop is None:
+        return f"{number}; no main loop was found: name it in deviate.toml, [main_loop] file and line"
+    return f"{number}{f', reported {when}' if when else ''} (loop at {loop.file}:{loop.line})"
+
+
+def _script_lines(findings: Findings) -> list[str]:
+    loops = [f"loop at {loop.file}:{loop.line}" if (loop := each.main_loop) else "no loop" for each in findings.scripts]
+    return [f"{script.entry} ({loop})" for script, loop in zip(findings.scripts, loops, strict=True)]
+
+
+def _round(project: Path, findings: Findings) -> str:
+    loop = findings.main_loop
+    is_epoch = loop is None or loop.kind == "call" or "epoch" in _source(project, loop.file, loop.line).lower()
+    return "epoch" if is_epoch else "iteration"
+
+
+def _metric_rows(project: Path, findings: Findings, chosen: Sequence[Metric]) -> Iterator[str]:
+    """List the metrics, those that are reported alike below one another, and quality before losses before costs."""
+    sorted_metrics = by_kind(chosen)
+    main = sorted_metrics[0].name if chosen else ""
+    groups = {pace: [each for each in sorted_metrics if each.pace == pace] for pace in PACES}
+    ordered = [metric for metrics in groups.values() for metric in metrics]
+    word = _round(project, findings)
+    lines = iter(aligned([_metric_row(each, main, word) for each in ordered], terminal_width(), going=(3, 2, 1)))
+    several = len({each.pace for each in chosen} - {""}) > 1
+    for pace, metrics in groups.items():
+        if several and metrics:
+            yield f"{PACES[pace].format(round=word)}:"
+        yield from islice(lines, len(metrics))
+
+
+def _metric_row(metric: Metric, main: str, word: str) -> tuple[str, str, str, str]:
+    mark = "★" if metric.name == main else " " if metric.confidence >= SURE else "?"
+    better = f"{metric.direction} is better" if metric.direction else "better: not known"
+    of_round = f" {word}" if metric.aggregate in ("last", "best") and metric.pace in ("round", "within") else ""
+    return f"{mark} {clean(metric.name)}", better, metric.aggregate + of_round, f"{metric.file}:{metric.line}"
+
+
+def _why_left(metric: Metric) -> str:
+    if "cannot be recorded" in metric.why:
+        return "cannot be recorded"
+    from deviate.source.metrics.finding import SELECTED_FROM
+
+    return "not sure" if metric.confidence < SELECTED_FROM else "not in deviate.toml"
+
+
+def _not_taken(findings: Findings) -> list[str]:
+    """Name what this command does not report, with the option that it needs, and what is hardly a metric."""
+    left = [f"{each.name} ({each.file}:{each.line}), needs {each.needs}" for each in findings.rejected if each.needs]
+    left += [
+        f"{each.name} ({each.file}:{each.line}), {_why_left(each)}" for each in findings.metrics if not each.selected
+    ]
+    more = f"; {len(left) - LEFT_OUT_NAMED} more: -v" if len(left) > LEFT_OUT_NAMED else ""
+    return [f"Not taken: {'; '.join(map(clean, left[:LEFT_OUT_NAMED]))}{more}"] if left else []
 
 
 def _listing(project: Path, findings: Findings) -> list[str]:
@@ -306,6 +371,11 @@ def _loop_lines(project: Path, findings: Findings) -> list[str]:
     where = f"main loop  {loop.file}:{loop.line}   "
     source = shortened(_source(project, loop.file, loop.line), len(where))
     return [f"{where}{source}", f"           {loop.why}"]
+
+
+def _kind(metric: Metric) -> str:
+    wish = f", {metric.direction} is better" if metric.direction else ""
+    return f"{metric.kind}{wish}, {metric.aggregate}"
 
 
 def _metric_lines(project: Path, metric: Metric) -> list[str]:
@@ -337,14 +407,7 @@ def _source(project: Path, file: str, line: int) -> str:
     return text[line - 1].strip() if line <= len(text) else ""
 
 
-# The interactive review: tick, rename and aggregate metrics in a terminal, and say which values are better.
-
-AGGREGATES = ("last", "best", "mean", "max", "min")
-UNKNOWN = "unknown"
-DIRECTIONS = ("higher", "lower", UNKNOWN)
-DONE = "done"
-
-Kept = TypeVar("Kept", Metric, ObservedWish)
+# The interactive review: on one screen metrics are ticked, renamed and added, and it is said which values are better.
 
 
 def require_terminal() -> None:
@@ -362,81 +425,89 @@ def require_terminal() -> None:
         )
 
 
-def review_metrics(findings: Findings) -> Findings:
-    """Ask which metrics to keep, under which names, with which aggregates and directions.
+def review_metrics(project: Path, findings: Findings, answer: Callable[[Review], bool] = ask) -> Findings:
+    """Ask which metrics to keep, under which names, with which aggregates and directions, and what else is one.
 
     Raises
     ------
-    BadOption
-        If there is no terminal to ask in.
+    click.Abort
+        If the user stopped.
     """
-    require_terminal()
-    kept = _tick([f"{m.name:32} {m.file}:{m.line}  {m.expression}" for m in findings.metrics],
-                 [m.selected for m in findings.metrics])  # fmt: skip
-    metrics = [replace(m, selected=index in kept) for index, m in enumerate(findings.metrics)]
-    while (index := _choose({at: m for at, m in enumerate(metrics) if m.selected})) is not None:
-        taken = {m.name for m in metrics if m.selected} - {metrics[index].name}
-        metrics[index] = _edit(metrics[index], taken)
-    return replace(findings, metrics=metrics)
+    metrics = by_kind(findings.metrics)
+    chosen = [metric for metric in metrics if metric.selected]
+    lines = [
+        Line(metric.name, metric.expression, f"{metric.file}:{metric.line}", metric.selected, metric.direction or "",
+             metric.aggregate, "" if metric.selected else "not sure", index)
+        for index, metric in enumerate(metrics)
+    ]  # fmt: skip
+    lines += [
+        Line(each.name or each.variable, each.variable, f"{each.file}:{each.line}", taken=False, reason=each.reason)
+        for each in findings.rejected
+    ]
+    add = functools.partial(_added_line, project, findings)
+    review = Review(lines, add=add, main=main_metric(chosen).name if chosen else "")
+    if not answer(review):
+        raise click.Abort
+    return replace(findings, metrics=[_reviewed(project, line, metrics) for line in review.lines if _is_told(line)])
 
 
-def review_numbers(printed: Sequence[PrintedNumber]) -> list[ObservedWish]:
+def _is_told(line: Line) -> bool:
+    """Whether a line is a metric now, or was found as one."""
+    return line.taken or line.found is not None
+
+
+def _added_line(project: Path, findings: Findings, text: str) -> Line:
+    """Make a line of what the user types: a place, and what stands or is assigned there."""
+    place, _, expression = text.partition(" ")
+    file, _, number = place.rpartition(":")
+    if not expression.strip() or not number.isdecimal():
+        raise BadOption("type a place and what stands there", hint=f"such as {findings.entry}:79 loss.item()")
+    line = Line(expression.strip(), expression.strip(), f"{file or findings.entry}:{number}", taken=True)
+    _metric_there(project, line)
+    return line
+
+
+def _metric_there(project: Path, line: Line) -> Metric:
+    from deviate.source.config import MetricEntry
+    from deviate.source.selection import metric_at
+
+    file, _, number = line.where.rpartition(":")
+    entry = MetricEntry(name=line.name, file=file, line=int(number), expression=line.what)
+    return metric_at(entry, project, BadOption)
+
+
+def _reviewed(project: Path, line: Line, metrics: Sequence[Metric]) -> Metric:
+    metric = metrics[line.found] if line.found is not None else _metric_there(project, line)
+    return replace(
+        metric, selected=line.taken, name=line.name, aggregate=line.aggregate, direction=_direction(line.direction)
+    )
+
+
+def _direction(text: str) -> Direction | None:
+    return "higher" if text == "higher" else "lower" if text == "lower" else None
+
+
+def review_numbers(printed: Sequence[PrintedNumber], answer: Callable[[Review], bool] = ask) -> list[ObservedWish]:
     """Ask which numbers of the output are metrics, and how they are called and read; return what is to be written.
 
     A number that was none and stays none has no entry.
     """
-    was = [number.kind is not None for number in printed]
-    lines = [f"{n.name:32} {n.source}: {n.first:g} ... {n.last:g}  {n.reason or 'a metric'}" for n in printed]
-    kept = _tick(lines, was)
-    wishes = {
-        at: ObservedWish(name=number.name, metric=at in kept, direction=number.direction, kind=number.kind)
-        for at, number in enumerate(printed)
-        if at in kept or was[at]
-    }
-    names = {at: number.name for at, number in enumerate(printed) if at in kept}
-    while (index := _choose({at: replace(wishes[at], name=name) for at, name in names.items()})) is not None:
-        edited = _edit(replace(wishes[index], name=names[index]), {*names.values()} - {names[index]})
-        names[index] = edited.name
-        rename = edited.name if edited.name != printed[index].name else ""
-        wishes[index] = replace(edited, name=printed[index].name, rename=rename)
-    return list(wishes.values())
-
-
-def _tick(lines: Sequence[str], chosen: Sequence[bool]) -> list[int]:
-    choices = [
-        questionary.Choice(clean(line), index, checked=checked)
-        for index, (line, checked) in enumerate(zip(lines, chosen, strict=True))
+    lines = [
+        Line(number.name, f"{number.first:g} … {number.last:g}", number.source, number.kind is not None,
+             number.direction or "", reason="" if number.kind else number.reason, found=index)
+        for index, number in enumerate(printed)
+    ]  # fmt: skip
+    if lines and not answer(Review(lines)):
+        raise click.Abort
+    return [
+        ObservedWish(
+            name=number.name,
+            rename=line.name if line.taken and line.name != number.name else "",
+            metric=line.taken,
+            aggregate=line.aggregate,
+            direction=_direction(line.direction),
+            kind=number.kind,
+        )
+        for line, number in zip(lines, printed, strict=True)
+        if line.taken or number.kind is not None
     ]
-    if not choices:
-        return []
-    kept: list[int] = questionary.checkbox(
-        "Keep which metrics? (space ticks, enter continues)", choices=choices
-    ).unsafe_ask()
-    return kept
-
-
-def _choose(metrics: Mapping[int, Metric | ObservedWish]) -> int | None:
-    choices = [
-        questionary.Choice(clean(f"{metric.name:32} {metric.aggregate}"), index) for index, metric in metrics.items()
-    ]
-    answer = questionary.select(
-        "Change a name, an aggregate or a direction?",
-        choices=[questionary.Choice("no, write deviate.toml", DONE), *choices],
-    ).unsafe_ask()
-    return None if answer == DONE else answer
-
-
-def _edit(metric: Kept, taken: set[str]) -> Kept:
-    name = questionary.text(
-        "Name:",
-        default=clean(metric.name),
-        validate=lambda text: (bool(text.strip()) and text.strip() not in taken) or "a name of its own is needed",
-    ).unsafe_ask()
-    # An aggregate with a parameter (at 9) can be kept, not made here: deviate.toml takes it.
-    choices = list(dict.fromkeys([*AGGREGATES, metric.aggregate]))
-    aggregate = questionary.select("One number per run:", choices=choices, default=metric.aggregate).unsafe_ask()
-    direction = questionary.select(
-        "Better values:", choices=DIRECTIONS, default=metric.direction or UNKNOWN
-    ).unsafe_ask()
-    better = None if direction == UNKNOWN else direction
-    return replace(metric, name=name.strip(), aggregate=aggregate, direction=better)

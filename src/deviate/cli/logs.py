@@ -63,8 +63,7 @@ def command(name: str | None, run: str | None, evaluation: str | None, only_stde
 
 def _choices(experiment: ExperimentFolder) -> list[str]:
     """Return a line for each run, those that failed first, above what to type for one of them."""
-    from deviate.cli.list import aligned
-    from deviate.cli.printing import show_duration
+    from deviate.cli.printing import aligned, show_duration
     from deviate.report.words import count
     from deviate.store.run_files import Completed
 

@@ -50,10 +50,7 @@ class BeforeCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             command = f"{typed or 'python train.py'} {error.option_name}"
-            # The attribute is final for type checkers alone.
-            vars(error)["message"] += (
-                f" An option of your own command goes behind --: deviate {self.name} -- {command} …"
-            )
+            vars(error)["fix"] = f"put an option of your own command behind --: deviate {self.name} -- {command} …"
             raise
 
 
@@ -115,8 +112,7 @@ class CommandGroup(click.Group):
         if name.startswith("-") or name in COMMANDS:
             return super().resolve_command(ctx, args)
         near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-        advice = f"Did you mean {near[0]!r}?" if near else "`deviate --help` lists the commands."
-        raise click.UsageError(f"There is no command {name!r}. {advice}", ctx)
+        raise click.UsageError(f"no command {name!r}{f'; did you mean {near[0]!r}?' if near else ''}", ctx)
 
 
 #: The exit status where the user ended the input instead of answering.
@@ -169,9 +165,7 @@ def run_command_line() -> int:
         _say(error)
         status = error.exit_status
     except click.ClickException as error:
-        # What was typed is in the message.
-        vars(error)["message"] = _clean(error.message)
-        error.show()
+        _say_usage(error)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
         click.echo(_stopped(sys.argv[1:]), err=True)
@@ -197,11 +191,49 @@ def _refused(error: OSError) -> SystemRefused:
     )
 
 
+#: What begins the two lines of an error.
+ERROR, FIX = "error: ", "fix:   "
+
+
 def _say(error: DeviateError) -> None:
-    slug = click.style(f"  [{error.slug}]", dim=True)
-    click.echo(click.style("error: ", fg="red", bold=True) + _clean(error.message) + slug, err=True)
-    if error.hint:
-        click.echo(click.style("hint:  ", fg="cyan") + _clean(error.hint), err=True)
+    """Say what is wrong and what to type; the slug where all that is known is asked for."""
+    asked = {"-v", "--verbose", "--json"}.intersection(_own_words(sys.argv))
+    _say_both(error.message, error.hint, f"  [{error.slug}]" if asked else "")
+
+
+def _own_words(words: Sequence[str]) -> Sequence[str]:
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _say_usage(error: click.ClickException) -> None:
+    """Say what is wrong with the words that were typed, as any other error."""
+    message = error.format_message().removesuffix(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    fix = f"{context.command_path} --help" if context and "did you mean" not in message.lower() else ""
+    _say_both(message[:1].lower() + message[1:], vars(error).get("fix", fix))
+
+
+def _say_both(message: str, fix: str, slug: str = "") -> None:
+    click.echo(click.style(ERROR, fg="red", bold=True) + _hanging(message) + click.style(slug, dim=True), err=True)
+    if fix:
+        click.echo(click.style(FIX, fg="cyan") + _hanging(fix), err=True)
+
+
+def _hanging(text: str) -> str:
+    """Break a text at the width of a terminal, each line below the first one's beginning; elsewhere it is one line."""
+    text = _clean(text)
+    if not sys.stderr.isatty():
+        return text
+    import shutil
+    import textwrap
+
+    width = max(shutil.get_terminal_size().columns - len(ERROR), len(ERROR))
+    lines = [
+        part
+        for line in text.splitlines()
+        for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+    ]
+    return f"\n{' ' * len(ERROR)}".join(lines)
 
 
 def _clean(text: str) -> str:

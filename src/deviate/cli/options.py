@@ -203,7 +203,7 @@ def only_experiment(command: str) -> str:
     BadOption
         If there are several, with the newest ones, or none.
     """
-    from deviate.cli.list import newest_first
+    from deviate.cli.board import newest_first
     from deviate.facts.overview import overviews
     from deviate.store.folders import MOST_NAMED, Workspace
 

@@ -59,6 +59,41 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequence[int] = ()) -> list[str]:
+    """Return the rows as lines with columns as wide as their widest cell; the last one is as it is.
+
+    Where lines are longer than `width`, the columns `going`, by their places from the last to the first, go one after
+    the other. What is still longer is cut, and ends in dots.
+
+    Examples
+    --------
+    >>> aligned([("a", "b"), ("long", "c")])
+    ['a     b', 'long  c']
+    >>> aligned([("a", "python train.py")], width=12)
+    ['a  python t…']
+    >>> aligned([("a", "higher is better", "train.py:7")], width=20, going=[2, 1])
+    ['a  higher is better']
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    for place in going if rows else ():
+        columns = list(zip(*rows, strict=True))
+        wide = sum(max(map(cell_len, column)) for column in columns) + 2 * (len(columns) - 1)
+        if width is None or wide <= width:
+            break
+        rows = list(zip(*(column for at, column in enumerate(columns) if at != place), strict=True))
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join([*(set_cell_size(cell, wide) for cell, wide in zip(row[:-1], widths, strict=False)), row[-1]])
+        for row in rows
+    ]
+    too_long = [width is not None and cell_len(line) > width for line in lines]
+    return [
+        set_cell_size(line, (width or 1) - 1) + "…" if cut else line for line, cut in zip(lines, too_long, strict=True)
+    ]
+
+
 def listing(title: str, described: Mapping[str, str]) -> str:
     """Return a paragraph of a sub-command's help: a line for each name, with what it is."""
     width = max(map(len, described))
@@ -154,6 +189,20 @@ def show_duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(math.floor(seconds), 60)
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def show_range(low: float, high: float) -> str:
+    """Return the seconds between which durations lie; their unit once where it is the same.
+
+    Examples
+    --------
+    >>> show_range(7.46, 12.8), show_range(3.0, 3.04), show_range(12.0, 75.0)
+    ('7.5 to 12.8 s', '3.0 s', '12.0 s to 1 min 15 s')
+    """
+    first, last = show_duration(low), show_duration(high)
+    if first == last:
+        return first
+    return f"{first.removesuffix(' s') if last.count(' ') == 1 else first} to {last}"
 
 
 # Bytes as people read them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import NamedTuple
@@ -13,15 +13,17 @@ from typing import NamedTuple
 import msgspec
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
+from deviate.cli.live_screen import GoingRun, LiveScreen, planned_text, screen_lines, title, value_texts
 from deviate.cli.printing import show_duration
-from deviate.core.experiment import Run
+from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
-from deviate.report.aligned import about_seconds, aligned
+from deviate.core.shell_words import typed_line
+from deviate.observe.headline import by_kind
+from deviate.report.aligned import about_seconds
 from deviate.report.escape import clean
-from deviate.report.words import count, listed, nth_iteration
+from deviate.report.words import count, listed, run_name
 from deviate.runs.events import (
     ColdStart,
     LeftoverEnded,
@@ -38,8 +40,8 @@ from deviate.runs.events import (
 from deviate.runs.executors.executor import Slot
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR
 from deviate.runs.experiment_events import (
+    Begun,
     Compared,
-    FactorsSeen,
     GoesOn,
     Looked,
     OpenedAnew,
@@ -66,19 +68,12 @@ class Line(NamedTuple):
 def event_lines(event: StudyEvent) -> Iterator[Line]:
     """Return what is said of an event by itself, whatever came before it."""
     match event:
-        case RunShared():
-            how = (
-                f"as {event.twin.folder}, which draws the same" if event.twin else "not trained: it draws nothing else"
-            )
-            yield Line(Text(f"= {event.run.folder}  {how}", style="dim"), whole=False)
         case OpenedAnew():
             yield _whole(f"experiment {event.name!r} is a new one: {event.other}")
         case RunsPlaced():
             yield _whole(_placed(event))
         case GoesOn():
             yield from map(_whole, _going_on(event))
-        case FactorsSeen():
-            yield Line(Text(_factors(event), style="dim"), whole=False)
         case Looked():
             from deviate.report.topics.runs import progress_line
 
@@ -110,23 +105,6 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
 
 def _whole(line: str, style: str = "") -> Line:
     return Line(Text(clean(line), style=style))
-
-
-def planned_runs(planned: Mapping[str, int]) -> str:
-    """Say how many runs each variant gets.
-
-    Examples
-    --------
-    >>> planned_runs({"init": 6, "impl": 6}), planned_runs({"init": 6, "impl": 5}), planned_runs({"init": 1})
-    ('12 runs: 2 variants (init and impl), 6 of each', '11 runs: 6 of init and 5 of impl', '1 run of init')
-    """
-    total = count(sum(planned.values()), "run")
-    if len(planned) == 1:
-        return f"{total} of {next(iter(planned))}"
-    if len(set(planned.values())) == 1:
-        names = listed(list(planned), len(planned))
-        return f"{total}: {len(planned)} variants ({names}), {next(iter(planned.values()))} of each"
-    return f"{total}: {listed([f'{runs} of {name}' for name, runs in planned.items()], len(planned))}"
 
 
 def _placed(event: RunsPlaced) -> str:
@@ -172,20 +150,8 @@ def _packing(event: PackingTried) -> str:
     return f"{runs}: {result.values} values of each of {result.jobs} equal those of a run alone"
 
 
-def _factors(event: FactorsSeen) -> str:
-    return f"  randomness seen in: {', '.join(event.present)}" if event.present else "  no draw was counted"
-
-
-#: Latest values shown of each run.
-VALUES_SHOWN = 3
-
-#: Significant digits of a latest value.
-VALUE_DIGITS = 4
-
 #: Seconds from which on the time left is said in a line.
 LONG = 30.0
-
-MARKS = {"completed": ("✓", "green"), "cancelled": ("-", "dim")}
 
 
 class Progress:
@@ -200,17 +166,16 @@ class Progress:
         self.console = console or Console(stderr=True)
         self.label = label
         self.draws = self.console.is_terminal and not label
-        self.going: dict[Run, RunProgress | RunStarted] = {}
+        self.time = TimeLeft(clock)
+        self.runs = RunsFollowed(clock)
         #: Evaluations that failed, by run, until the run has ended.
         self.lost: dict[Run, dict[str, None]] = {}
-        self.time = TimeLeft(clock)
-        #: Whether it was said how many runs there are.
-        self.counted = False
         #: The last comparison of ``--until 'decided against B'``.
         self.compared: Compared | None = None
         #: What the user is to submit.
         self.scripts: list[str] = []
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
+        self._is_titled = False
         self._open = ExitStack()
 
     def __enter__(self) -> Progress:
@@ -228,11 +193,10 @@ class Progress:
     def observe(self, event: StudyEvent) -> None:
         """Take in one event."""
         self.time.observe(event)
+        self.runs.observe(event)
         match event:
             case RunStarted():
-                self._start(event)
-            case RunProgress():
-                self.going[event.run] = event
+                self._title()
             case StepEnded():
                 self._step(event)
             case RunEnded():
@@ -244,13 +208,19 @@ class Progress:
         for text, whole in event_lines(event):
             self._print(text, whole=whole)
         if self.draws:
-            self.live.update(self._table())
+            self.live.update(self._screen())
 
-    def _start(self, event: RunStarted) -> None:
-        self.going[event.run] = event
-        if not self.draws and event.number == 1 and (event.total > 1 or not self.counted):
-            self.counted = True
-            self._print(Text(planned_runs(event.planned)))
+    def _title(self) -> None:
+        """Say once what is trained, and how often, where no screen says it all the time."""
+        if not self.draws and not self._is_titled and self.runs.experiment is not None:
+            self._is_titled = True
+            self._print(Text(clean(title(self.runs.screen(self.time)))))
+
+    def _screen(self) -> Text:
+        if not self.time.total:
+            return Text("")
+        lines = screen_lines(self.runs.screen(self.time), self.console.width)
+        return Text("\n".join(lines), no_wrap=True, overflow="crop")
 
     def _print(self, line: Text, *, whole: bool = True) -> None:
         """Print a line, on a terminal cut to its width unless it is to be read whole."""
@@ -263,77 +233,123 @@ class Progress:
     def _step(self, event: StepEnded) -> None:
         if not isinstance(event.outcome, Completed):
             how = f"{event.outcome.status}: {clean(event.outcome.reason)}"
-            self._print(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+            self._print(Text(f"{self.runs.called(event.run)}  {clean(event.step)} {how}", style="red"))
             if event.step not in RESERVED:
                 self.lost.setdefault(event.run, {})[event.step] = None
 
     def _end(self, event: RunEnded) -> None:
-        self.going.pop(event.run, None)
-        seconds = event.outcome.seconds or 0.0
-        mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
-        what = show_duration(seconds) if event.trained else "evaluated"
-        if lost := self.lost.pop(event.run, None):
-            mark, style = "✗", "red"
-            what = f"{f'{what}, ' if event.trained else ''}not evaluated by {clean(listed(list(lost)))}"
-        line = Text.assemble((mark, style), f" {event.run.folder}  {what}")
+        """Write a line for a run that ended; on a screen that shows all, for one that failed alone."""
+        lost = self.lost.pop(event.run, None)
+        is_well = isinstance(event.outcome, Completed) and not lost
+        if self.draws and is_well:
+            return
+        took = show_duration(event.outcome.seconds or 0.0) if event.trained else "evaluated"
+        if lost:
+            took = f"{f'{took}, ' if event.trained else ''}not evaluated by {clean(listed(list(lost)))}"
+        what = [took]
         if not isinstance(event.outcome, Completed):
-            line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
+            what.append(f"{event.outcome.status}: {clean(event.outcome.reason)}")
         elif event.values:
-            line.append(f"  {_values(event.values)}", style="dim")
-        if not self.draws:
-            line.append(f"  ({self._count()})", style="dim")
-        self._print(line, whole=not isinstance(event.outcome, Completed))
+            what.append(self.runs.latest(event.values))
+        counted = "" if self.draws else f"  ({self._count()})"
+        line = f"{self.runs.called(event.run)}  {'  '.join(what)}{counted}"
+        self._print(Text(line, style="" if is_well else "red"), whole=not isinstance(event.outcome, Completed))
 
     def _count(self) -> str:
         """Count the runs that ended, with the time left where it is long."""
         seconds = self.time.left()
         left = f", about {about_seconds(seconds)} left" if seconds is not None and seconds >= LONG else ""
-        return f"{self.time.ended} of {self.time.total}{left}"
-
-    def _table(self) -> Table:
-        grid = Table.grid(padding=(0, 2))
-        values = _below_each_other([_values_of(latest) for latest in self.going.values()])
-        for (run, latest), shown in zip(self.going.items(), values, strict=True):
-            seconds = latest.seconds if isinstance(latest, RunProgress) else 0.0
-            grid.add_row(Text(f"· {run.folder}"), show_duration(seconds), Text(_latest(latest, shown), style="dim"))
-        ended = f"{self.time.ended} of {count(self.time.total, 'run')}"
-        grid.add_row(Text(ended, style="bold"), "", Text(self._left(), style="dim"))
-        return grid
-
-    def _left(self) -> str:
-        seconds, is_over = self.time.left(), self.time.ended >= self.time.total
-        return "" if seconds is None or is_over else f"about {about_seconds(seconds)} left"
+        screen = self.runs.screen(self.time)
+        return f"{screen.done} of {screen.total}{left}"
 
 
-def _latest(latest: RunProgress | RunStarted, values: str) -> str:
-    if isinstance(latest, RunStarted):
-        return "starting"
-    iteration = "" if latest.iteration is None else f"{nth_iteration(latest.iteration)}  "
-    step = f"{clean(latest.step)}  " if latest.step else ""
-    return step + iteration + values
+class RunsFollowed:
+    """What the events of one call say of its experiment and of the runs that go on."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._begun = clock()
+        self.experiment: Experiment | None = None
+        self.going: dict[Run, RunProgress | RunStarted] = {}
+        self._jobs = 1
+        self._metrics: list[Metric] = []
+        #: The last values of runs that completed.
+        self._values: dict[Run, Mapping[str, float]] = {}
+        self._failed = self._shared = 0
+
+    def observe(self, event: StudyEvent) -> None:
+        """Take in one event."""
+        match event:
+            case Begun():
+                self.experiment, self._jobs = event.experiment, event.jobs
+                self._metrics = by_kind([metric for metric in event.experiment.metrics if metric.selected])
+                self._values |= event.values
+            case RunStarted() | RunProgress():
+                self.going[event.run] = event
+            case RunShared():
+                self._shared += 1
+            case RunEnded():
+                self.going.pop(event.run, None)
+                if isinstance(event.outcome, Completed):
+                    self._values[event.run] = event.values
+                else:
+                    self._failed += 1
+
+    def called(self, run: Run) -> str:
+        """Name a run; with what varies in it where there are several variants."""
+        return run_name(run, alone=self.experiment is not None and len(self.experiment.planned) == 1)
+
+    def latest(self, values: Mapping[str, float]) -> str:
+        """Write the main metric of a run, else its first value, and the first one of an evaluation."""
+        steps = self.experiment.evaluations if self.experiment else []
+        evaluated = [name for name in values if any(name.startswith(step.prefix) for step in steps)]
+        own = [metric.name for metric in self._metrics if metric.name in values]
+        own = own or [name for name in values if name not in evaluated]
+        decimals = self._decimals()
+        return "  ".join(
+            f"{clean(name)} {value_texts([values[name]], decimals.get(name))[0]}" for name in (*own[:1], *evaluated[:1])
+        )
+
+    def _decimals(self) -> dict[str, int | None]:
+        return {metric.name: metric.decimals for metric in self._metrics}
+
+    def screen(self, time_left: TimeLeft) -> LiveScreen:
+        """Return all that is shown."""
+        experiment = self.experiment
+        assert experiment is not None
+        # Runs that were made before, and are not among those of this call.
+        before = max(sum(experiment.planned.values()) - time_left.total - self._shared, 0)
+        main, loop = next(iter(self._metrics), None), experiment.main_loop
+        takes_last = main is not None and main.aggregate == "last" and len(experiment.planned) == 1
+        results = [values[main.name] for values in self._values.values() if main and main.name in values]
+        seen = dict.fromkeys(name for each in self.going.values() for name in _values_of(each))
+        return LiveScreen(
+            name=experiment.name,
+            command=typed_line(experiment.command),
+            planned=planned_text(experiment.planned, self._jobs),
+            going=[self._going(run, latest) for run, latest in self.going.items()],
+            metrics=list(dict.fromkeys([*(metric.name for metric in self._metrics), *seen])),
+            decimals=self._decimals(),
+            results=results if takes_last else [],
+            rounds=loop.rounds if loop else None,
+            word=loop.word if loop else "epoch",
+            done=before + time_left.ended,
+            total=before + time_left.total,
+            failed=self._failed,
+            shared=self._shared,
+            elapsed=self._clock() - self._begun,
+            left=time_left.left(),
+        )
+
+    def _going(self, run: Run, latest: RunProgress | RunStarted) -> GoingRun:
+        if isinstance(latest, RunStarted):
+            return GoingRun(self.called(run), 0.0, None, {})
+        done = latest.iteration if latest.reported is None else latest.reported + 1
+        return GoingRun(self.called(run), latest.seconds, done, latest.values, latest.step)
 
 
 def _values_of(latest: RunProgress | RunStarted) -> Mapping[str, float]:
     return latest.values if isinstance(latest, RunProgress) else {}
-
-
-def _values(values: Mapping[str, float]) -> str:
-    return _line(values, {name: f"{value:.{VALUE_DIGITS}g}" for name, value in values.items()})
-
-
-def _below_each_other(runs: Sequence[Mapping[str, float]]) -> list[str]:
-    """Write the first values of each run in a line, the points of a metric below each other."""
-    columns: dict[str, list[str]] = {}
-    for name in {name for values in runs for name in list(values)[:VALUES_SHOWN]}:
-        texts = aligned([values.get(name) for values in runs], VALUE_DIGITS)
-        columns[name] = [text.rjust(max(map(len, texts))) for text in texts]
-    return [_line(values, {name: texts[index] for name, texts in columns.items()}) for index, values in enumerate(runs)]
-
-
-def _line(values: Mapping[str, float], texts: Mapping[str, str]) -> str:
-    shown = [f"{clean(name)} {texts[name]}" for name in list(values)[:VALUES_SHOWN]]
-    more = len(values) - len(shown)
-    return "  ".join(shown) + (f"  +{more}" if more else "")
 
 
 # Import what a report takes while runs go on, so that it need not be waited for when the last one has ended.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deviate.core.errors import DeviateError
 from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
@@ -17,19 +21,28 @@ if TYPE_CHECKING:
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
 
-#: Experiments that are listed; `deviate list` has all.
-LISTED = 5
+#: Experiments that are listed; `deviate list` has all. Commands that are shown at most, and scripts that are named.
+LISTED, STEPS, SCRIPTS_NAMED = 10, 3, 3
+
+#: What a file has in it that trains: gradients, steps of an optimiser, fits.
+_TRAINS = re.compile(
+    rb"\.backward\(|optimizer\.step\(|\.fit\(|\.partial_fit\(|apply_gradients|value_and_grad|train_one_epoch|"
+    rb"\.train_on_batch\(|for epoch in|Trainer\("
+)
+
+#: Bytes of a file that are read for it, and files that are read.
+READ, MOST_READ = 200_000, 200
 
 #: Files of these names, or that begin or end with one of them, are likely to train.
 TRAINING_NAMES = ("train", "main", "run", "fit")
 
 #: How many folders deep such a script is looked for, and folders that hold none.
-SEARCHED_DEEP = 2
+SEARCHED_DEEP = 4
 ASIDE = ("tests", "test", "docs", "venv", "env", "build", "node_modules", "site_packages")
 
 
 def standing_lines() -> list[str]:
-    """Return at most twelve lines on the project around the current folder, and four where an experiment is damaged."""
+    """Return the experiments of the project around the current folder, and at most three commands that come next."""
     from deviate.facts.overview import overviews
     from deviate.store.folders import Workspace
 
@@ -52,9 +65,11 @@ def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
 def likely_scripts(folder: Path) -> list[str]:
     """Return the Python files in `folder` that look like a training's, the likeliest first.
 
-    Where there is none, those in folders below it, such as ``tools/train_net.py``.
+    That is so by what is in them, then by what they are called. Where there is none, those in folders below it are
+    returned, such as ``tools/train_net.py``.
     """
-    return _ranked([path.name for path in globbed(folder, "*.py")]) or _ranked(
+    return _ranked(folder, [path.name for path in globbed(folder, "*.py")]) or _ranked(
+        folder,
         [
             str((inner / name).relative_to(folder))
             for inner, names in folders_below(
@@ -62,14 +77,28 @@ def likely_scripts(folder: Path) -> list[str]:
             )
             for name in names
             if name.endswith(".py")
-        ]
+        ],
     )
 
 
-def _ranked(scripts: Sequence[str]) -> list[str]:
-    stems = {script: Path(script).stem.lower() for script in scripts}
-    ranked = [name for word in TRAINING_NAMES for name, stem in stems.items() if _begins_or_ends(stem, word)]
-    return list(dict.fromkeys(ranked))
+def _ranked(folder: Path, scripts: Sequence[str]) -> list[str]:
+    """Sort files by whether they train, whether they are started as scripts, and by their names; leave others out."""
+    ranks = [rank for script in scripts[:MOST_READ] if (rank := _rank(folder, script)) is not None]
+    return [script for *_, script in sorted(ranks)]
+
+
+def _rank(folder: Path, script: str) -> tuple[bool, int, bool, int, str] | None:
+    stem = Path(script).stem.lower()
+    named = next((at for at, word in enumerate(TRAINING_NAMES) if _begins_or_ends(stem, word)), len(TRAINING_NAMES))
+    content = b""
+    with suppress(OSError), (folder / script).open("rb") as file:
+        content = file.read(READ)
+    trains, starts = _TRAINS.search(content) is not None, b"__main__" in content
+    is_named = named < len(TRAINING_NAMES)
+    if not (trains or is_named):
+        return None
+    # One that is called after training may start it in another file.
+    return not is_named, named if is_named else 0, not (trains or starts), script.count(os.sep), script
 
 
 def _begins_or_ends(stem: str, word: str) -> bool:
@@ -77,28 +106,83 @@ def _begins_or_ends(stem: str, word: str) -> bool:
 
 
 def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) -> list[str]:
-    from deviate.cli.list import lines, newest_first
+    from deviate.cli.board import newest_first, project_board
 
-    shown = lines(overviews, heads=True)[: LISTED + 1]
+    newest = newest_first(overviews)[:LISTED]
+    more = [f"{len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
+    return [*project_board(workspace, newest, None, "value", heads=True), *more, "", *next_steps(workspace, overviews)]
+
+
+def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], most: int = STEPS) -> list[str]:
+    """Return the commands that come next in a project, each behind the question that it answers."""
+    from deviate.cli.board import newest_first
+
     newest, *others = newest_first(overviews)
-    more = [f"… and {len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
     folder = workspace.experiment(newest["name"])
     completed = [workspace.experiment(each["name"]) for each in (newest, *others) if any(each["completed"].values())]
-    commands = [*_reading(folder), *_run_commands(folder), *_comparing(workspace, completed)]
-    return [*shown, *more, "", *_explained([*commands, ("deviate --help", "all commands")])]
+    steps = [
+        *(
+            ("what are they doing?", f"deviate watch {typed_word(each['name'])}")
+            for each in overviews
+            if each["running"]
+        ),
+        *(_failed(folder) if not folder.completed_runs() else []),
+        *([] if newest["running"] else _missing_runs(folder)),
+        *_comparing(workspace, completed, overviews),
+        *_second(workspace, completed),
+        *(_reading(folder) if folder.completed_runs() else []),
+    ]
+    return _explained(steps[:most])
 
 
-def _comparing(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    """Return the command that compares the cells of a grid that was run, else two experiments; none where neither is.
+def _second(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+    """Return what makes a second recipe, and what tells why runs differ, where there is one experiment."""
+    if len(completed) != 1 or (experiment := completed[0].read_experiment()).imported is not None:
+        return []
+    command, runs = typed_line(experiment.command), max(experiment.planned.values(), default=8)
+    why = f"deviate run -n {runs} --name why --vary sources -- {command}"
+    return [
+        ("is another recipe better?", f"deviate run -n {runs} --name NAME -- {command} …"),
+        *([("why do runs differ?", why)] if len(experiment.planned) == 1 else []),
+    ]
 
-    `completed` are the experiments with completed runs, the newest first.
+
+def _comparing(
+    workspace: Workspace, completed: Sequence[ExperimentFolder], overviews: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    """Return the command that compares the cells of a grid that was run, else two recipes; none where neither is.
+
+    `completed` are the experiments with completed runs, the newest first. Of two recipes the worse one stands first.
     """
     if grid := _grid_run(workspace, {folder.name for folder in completed}):
-        return [(f"deviate compare {typed_word(grid)}", "which cell of the grid is best?")]
-    pairs = combinations(completed[:LISTED], 2)
-    if pair := next(((a.name, b.name) for b, a in pairs if _are_comparable(a, b)), None):
-        return [(f"deviate compare {typed_line(pair)}", "is one better than the other?")]
-    return []
+        return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")]
+    commands = {facts["name"]: facts["command"] for facts in overviews}
+    # One that has several kinds of variation is there to tell why runs differ.
+    whole = sorted(completed[:LISTED], key=lambda folder: len(folder.read_experiment().planned) > 1)
+    pairs = list(combinations(whole, 2))
+    # Experiments of one command differ in what varied, if in anything.
+    others = [(a, b) for b, a in pairs if commands[a.name] != commands[b.name]]
+    same = [(a, b) for b, a in pairs if commands[a.name] == commands[b.name]]
+    pair = next(((a.name, b.name) for a, b in [*others, *same] if _are_comparable(a, b)), None)
+    if pair is None:
+        return []
+    worse, better = _by_value(workspace, pair)
+    return [(f"is {better} better than {worse}?", f"deviate compare {typed_line((worse, better))}")]
+
+
+def _by_value(workspace: Workspace, pair: tuple[str, str]) -> tuple[str, str]:
+    """Return two experiments, the one with the better mean of the main metric last."""
+    from deviate.cli.board import main_standings
+    from deviate.facts.leaderboard import summary_of
+
+    try:
+        first, second = (main_standings(summary_of(workspace.experiment(name)))[:1] for name in pair)
+    except DeviateError:
+        return pair
+    if not (first and second) or first[0].mean is None or second[0].mean is None or first[0].name != second[0].name:
+        return pair
+    is_better = first[0].mean > second[0].mean
+    return pair[::-1] if is_better != (first[0].direction == "lower") else pair
 
 
 def _grid_run(workspace: Workspace, completed: Collection[str]) -> str:
@@ -121,11 +205,15 @@ def _cells(workspace: Workspace) -> list[Cell]:
 
 
 def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that reads what there is of an experiment: its runs, else why one of them failed."""
-    if folder.completed_runs():
-        return [(f"deviate report {typed_word(folder.name)}", "how much its runs differ")]
+    """Return the command that reads what there is of an experiment."""
+    return [("how much do its runs differ?", f"deviate report {typed_word(folder.name)}")]
+
+
+def _failed(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that shows why the first run failed."""
     failed = [run.run.folder for run in folder.runs() if run.is_done]
-    return [(f"deviate logs {typed_word(folder.name)} {failed[0]}", "what a failed run printed")] if failed else []
+    name = typed_word(folder.name)
+    return [(f"why did {folder.name} fail?", f"deviate logs {name} {failed[0]}")] if failed else []
 
 
 def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
@@ -140,21 +228,19 @@ def _finite(folder: ExperimentFolder) -> set[str] | None:
     from deviate.store.records import read_progress
 
     names = [metric.name for metric in folder.read_experiment().metrics]
-    _, values = read_progress(folder.completed_runs()[0], names)
+    values = read_progress(folder.completed_runs()[0], names).values
     return {name for name, value in values.items() if math.isfinite(value)} if values else None
 
 
 def _explained(commands: Sequence[tuple[str, str]]) -> list[str]:
     """Return a line for each command, behind what it does: so that a long one can be copied."""
-    from deviate.cli.list import aligned
+    from deviate.cli.printing import aligned
 
-    return aligned([(what, command) for command, what in commands])
+    return aligned(commands)
 
 
-def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that makes what is missing of an experiment, or more runs, and what it does."""
-    import msgspec
-
+def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that makes what is missing of an experiment; none where all is there."""
     from deviate.facts.reproduce import run_command
     from deviate.report.words import count
     from deviate.store.run_files import Completed
@@ -166,29 +252,21 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
     failed = sum(not isinstance(run.read_outcome(), Completed) for run in ended)
     options = ["--name", folder.name, *(["--retry-failed"] if failed else [])]
     if failed:
-        return [(run_command(experiment, *options), f"make the {count(failed, 'failed run')} again, same seeds")]
-    if missing := sum(experiment.planned.values()) - len(ended):
-        return [(run_command(experiment, *options), f"make the {count(missing, 'missing run')}")]
-    doubled = {variant: 2 * runs for variant, runs in experiment.planned.items()}
-    return [(run_command(msgspec.structs.replace(experiment, planned=doubled, until=None), *options), "add runs")]
+        return [(f"make the {count(failed, 'failed run')} again:", run_command(experiment, *options))]
+    missing = sum(experiment.planned.values()) - len(ended)
+    return [(f"make the {count(missing, 'missing run')}:", run_command(experiment, *options))] if missing > 0 else []
 
 
 def _without(scripts: Sequence[str], cells: int) -> list[str]:
     from deviate.report.words import count
 
     command = f"python {typed_word(scripts[0])}" if scripts else "python train.py"
-    seen = f"Scripts that may train: {', '.join(scripts[:LISTED])}." if scripts else ""
-    return [
-        f"No experiment in this folder yet. {seen}".rstrip(),
-        "",
-        *_explained(
-            [
-                *([("deviate run", f"make the {count(cells, 'experiment')} that deviate.toml lists")] if cells else []),
-                (f"deviate run -n 8 -- {command}", "train 8 times and report how much the metrics differ"),
-                (f"deviate audit -- {command}", "list the sources of nondeterminism, before a long training"),
-                (f"deviate init -- {command}", "show what a run would do, and write a deviate.toml to edit"),
-                ("deviate doctor", "check this machine and its settings"),
-                ("deviate --help", "all commands"),
-            ]
-        ),
+    named = f" {scripts[0]} seems to train." if scripts else ""
+    more = f" Or {', '.join(scripts[1:SCRIPTS_NAMED])}?" if scripts[1:] else ""
+    steps = [
+        *([(f"make the {count(cells, 'experiment')} of deviate.toml:", "deviate run")] if cells else []),
+        ("is the right number measured?", f"deviate extract -- {command}"),
+        ("how much do runs differ?", f"deviate run -n 8 -- {command}"),
+        ("what is random in it?", f"deviate audit -- {command}"),
     ]
+    return [f"No experiment here yet.{named}{more}", "", *_explained(steps[:STEPS]), "all commands: deviate --help"]

@@ -18,6 +18,7 @@ from deviate.cli.printing import examples, say
 from deviate.core.interrupts import StopRequests, end, listening
 
 if TYPE_CHECKING:
+    from deviate.facts.live import LiveExperiment
     from deviate.store.folders import ExperimentFolder
 
 
@@ -53,7 +54,8 @@ def command(name: str | None, terminal: bool, port: int) -> None:
 
 
 def _find(name: str | None) -> ExperimentFolder:
-    from deviate.cli.list import hints, newest_first
+    from deviate.cli.board import newest_first
+    from deviate.cli.list import hints
     from deviate.core.errors import UnknownExperiment, WorkspaceUnusable
     from deviate.facts.overview import overviews
     from deviate.store.folders import Workspace
@@ -73,25 +75,28 @@ def _find(name: str | None) -> ExperimentFolder:
 
 
 def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
-    """Print the page again and again until no run is under way; once where this is no terminal."""
+    """Show the screen that `deviate run` shows until no run is under way; once where this is no terminal."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
+    from deviate.cli.live_screen import failure_lines, screen_lines, watched_screen
     from deviate.facts.live import LiveReader
-    from deviate.report.topics.live import live_page
-    from deviate.report.writers.terminal import print_page, render_terminal
 
     reader, console = LiveReader(folder), Console()
+
+    def lines(live: LiveExperiment) -> list[str]:
+        screen = watched_screen(folder.read_experiment(), live)
+        return [*failure_lines(live), *screen_lines(screen, console.width)]
+
     live = reader.read()
     if console.is_terminal and live.going:
         with Live(console=console, transient=True, auto_refresh=False) as screen:
             while live.going and not stop.count:
-                text = render_terminal(live_page(live, terminal=True), console.width)
-                screen.update(Text(text, no_wrap=True, overflow="crop"), refresh=True)
+                screen.update(Text("\n".join(lines(live)), no_wrap=True, overflow="crop"), refresh=True)
                 stop.wait(LOOK_EVERY)
                 live = reader.read()
-    print_page(live_page(live, terminal=True), console)
+    say(*lines(live))
 
 
 def _serve(folder: ExperimentFolder, port: int, stop: StopRequests) -> None:

@@ -61,6 +61,10 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     key: str = ""
 
 
+#: How often code runs: once in a round of the main loop, in a loop within that, after it; empty: not known.
+Pace = Literal["round", "within", "end", ""]
+
+
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """A value the project reports that says how good or how costly training is."""
 
@@ -88,6 +92,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     decimals: int | None = None
     #: ``%`` where the program writes that behind it; empty where it writes nothing.
     unit: str = ""
+    #: How often it is reported.
+    pace: Pace = ""
 
 
 class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -115,6 +121,24 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     #: The iterable of a ``for``, the condition of a ``while``; None for a framework's call.
     span: Span | None = None
+    #: Rounds that it has by the options of the command; None where these do not tell, or it may end earlier.
+    rounds: int | None = None
+
+    @property
+    def word(self) -> str:
+        """What a round of it is called."""
+        return "epoch" if self.kind == "call" or "epoch" in self.variable.lower() else "iteration"
+
+    def value_taken(self, aggregate: str) -> str:
+        """Say which value stands for a run.
+
+        Examples
+        --------
+        >>> loop = MainLoop(file="train.py", line=3, variable="epoch", kind="for", why="")
+        >>> loop.value_taken("last"), loop.value_taken("mean")
+        ('last epoch', 'mean')
+        """
+        return f"{aggregate} {self.word}" if aggregate in ("last", "best") else aggregate
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):

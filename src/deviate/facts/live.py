@@ -20,7 +20,7 @@ from deviate.runs.executors.processes import is_alive
 from deviate.runs.lease import live_holder
 from deviate.runs.time_left import seconds_left
 from deviate.store.folders import ExperimentFolder, RunFolder
-from deviate.store.records import LiveSeries, metric_id
+from deviate.store.records import LiveSeries, Progressed, metric_id, read_progress
 from deviate.store.run_files import Outcome, RunInfo, Unfinished
 
 #: ``waiting``: not started; ``under way``: its process lives, or nothing tells; ``interrupted``: its process is gone;
@@ -46,6 +46,9 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     tail: list[str] = []
     #: The run whose training this is, too; empty where it has its own.
     same_as: str = ""
+    #: While it is under way: the latest value of each metric, and the iteration of the latest of them.
+    latest: dict[str, float] = {}
+    reported: int | None = None
 
 
 class LiveExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,9 @@ class LiveExperiment(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[LiveRun]
     #: Until the last planned run has ended, by the time of those that completed; None where none has.
     seconds_left: float | None
+    #: Runs that go on side by side, and seconds since the first one began.
+    jobs: int = 1
+    elapsed: float = 0.0
 
     def count(self, *states: State) -> int:
         """Return how many runs are in one of the states."""
@@ -101,7 +107,7 @@ class LiveReader:
         started = {folder.run.folder: folder for folder in self.folder.runs()}
         planned = dict.fromkeys((*(run.folder for run in _planned(experiment)), *started))
         names = [metric.name for metric in experiment.metrics]
-        runs = [self._run(name, started.get(name), metric_id(main, names)) for name in planned]
+        runs = [self._run(name, started.get(name), main, names) for name in planned]
         jobs = max((run.jobs for run in map(_info, started.values()) if run is not None), default=1)
         return LiveExperiment(
             name=experiment.name,
@@ -109,18 +115,21 @@ class LiveReader:
             metric=main,
             runs=runs,
             seconds_left=_seconds_left(runs, jobs),
+            jobs=jobs,
+            elapsed=max((since for info in map(_info, started.values()) if (since := _since(info))), default=0.0),
         )
 
     def _watched(self) -> Iterator[Path]:
         for run in self.folder.runs():
             yield from (run.info_file, run.outcome_file, run.worker, *run.record_files())
 
-    def _run(self, name: str, folder: RunFolder | None, metric: int | None) -> LiveRun:
+    def _run(self, name: str, folder: RunFolder | None, main: str, names: list[str]) -> LiveRun:
         variant = name.rpartition("-")[0]
         info, outcome = (_info(folder), _outcome(folder)) if folder else (None, None)
         if folder is None or (info is None and outcome is None):
             return LiveRun(name=name, variant=variant, state="waiting")
-        iteration, curve = self._curve(folder, metric)
+        iteration, curve = self._curve(folder, metric_id(main, names))
+        progress = read_progress(folder, names) if outcome is None else Progressed(None, {}, None)
         unfinished = outcome if isinstance(outcome, Unfinished) else None
         return LiveRun(
             name=name,
@@ -133,6 +142,8 @@ class LiveReader:
             reason=unfinished.reason if unfinished else "",
             tail=unfinished.stderr if unfinished else [],
             same_as=(info.same_as or "") if info else "",
+            latest=progress.values,
+            reported=progress.reported,
         )
 
     def _curve(self, folder: RunFolder, metric: int | None) -> tuple[int | None, dict[int, float]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deviate.core.errors import DeviateError
 from deviate.core.shell_words import typed_word
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.store.run_files import Unfinished
+
+if TYPE_CHECKING:
+    from deviate.facts.live import LiveExperiment
 
 
 class Unreadable(NamedTuple):
@@ -42,19 +46,27 @@ def overview(folder: ExperimentFolder) -> dict[str, Any]:
         "planned": experiment.planned,
         "completed": {variant: completed[variant] for variant in experiment.planned},
         "evaluating": sum(map(_is_evaluated, runs)),
-        "seconds_left": _seconds_left_in(folder),
+        "seconds_left": live.seconds_left if (live := _going(folder)) else None,
+        "running": live is not None,
+        "problem": "" if runs else _problem(folder),
     }
 
 
-def _seconds_left_in(folder: ExperimentFolder) -> float | None:
-    """Return what `deviate watch` says of the time left; None where no run is under way, or none has completed."""
+def _problem(folder: ExperimentFolder) -> str:
+    """Return why the first run that ended did not complete; empty where none has ended."""
+    outcomes = (run.read_outcome() for run in folder.runs())
+    return next((outcome.reason for outcome in outcomes if isinstance(outcome, Unfinished)), "")
+
+
+def _going(folder: ExperimentFolder) -> LiveExperiment | None:
+    """Return what `deviate watch` shows; None where no run is under way."""
     # Only where a worker may live, as below.
     if not any(run.worker.is_dir() and not run.outcome_file.is_file() for run in folder.runs()):
         return None
     from deviate.facts.live import LiveReader
 
     live = LiveReader(folder).read()
-    return live.seconds_left if live.going else None
+    return live if live.going else None
 
 
 def _is_evaluated(run: RunFolder) -> bool:

@@ -15,7 +15,7 @@ from deviate.facts.predictions import Evaluation
 from deviate.facts.reproduce import grow_command
 from deviate.facts.samples import DEFAULTS, Sample, SampleOptions, settle_options
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
-from deviate.lexicon.names import same_name
+from deviate.lexicon.names import missing_name, same_name
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.metrics import TIMES, remember_directions
 from deviate.store.folders import Workspace
@@ -71,8 +71,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         names = [sample.name for sample in self.samples]
         match = same_name(name, names)
         if match is None:
-            known = ", ".join(names) or "none"
-            raise BadOption(f"{option}: no metric {name!r} in {self.label}", hint=f"metrics of {self.label}: {known}")
+            raise BadOption(*missing_name(name, names, f"{option}: no metric {name!r} in {self.label}"))
         return self.samples[names.index(match)]
 
 

@@ -359,7 +359,7 @@ def choose_variant(folder: ExperimentFolder, variants: Sequence[str], name: str 
     variant = typed.name if typed and name not in variants else name or _default(folder, variants)
     if variant not in variants:
         raise BadOption(
-            f"experiment {folder.name!r} has no variant {variant!r}", hint=f"variants: {', '.join(variants) or 'none'}"
+            f"{folder.name} has no variant {variant!r}", hint=f"type one of: {', '.join(variants) or 'none'}"
         )
     return variant
 

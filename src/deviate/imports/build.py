@@ -105,7 +105,9 @@ def _check_names(recorded: list[str], request: ImportRequest) -> None:
     for option, names in options.items():
         for name in names:
             if name not in recorded:
-                raise BadOption(f"{option} names {name!r}, which was not found", hint=f"metrics: {', '.join(recorded)}")
+                raise BadOption(
+                    f"{option} names {name!r}, which was not found", hint=f"type one of: {', '.join(recorded)}"
+                )
 
 
 def _narrowed(run: ForeignRun, kept: list[str]) -> ForeignRun:

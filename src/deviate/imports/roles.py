@@ -236,7 +236,7 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     listed = (*options.run, *options.mean_over, *(name for name, _ in options.where))
     for name in (*filter(None, single), *listed):
         if name not in columns:
-            raise BadOption(f"there is no column {name!r}", hint=f"columns: {', '.join(columns)}")
+            raise BadOption(f"there is no column {name!r}", hint=f"type one of: {', '.join(columns)}")
     metric, value = _long(columns, options)
     _check_run(options.run, metric, value, columns)
     return Roles(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 from deviate.core.errors import BadOption
@@ -53,9 +54,23 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
     if match is None and (alike := _alike(name, names)):
         raise BadOption(f"{name!r} names {len(alike)} {what}s", hint=f"type one of them: {', '.join(map(repr, alike))}")
     if match is None:
-        recorded = ", ".join(dict.fromkeys(names)) or "none"
-        raise BadOption(f"no {what} {name!r} was recorded", hint=f"{what}s: {recorded}")
+        raise BadOption(*missing_name(name, names, f"no {what} {name!r}"))
     return match
+
+
+def missing_name(name: str, names: Sequence[str], missing: str) -> tuple[str, str]:
+    """Return what to say of a name that is not there, and what to type: the name that it is nearly, else any of them.
+
+    Examples
+    --------
+    >>> missing_name("test accc", ["test acc", "loss"], "no metric 'test accc'")
+    ("no metric 'test accc'; did you mean 'test acc'?", '')
+    >>> missing_name("f1", ["test acc", "loss"], "no metric 'f1'")
+    ("no metric 'f1'", 'type one of: test acc, loss')
+    """
+    if near := difflib.get_close_matches(name, names, n=1):
+        return f"{missing}; did you mean {near[0]!r}?", ""
+    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else "no metric was recorded"
 
 
 # Names that Deviate makes.

@@ -164,6 +164,22 @@ def equals(metrics: Iterable[Metric], *, in_order: bool) -> list[Metric]:
     return alike[:1] if tells_nothing or (in_order and first[0] < _UNFORESEEN) else alike
 
 
+def by_kind(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return all metrics, the main one first, then qualities before losses before costs.
+
+    Examples
+    --------
+    >>> from collections import namedtuple
+    >>> metric = namedtuple("metric", "name kind direction")
+    >>> losses = [metric(f"{part} loss", "loss", "lower") for part in ("train", "test")]
+    >>> qualities = [metric(f"{part} acc", "quality", "higher") for part in ("train", "test")]
+    >>> [each.name for each in by_kind([*losses, *qualities])]
+    ['test acc', 'train acc', 'test loss', 'train loss']
+    """
+    first = main_metric(metrics) if metrics else None
+    return sorted(metrics, key=lambda each: (each is not first, group(each.kind, each.direction), split(each.name)))
+
+
 def main_first(metrics: Sequence[Metric]) -> list[Metric]:
     """Return all metrics, those that a reader asks for first before the others."""
     return sorted(metrics, key=ranks(metrics))

@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from deviate.report.aligned import about_seconds
-from deviate.stats.intervals import Interval
-from deviate.stats.multiplicity import CORRECTION_NAMES
-from deviate.stats.results import Effect, Tested
+
+if TYPE_CHECKING:
+    # Who writes a number need not wait for what computes one.
+    from deviate.stats.intervals import Interval
+    from deviate.stats.results import Effect, Tested
 
 #: Digits of a standard deviation that are shown. The SD of n runs has a relative error near ``1 / sqrt(2 (n - 1))``
 #: (27 % for 8 runs), so a third digit would be noise [1]_.
@@ -113,6 +116,8 @@ class Numbers(msgspec.Struct, frozen=True):
         >>> numbers.equal_p(0.003, "holm", 12), numbers.equal_p(1e-7, "holm", 1), numbers.equal_p(0.2, "none", 6)
         ('p = 0.0030 after Holm', 'p < 0.001', 'p = 0.20')
         """
+        from deviate.stats.multiplicity import CORRECTION_NAMES
+
         after = "" if correction == "none" or family < 2 else f" after {CORRECTION_NAMES[correction]}"
         return f"p {self.compared_p(p) if p is not None else f'= {UNKNOWN}'}{after}"
 
@@ -296,6 +301,7 @@ def show_shares(interval: Interval) -> str:
 
     Examples
     --------
+    >>> from deviate.stats.intervals import Interval
     >>> show_shares(Interval(low=0.0342, high=0.0681, level=0.95, method="t"))
     '[3.4, 6.8]'
     """
@@ -308,6 +314,7 @@ def show_interval(interval: Interval, place: int | None) -> str:
 
     Examples
     --------
+    >>> from deviate.stats.intervals import Interval
     >>> show_interval(Interval(low=-0.5, high=1.25, level=0.95, method="t"), -2)
     '[−0.50, 1.25]'
     """

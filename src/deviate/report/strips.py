@@ -66,22 +66,6 @@ def block_line(shares: Sequence[float] | NDArray[np.float64], gap: str = GAP) ->
     return "".join(gap if np.isnan(share) else BLOCKS[min(int(share * levels), levels - 1)] for share in shares)
 
 
-def spark(iterations: Sequence[int], values: Sequence[float], width: int = STRIP_WIDTH) -> str:
-    """Draw finite values as a line of blocks from the smallest to the largest; empty with fewer than two of them.
-
-    Examples
-    --------
-    >>> spark([0, 1, 2], [1.0, 2.0, 3.0])
-    '▁▅█'
-    """
-    if len(values) < 2:
-        return ""
-    halves = np.asarray(values) / 2
-    length = halves.max() - halves.min()
-    heights = (halves - halves.min()) / length if length else np.zeros(len(values))
-    return block_line(sampled(iterations, heights, width))
-
-
 def sampled(
     iterations: Sequence[int], heights: Sequence[float] | NDArray[np.float64], width: int
 ) -> NDArray[np.float64]:

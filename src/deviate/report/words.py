@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deviate.core.experiment import Status
+from deviate.core.experiment import Run, Status
 from deviate.core.factors import plain_name
 from deviate.facts.run import RunResult
 from deviate.observe.events import ReplacedSeed
@@ -71,6 +71,17 @@ def seed_text(seed: ReplacedSeed) -> str:
     """
     where = f"{seed.file}:{seed.line}" if seed.line else seed.file
     return f"{seed.call}({seed.given}) at {where}{' (in a library)' if seed.library else ''}"
+
+
+def run_name(run: Run, *, alone: bool) -> str:
+    """Name a run by its number, and by what varies in it unless its variant stands `alone`.
+
+    Examples
+    --------
+    >>> run_name(Run(variant="algo+impl", index=3), alone=True), run_name(Run(variant="init", index=3), alone=False)
+    ('run 3', 'initialisation, run 3')
+    """
+    return f"run {run.index}" if alone else f"{plain_name(run.variant)}, run {run.index}"
 
 
 def disturbed(run: RunResult) -> str:

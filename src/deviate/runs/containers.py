@@ -69,7 +69,7 @@ def check_wish(wish: ContainerWish) -> None:
     if not image or image.startswith("-"):
         raise BadOption(f"container must name an image, found {wish.image!r}", hint="type --set container=python:3.12")
     if engine not in ("", *ENGINES):
-        raise BadOption(f"no container engine is named {engine!r}", hint=f"engines: {', '.join(ENGINES)}")
+        raise BadOption(f"no container engine is named {engine!r}", hint=f"type one of: {', '.join(ENGINES)}")
     relative = next((path for path in wish.mount if not Path(path).is_absolute()), None)
     if relative is not None:
         raise BadOption(

@@ -12,7 +12,7 @@ import msgspec
 from deviate.core.errors import BadOption, MetricNotRecorded
 from deviate.core.experiment import Decided, Until
 from deviate.core.factors import parse_variants
-from deviate.lexicon.names import same_name
+from deviate.lexicon.names import missing_name, same_name
 from deviate.observe.metrics import with_times
 from deviate.runs.request import Request
 from deviate.source.findings import Findings
@@ -160,7 +160,7 @@ def settle_metric(rule: Until | Decided, findings: Findings, evaluated: Sequence
         return rule
     name = same_name(rule.metric, names)
     if name is None:
-        raise BadOption(f"--until: no metric {rule.metric!r} was found", hint=f"metrics: {', '.join(names)}")
+        raise BadOption(*missing_name(rule.metric, names, f"--until: no metric {rule.metric!r} was found"))
     return msgspec.structs.replace(rule, metric=name)
 
 

@@ -49,6 +49,8 @@ class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float]
     #: Name of the command beside the training that goes on; empty while the training does.
     step: str = ""
+    #: The latest iteration in which a value was recorded; None before one was.
+    reported: int | None = None
 
 
 class StepEnded(msgspec.Struct, frozen=True, kw_only=True):

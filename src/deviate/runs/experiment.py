@@ -12,15 +12,13 @@ import msgspec
 
 from deviate.core.errors import BadOption, FailedAlike, FirstRunFailed, NothingRecorded
 from deviate.core.experiment import Decided, Experiment, Run, Until
-from deviate.core.factors import SEEDED
 from deviate.core.interrupts import at_any_end
 from deviate.core.shell_words import typed_word
-from deviate.observe.records import read_run
 from deviate.runs.cluster import Engines, make_printer
 from deviate.runs.events import ColdStart, Event, RunEnded, RunShared
 from deviate.runs.executors.executor import Executor
 from deviate.runs.executors.warm import PACKAGES, WarmExecutor
-from deviate.runs.experiment_events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
+from deviate.runs.experiment_events import Begun, PackingTried, StudyEvent, with_ordered_values
 from deviate.runs.hardware import Gpus, chosen_gpus
 from deviate.runs.loop import replicate
 from deviate.runs.options import ReplicateOptions
@@ -104,6 +102,10 @@ _MISSING = re.compile(
 
 _NO_MODULE = "ModuleNotFoundError: No module named"
 
+#: The status of a program that refuses the words it was given, and what its line begins with.
+REFUSED = 2
+_REFUSES = re.compile(r"^\S+: error: ")
+
 
 def make_runs(
     request: Request,
@@ -131,7 +133,6 @@ def make_runs(
         After the first run, where something that the training needs is missing, or where no instrument reached the
         training: it would be so in the others, too.
     """
-    seen = False
     with closing(_rounds(request, command, folder, rule, changed, referee, engines)) as events:
         for event in events:
             yield event
@@ -143,9 +144,6 @@ def make_runs(
                     _require_other_ends(folder, event.run, event.outcome)
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
                 _require_records(folder, event.run)
-                if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
-                    seen = True
-                    yield factors
 
 
 def _rounds(
@@ -219,6 +217,7 @@ def run_maker(
             asked, folder, overlay, executor, known=known, printer=printer, places=engines.places,
             step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
+        yield _begun(folder, asked if asked.planned else experiment, slots.jobs)
         needless = []
         with ExitStack() as held:
             if warm is not None:
@@ -232,6 +231,12 @@ def run_maker(
         note_needless(folder, planned, needless)
 
     return make
+
+
+def _begun(folder: ExperimentFolder, asked: Experiment, jobs: int) -> Begun:
+    names = [metric.name for metric in asked.metrics]
+    completed = folder.completed_runs()
+    return Begun(experiment=asked, jobs=jobs, values={run.run: read_progress(run, names).values for run in completed})
 
 
 def _lacks_runs(folder: ExperimentFolder, asked: Experiment) -> bool:
@@ -306,12 +311,12 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
         return
     name, run, error = folder.name, failed.folder, outcome.stderr[-1]
     # A name that a module lacks, and a text that is no Python, are mended by no package.
-    remedy = "install the package, then " if error.startswith(_NO_MODULE) else "then "
+    remedy = "install the package, then " if error.startswith(_NO_MODULE) else "mend that, then "
     raise FirstRunFailed(
-        f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {error}",
+        f"{_trained(folder)} failed in its first run, before it reported anything ({waiting} not started): {error}",
         hint=outcome.hint
-        or f"`deviate logs {typed_word(name)} {run}` shows all that it printed; {remedy}type the same command with "
-        "--retry-failed",
+        or f"{remedy}type the same command with --retry-failed; all that it printed: deviate logs {typed_word(name)} "
+        f"{run}",
     )
 
 
@@ -322,8 +327,7 @@ def _require_instruments(folder: ExperimentFolder, ended: Run, outcome: NotInstr
     if len(done) > 1 or not waiting:
         return
     raise FirstRunFailed(
-        f"nothing of {ended.folder} of {folder.name!r} was recorded, and nothing of {waiting} more would be: "
-        f"{outcome.reason}",
+        f"nothing of the first run of {_trained(folder)} was recorded ({waiting} not started): {outcome.reason}",
         hint=outcome.hint,
     )
 
@@ -336,13 +340,26 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
     if len(done) < 2 or waiting < 1 or any(_end(run, experiment) != _end(done[0], experiment) for run in done):
         return
     name, run = folder.name, failed.folder
-    both = "both" if len(done) == 2 else f"all {len(done)}"
+    refused = outcome.exit_code == REFUSED and not any(has_values(each) for each in done)
+    of = f" of {failed.variant}" if len(experiment.planned) > 1 else ""
+    how = "ended at once" if refused else "failed alike"
+    error = _REFUSES.sub("", outcome.stderr[-1].strip()) if outcome.stderr else outcome.reason
     raise FailedAlike(
-        f"{both} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
+        f"{_trained(folder)} {how}, {len(done)} of {len(done)} runs{of} ({waiting} not started): {error}",
         hint=outcome.hint
-        or f"`deviate logs {typed_word(name)} {run}` shows what it printed; then type the same command with "
-        "--retry-failed, which takes the same seeds, or with --even-so to start the others all the same",
+        or (
+            "correct the command and type it again"
+            if refused
+            else f"see deviate logs {typed_word(name)} {run}, then type the same command with --retry-failed, or with "
+            "--even-so to start the others all the same"
+        ),
     )
+
+
+def _trained(folder: ExperimentFolder) -> str:
+    """Name what is trained: the script, else the experiment."""
+    entry = folder.read_experiment().entry
+    return os.path.basename(entry) if entry else folder.name
 
 
 def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
@@ -350,14 +367,5 @@ def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
     outcome = run.read_outcome()
     if not isinstance(outcome, Failed):
         return (run.run.folder,)
-    iteration, _ = read_progress(run, [metric.name for metric in experiment.metrics])
+    iteration = read_progress(run, [metric.name for metric in experiment.metrics]).iteration
     return (outcome.exit_code, outcome.signal, outcome.stderr[-1:] or outcome.hint, iteration)
-
-
-def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:
-    """Return which factors a run drew for; None where draws were not looked at."""
-    prints = read_run(folder.run(run)).fingerprints
-    if not prints:
-        return None
-    present = [factor for factor in SEEDED if factor in prints and not prints[factor].is_undrawn]
-    return FactorsSeen(run=run, present=present)

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from deviate.stats.multiplicity import Look
 
 
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs of an experiment are about to be made."""
+
+    experiment: Experiment
+    #: Runs that go on side by side at most.
+    jobs: int
+    #: The last values of each run that has completed before.
+    values: dict[Run, dict[str, float]]
+
+
 class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
     """A new experiment was made although there is one of the same command."""
 
@@ -43,13 +53,6 @@ class GoesOn(msgspec.Struct, frozen=True, kw_only=True):
     changed: list[str]
     #: Runs read the standard input that it was made with.
     stdin: bool = False
-
-
-class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first run of a call showed: for which factors it drew."""
-
-    run: Run
-    present: list[str]
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +87,7 @@ class PackingTried(msgspec.Struct, frozen=True, kw_only=True):
     result: Packing | None = None
 
 
-StudyEvent = Event | RunsPlaced | OpenedAnew | GoesOn | FactorsSeen | Looked | Compared | PackingTried
+StudyEvent = Event | Begun | RunsPlaced | OpenedAnew | GoesOn | Looked | Compared | PackingTried
 
 
 def values_ordered(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:

@@ -255,10 +255,11 @@ def _named(
     can_go_on = _job(existing) == _job(_given(proposal, existing))
     if _is_same(folder, proposal, snapshot) or (request.edited and can_go_on):
         return folder
-    anyway = f"add --edited to make more runs from the copy that {name!r} has of the project; or " if can_go_on else ""
+    ways = [f"add --edited to make more runs from the copy that {name!r} has of the project"] if can_go_on else []
+    ways += [] if folder.completed_runs() else [f"remove it, as none of its runs completed: deviate rm {name}"]
     raise NameTaken(
         f"experiment {folder.name!r} has {'; '.join(_differences(existing, proposal, folder, snapshot))}",
-        hint=f"{anyway}type another --name, or none: then a new one is made",
+        hint="; or ".join([*ways, "type another --name, or none: then a new one is made"]),
     )
 
 

@@ -62,7 +62,9 @@ class TimeLeft:
         match event:
             case RunStarted():
                 if event.number == 1:
+                    # A round of several begins.
                     self._took += event.took
+                    self.ended = 0
                 self.total, self._jobs = event.total, max(event.jobs, 1)
                 self._going[event.run] = (self._clock(), 0.0)
             case RunProgress():

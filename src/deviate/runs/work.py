@@ -49,7 +49,7 @@ from deviate.runs.snapshot.working_copy import State, pinned_warnings, state, wa
 from deviate.store.files import sync_file
 from deviate.store.folders import RunFolder
 from deviate.store.integrity import damage
-from deviate.store.records import read_progress
+from deviate.store.records import Progressed, read_progress
 from deviate.store.run_files import Cancelled, Completed, Ended, Failed, Outcome
 
 # What is done in the folder of one run: its set-up, the training, its evaluations, its clean-up.
@@ -235,7 +235,7 @@ class Worker:
             discard_work(self.folder)
         self.lease.release()
         if job.outcome is not None:
-            trained = {} if job.trains else part_progress(self.folder, Part(), self._means.source)[1]
+            trained = {} if job.trains else part_progress(self.folder, Part(), self._means.source).values
             yield RunEnded(run=job.run, outcome=job.outcome, values=trained | job.values, trained=job.trains)
 
     def _refuse(self, training: Ready) -> bool:
@@ -321,13 +321,11 @@ class Worker:
             self._executor.wait(LOOK_EVERY)
 
     def _report(self, active: _Active, now: float) -> Event:
-        iteration, values = self._progress(active.part, active.ready.folder)
+        progress = self._progress(active.part, active.ready.folder)
         step = active.part.step.name if active.part.step else ""
-        return RunProgress(
-            run=self.job.run, seconds=now - active.started, iteration=iteration, values=values, step=step
-        )
+        return RunProgress(run=self.job.run, seconds=now - active.started, step=step, **progress._asdict())
 
-    def _progress(self, part: Part, folder: RunFolder) -> tuple[int | None, dict[str, float]]:
+    def _progress(self, part: Part, folder: RunFolder) -> Progressed:
         return part_progress(folder, part, self._means.source)
 
     def _end(self, active: _Active, stop: StopRequests) -> Iterator[Event]:
@@ -421,12 +419,12 @@ class Worker:
         self._bring(folder, outcome).write_outcome(outcome)
 
 
-def part_progress(folder: RunFolder, part: Part, source: Source) -> tuple[int | None, dict[str, float]]:
-    """Return the current iteration and the latest values of metrics, under their names in results."""
+def part_progress(folder: RunFolder, part: Part, source: Source) -> Progressed:
+    """Return how far a command is, with the metrics under their names in results."""
     if part.step is None:
         return read_progress(folder, source.metric_names)
-    iteration, values = read_progress(folder, [metric.name for metric in part.step.metrics])
-    return iteration, {part.step.prefix + name: value for name, value in values.items()}
+    progress = read_progress(folder, [metric.name for metric in part.step.metrics])
+    return progress._replace(values={part.step.prefix + name: value for name, value in progress.values.items()})
 
 
 def note_start(ready: Ready, handle: Handle) -> None:

@@ -27,7 +27,7 @@ from deviate.source.frameworks.reported import framework_metrics
 from deviate.source.index import ModuleIndex, Unit
 from deviate.source.loop_candidates import assumed_loop, assumed_metric, may_train, training_modules
 from deviate.source.main_loop import LoopFinder, Phases, loop_at
-from deviate.source.metrics.finder import MetricFinder, unreached
+from deviate.source.metrics.finder import MetricFinder, not_taken, unreached
 from deviate.source.search_path import relative
 from deviate.source.sinks.reports import Reports
 from deviate.source.stack import with_deep_stack
@@ -264,17 +264,30 @@ def _read(program: Program, flow: Flow, graph: CallGraph) -> Results:
     trained = loops.find()
     main_loop = trained or loops.find_reporting(finder.reporting(), finder.counted())
     training, phases = _weights(program, graph, loops, main_loop)
+    main_loop = _sized(program, main_loop)
     loop_file = main_loop.file if main_loop is not None else ""
     finder.weigh(training, phases, unchosen_modules(program, loop_file) | library_copies(program, loop_file))
     rejected = [*finder.rejections(), *unreached(flow, reports)]
     metrics = finder.metrics(framework_metrics(flow, loops.fitting))
-    return (
-        metrics,
-        rejected,
-        main_loop,
-        find_draws(flow, graph, _phases_of_draws(program, graph, loops, main_loop), main_loop),
-        trained is not None,
-    )
+    draws = find_draws(flow, graph, _phases_of_draws(program, graph, loops, main_loop), main_loop)
+    # Last of all: it looks at branches that are not taken, which nothing else should see.
+    rejected += not_taken(flow, reports, metrics)
+    return metrics, rejected, main_loop, draws, trained is not None
+
+
+def _sized(program: Program, main_loop: MainLoop | None) -> MainLoop | None:
+    """Return the main loop with the rounds that it has, where nothing in it may end it earlier."""
+    own = loop_at(program.reached, main_loop.file, main_loop.line) if main_loop and main_loop.kind == "for" else None
+    if main_loop is None or own is None or isinstance(own[1].node, ast.While) or _may_break(own[1].node):
+        return main_loop
+    return msgspec.structs.replace(main_loop, rounds=program.choices.rounds(own[1].node.iter, own[0]))
+
+
+def _may_break(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop has a ``break`` or a ``return`` of its own."""
+    inner = {id(node) for other in ast.walk(loop) if other is not loop and isinstance(other, (ast.For, ast.While))
+             for node in ast.walk(other) if isinstance(node, ast.Break)}  # fmt: skip
+    return any(isinstance(node, ast.Break | ast.Return) and id(node) not in inner for node in ast.walk(loop))
 
 
 def _weights(

@@ -18,6 +18,9 @@ class Rejected(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     line: int
     reason: Reason
+    #: Of a metric that this command does not report: its name, and the option that makes the program report it.
+    name: str = ""
+    needs: str = ""
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from deviate.core.experiment import MainLoop
+from deviate.core.experiment import MainLoop, Pace
 from deviate.lexicon.words import BEGINS, words_of
 from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.program import COMMON_METHODS, Program
@@ -558,6 +558,23 @@ class Phases:
             later = any(line > at for at, _ in self.ways[unit])
             return later and not is_within(nesting, self.loop.node)
         return unit in self.after and unit not in self.during
+
+    def pace(self, unit: Unit, line: int, nesting: Nesting | None) -> Pace:
+        """Tell whether code runs once in a round of the main loop, in a loop within it, or after it."""
+        if self.is_after(unit, line, nesting):
+            return "end"
+        return "" if self.is_aside(unit, line, nesting) else self._pace(unit, nesting, frozenset())
+
+    def _pace(self, unit: Unit, nesting: Nesting | None, below: frozenset[Unit]) -> Pace:
+        around = enclosing_loops(nesting)
+        if unit is self.unit:
+            innermost = around[0] if around else None
+            return "" if self.loop.node not in around else "round" if self.loop.node is innermost else "within"
+        if around:
+            return "within"
+        calls = [(caller, edge) for caller, edge in self._edges if edge.target is unit and caller not in below]
+        paces: set[Pace] = {self._pace(caller, edge.nesting, below | {unit}) for caller, edge in calls}
+        return paces.pop() if len(paces) == 1 else ""
 
 
 def _excludes(one: Nesting | None, other: Nesting | None) -> bool:

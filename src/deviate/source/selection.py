@@ -286,7 +286,8 @@ def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: 
     at_line = [metric for metric in same if metric.line <= entry.line <= metric.end_line]
     # An edit above a metric moves its line; where the expression stands only once in the file, it is still the one.
     chosen = at_line or (same if len(same) == 1 else [])
-    metric = chosen[0] if chosen else _added(index, entry, project)
+    refuse = functools.partial(bad_entry, f"metric[{index}]", project)
+    metric = chosen[0] if chosen else metric_at(entry, project, refuse)
     return msgspec.structs.replace(
         metric,
         name=entry.name,
@@ -297,10 +298,13 @@ def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: 
     )
 
 
-def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
-    """Make a metric of an expression that the user names by file and line."""
+def metric_at(entry: MetricEntry, project: Path, refuse: Refuse) -> Metric:
+    """Make a metric of an expression, or of what is assigned, that the user names by file and line.
+
+    What is not there is an error, which `refuse` makes.
+    """
     expression = _normal(entry.expression)
-    tree = parse_file(project / entry.file, functools.partial(bad_entry, f"metric[{index}]", project))
+    tree = parse_file(project / entry.file, refuse)
     nodes = [
         node
         for node in ast.walk(tree)
@@ -312,7 +316,7 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
     if not nodes:
         problem = f"metric {entry.name!r}: no expression {entry.expression!r} on line {entry.line} of {entry.file}"
         hint = f"type `deviate extract ENTRY` to see lines, or correct the entry in {FILE_NAME}"
-        raise bad_entry(f"metric[{index}]", project, problem, hint)
+        raise refuse(problem, hint)
     node = nodes[0]
     span = span_of(node)
     return Metric(

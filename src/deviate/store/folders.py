@@ -37,6 +37,7 @@ import msgspec
 
 from deviate.core.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable, some_of
 from deviate.core.experiment import Experiment, Run
+from deviate.core.shell_words import typed_word
 from deviate.store.files import file_sum, read_json, require_names, require_no_link, write_json, write_whole
 from deviate.store.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
 
@@ -320,9 +321,9 @@ class ExperimentFolder:
         matches = [folder for folder in runs if word in (folder.run.folder, str(folder.run.index))]
         if len(matches) == 1:
             return matches[0]
-        names = ", ".join(folder.run.folder for folder in matches or runs) or "none yet"
-        count = "several runs" if matches else "no run"
-        raise UnknownRun(f"{word!r} names {count} of experiment {self.name!r}", hint=f"runs: {names}")
+        names = [folder.run.folder for folder in matches or runs]
+        wrong = f"several runs of {self.name} are called {word!r}" if matches else f"no run {word!r} of {self.name}"
+        raise UnknownRun(wrong, hint=f"type one of: {some_of(names, MOST_NAMED)}" if names else "none was begun yet")
 
     def read_experiment(self) -> Experiment:
         """Return what was asked for; its name is the folder's, also where giving it another was cut short."""
@@ -464,7 +465,7 @@ class Workspace:
         """
         names = self.names()
         if name not in names:
-            raise UnknownExperiment(f"no experiment is named {name!r} in {self.project}", hint=_names_hint(name, names))
+            raise _unknown(name, names)
         return self.experiment(name)
 
 
@@ -481,13 +482,14 @@ def unusable(folder: Path, error: OSError) -> WorkspaceUnusable:
     return WorkspaceUnusable(f"{folder} cannot be written: {error}", hint="free the disk, then type the same command")
 
 
-def _names_hint(name: str, names: Sequence[str]) -> str:
-    """Name the experiments that `name` may stand for: the nearest first, at most `MOST_NAMED`."""
+def _unknown(name: str, names: Sequence[str]) -> UnknownExperiment:
+    """Return what to say of a name that no experiment has: the grid or the experiment that it may stand for."""
+    missing = f"no experiment {typed_word(name)}"
     if not names:
-        return "no experiment yet; make one with: deviate run"
+        return UnknownExperiment(f"{missing}: none was made yet", hint="deviate run -n 8 -- python train.py")
     if cells := [each for each in names if each.startswith(f"{name}@")]:
-        return f"it is a grid: deviate compare {name}; its cells: {some_of(cells, MOST_NAMED)}"
-    near = difflib.get_close_matches(name, names, n=MOST_NAMED)
-    listed = [*near, *(each for each in names if each not in near)]
-    more = f" and {len(listed) - MOST_NAMED} more: deviate list" if len(listed) > MOST_NAMED else ""
-    return f"experiments: {', '.join(listed[:MOST_NAMED])}{more}"
+        of = f"deviate compare {typed_word(name)}, or one of its cells: {some_of(cells, MOST_NAMED)}"
+        return UnknownExperiment(f"{missing}: it is a grid", hint=of)
+    if near := difflib.get_close_matches(name, names, n=1):
+        return UnknownExperiment(f"{missing}; did you mean {typed_word(near[0])}?")
+    return UnknownExperiment(missing, hint=f"type one of: {some_of(names, MOST_NAMED)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,22 +98,35 @@ def metric_id(name: str, metrics: Sequence[str]) -> int | None:
 TAIL = 1000
 
 
-def read_progress(folder: RunFolder, metrics: Sequence[str]) -> tuple[int | None, dict[str, float]]:
-    """Return the current iteration and the latest value of each metric.
+class Progressed(NamedTuple):
+    """How far a run is."""
+
+    #: That under way, from 0; None before the first one.
+    iteration: int | None
+    #: The latest value of each metric.
+    values: dict[str, float]
+    #: The latest iteration in which a value was recorded.
+    reported: int | None
+
+
+def read_progress(folder: RunFolder, metrics: Sequence[str]) -> Progressed:
+    """Return the current iteration, the latest value of each metric, and the iteration of the latest value.
 
     The run may go on. `metrics` are the names of the experiment's metrics: the position is the id.
     """
     iteration: int | None = None
+    reported: int | None = None
     values: dict[str, float] = {}
     for path in folder.record_files():
         events = _events(path)
         if rank_of(events) not in (None, 0):
             continue
         names = {event.get("id"): str(event.get("name")) for event in events if event["event"] == "name"}
-        latest, latest_values = _latest(path)
+        latest, latest_values, last_reported = _latest(path)
         values |= {_name(key, metrics, names): value for key, value in latest_values.items()}
         iteration = latest if iteration is None else max(iteration, latest or 0)
-    return iteration, values
+        reported = last_reported if reported is None else max(reported, last_reported or 0)
+    return Progressed(iteration, values, reported)
 
 
 def _events(record_file: Path) -> list[dict[str, object]]:
@@ -121,15 +134,17 @@ def _events(record_file: Path) -> list[dict[str, object]]:
     return read_events(path) if path.is_file() else []
 
 
-def _latest(path: Path) -> tuple[int | None, dict[int, float]]:
+def _latest(path: Path) -> tuple[int | None, dict[int, float], int | None]:
     records = read_tail(path, TAIL)
     if not len(records):
-        return None, {}
+        return None, {}, None
     # The first of equal ids in reverse order is the last one written.
     ids, positions = np.unique(records["id"][::-1], return_index=True)
     values = {int(key): float(records["value"][::-1][position]) for key, position in zip(ids, positions, strict=True)}
     last = int(records["iteration"][-1])
-    return (last if last >= 0 else None), {key: value for key, value in values.items() if key > TICK}
+    reported = int(records["iteration"][records["id"] > TICK].max(initial=-1))
+    latest = {key: value for key, value in values.items() if key > TICK}
+    return (last if last >= 0 else None), latest, (reported if reported >= 0 else None)
 
 
 def _name(key: int, metrics: Sequence[str], names: dict[object, str]) -> str:

@@ -4,19 +4,23 @@ import json
 import shutil
 import signal
 import sys
+from datetime import UTC, datetime
 
 import click
 import pytest
 from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
+from rich.cells import cell_len
 
 from deviate.api import names
-from deviate.cli.list import aligned, lines
+from deviate.cli.board import board_lines, entries
 from deviate.cli.main import NO_ANSWER, group, run_command_line
 from deviate.cli.options import experiment_sides
+from deviate.cli.printing import aligned
 from deviate.cli.standing import standing_lines
 from deviate.core.interrupts import Stopped, number_of
+from deviate.facts.leaderboard import Standing, Summary
 
 BASE = {"train loss": [0.3, 0.31], "test acc": [90.0, 91.0]}
 
@@ -31,27 +35,74 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_experiments_are_listed_in_columns_the_newest_first(project):
-    assert CliRunner().invoke(group, ["list"]).stdout.splitlines() == [
-        "arms  3 variants 6/6  2026-03-02 09:00  python train.py",
-        "zero  algo+impl 2/3   2026-03-01 12:00  python train.py",
-    ]
+def test_experiments_are_listed_with_mean_and_sd_the_best_first(project):
+    write_experiment(project, "better", {"train loss": [0.2, 0.21], "test acc": [92.0, 93.5]})
+    listed = CliRunner().invoke(group, ["list"]).stdout.splitlines()
+    assert " ".join(listed[2].split()) == (
+        "arms everything same 2 runs as zero; and 2 other kinds of variation 2026-03-02"
+    )
+    assert listed[0].split()[:5] == ["better", "92.75", "±", "1.06", "2"]
+    assert listed[1].split()[:5] == ["zero", "90.50", "±", "0.71", "2"]
+    newest = CliRunner().invoke(group, ["list", "--by", "made"]).stdout.splitlines()
+    assert newest[0].split()[0] == "arms"
+    lower = CliRunner().invoke(group, ["list", "--metric", "train loss"]).stdout.splitlines()
+    assert lower[0].split()[0] == "better"
 
 
-def facts(name, created, **planned):
-    return {"name": name, "command": ["python", "a b.py"], "created": created, "planned": planned, "completed": planned}
+def facts(name, created="2026-03-01T12:00:00+00:00", command=("python", "a.py"), **planned):
+    return {
+        "name": name, "command": list(command), "created": created, "planned": planned, "completed": planned,
+        "running": False, "problem": "",
+    }  # fmt: skip
 
 
-def test_people_see_what_the_columns_are():
+def summary(*values, variant="algo"):
+    standing = Standing(
+        name="test acc", taken="last epoch", kind="quality", direction="higher", decimals=2, values=list(values),
+        mean=sum(values) / len(values), sd=0.5, low=min(values) - 1, high=max(values) + 1,
+    )  # fmt: skip
+    return Summary(made_from="", variants={variant: [standing]})
+
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def board(found, summaries, width):
+    return board_lines(entries(found, summaries, "test acc"), width, "test acc (last epoch, higher is better)", NOW)
+
+
+def test_recipes_are_told_apart_by_what_their_commands_add_and_a_grid_is_one_block():
     found = [
-        facts("a", "2026-03-01T12:00:00+02:00", algo=8),
-        facts("b", "2026-03-01T11:00:00+00:00", algo=8, impl=10),
+        facts("base", algo=2),
+        facts("slow", command=("python", "a.py", "--lr", "1e-3"), algo=2),
+        facts("grid@lr=0.1,width=8", algo=2),
+        facts("grid@lr=0.2,width=8", algo=2),
     ]
-    assert lines(found, heads=True) == [
-        "experiment  runs                  made              command",
-        "b           algo 8/8, impl 10/10  2026-03-01 11:00  python 'a b.py'",
-        "a           algo 8/8              2026-03-01 12:00  python 'a b.py'",
+    summaries = {
+        "base": summary(90.0, 91.0), "slow": summary(80.0, 81.0), "grid@lr=0.1,width=8": summary(95.0, 96.0),
+        "grid@lr=0.2,width=8": summary(85.0, 86.0),
+    }  # fmt: skip
+    lines = board(found, summaries, 100)
+    assert max(map(cell_len, lines)) <= 100
+    assert [line.partition(" ± ")[0].split() for line in lines[1:]] == [
+        ["grid", "lr", "0.1,", "width", "8", "95.50"], ["lr", "0.2,", "width", "8", "85.50"],
+        ["base", "90.50"], ["slow", "--lr", "1e-3", "80.50"],
+    ]  # fmt: skip
+    assert board(found, summaries, 60) == [
+        "test acc (last epoch, higher is better)           runs",
+        "  grid  best of 2: lr 0.1, width 8  95.50 ± 0.50     2",
+        "  base                              90.50 ± 0.50     2",
+        "  slow  --lr 1e-3                   80.50 ± 0.50     2",
     ]
+
+
+def test_what_runs_or_failed_is_said_in_place_of_a_number():
+    lost = {**facts("lost", algo=0), "problem": "it ended with status 2: train.py: error: unrecognized arguments: --x"}
+    going = {**facts("going", algo=8), "completed": {"algo": 3}, "running": True}
+    lines = board([facts("base", algo=2), lost, going], {"base": summary(90.0, 91.0)}, 100)
+    assert "✗ lost" in "".join(lines)
+    assert any("failed: --x" in line or "unrecognized arguments" in line for line in lines)
+    assert any("running, 3 of 8" in line for line in lines)
 
 
 def test_wide_letters_take_two_columns():
@@ -98,8 +149,8 @@ def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(projec
     ended = CliRunner().invoke(group, ["list"])
     *others, last = ended.stdout.splitlines()
     reason = f"{harmed} was changed since it was written: its content does not fit its checksum"
-    assert (ended.exit_code, [line.split()[0] for line in others]) == (0, ["arms", "zero"])
-    assert last.split(maxsplit=2) == ["harmed", "unreadable", reason]
+    assert (ended.exit_code, [line.split()[0] for line in others]) == (0, ["zero", "arms"])
+    assert last.split(maxsplit=3) == ["✗", "harmed", "unreadable", reason]
     assert ended.stderr.startswith("harmed: restore the file; ")
     assert ended.stderr.endswith("; to remove the experiment: deviate rm harmed\n")
     facts = json.loads(CliRunner().invoke(group, ["list", "--json"]).stdout)
@@ -109,7 +160,7 @@ def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(projec
 
 def test_beside_a_damaged_experiment_the_project_stands_as_it_does(project, harmed):
     said = standing_lines()
-    assert [line.split()[0] for line in said[1:3]] == ["arms", "zero"]
+    assert [line.split()[0] for line in said[1:3]] == ["zero", "arms"]
     assert any(line.endswith("deviate report arms") for line in said)
     assert said[-3] == "harmed cannot be read"
     assert said[-2].startswith(f"  {harmed} was changed since it was written: ")

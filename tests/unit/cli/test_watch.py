@@ -117,13 +117,12 @@ def test_the_time_left_follows_from_the_runs_that_completed(folder):
     live = LiveReader(folder).read()
     assert len(live.runs) == 6
     assert live.seconds_left == pytest.approx(3 * 2.01)
-    assert (live_state(live), live_sentences(live)) == ("not running", ["3 of 6 runs ended."])
+    assert (live_state(live), live_sentences(live)) == ("not running", ["3 of 6 done, 3 waiting."])
     start(folder, 3)
     live = LiveReader(folder).read()
     assert live_state(live) == "running"
-    said, left = live_sentences(live)
-    assert said == "3 of 6 runs ended, 1 under way."
-    assert left.startswith("Time left: about ")
+    (said,) = live_sentences(live)
+    assert said.startswith("3 of 6 done, 1 running, 2 waiting, about ")
     assert overview(folder)["seconds_left"] is None
     folder.run(Run(variant="algo+impl", index=3)).worker.mkdir()
     assert overview(folder)["seconds_left"] == pytest.approx(live.seconds_left, abs=1.0)
@@ -155,7 +154,7 @@ def test_the_page_is_served_on_this_machine_alone(served):
     status, text = get(served.address)
     assert status == 200
     assert "connect-src &#39;self&#39;" in text
-    assert "3 of 4 runs ended" in text
+    assert "3 of 4 done" in text
 
 
 def test_without_the_token_nothing_is_answered(served):
@@ -193,7 +192,7 @@ def test_the_page_follows_the_files(served, folder):
     assert get(f"{served.address}version")[1] != before
     text = get(served.address)[1]
     assert "ValueError: &lt;boom&gt;" in text
-    assert "4 of 4 runs ended (1 failed)." in text
+    assert "4 of 4 done (1 failed)." in text
     assert live_state(LiveReader(folder).read()) == "ended"
     assert "Metrics over runs" in text
 
@@ -208,8 +207,10 @@ def test_a_terminal_view_is_printed_once_where_there_is_no_terminal(folder):
     append(start(folder, 3, created=1.0), (0, 50.0), (1, 60.0))
     done = CliRunner().invoke(group, ["watch", "--terminal"])
     assert done.exit_code == 0
-    assert "3 of 4 runs ended, 1 interrupted." in done.stdout
-    assert "▁█" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0] == "train   python train.py   4 runs"
+    assert lines[1].startswith("test acc so far  91.2 ± 1.3 (3 runs)")
+    assert lines[2].startswith("3 of 4 done")
 
 
 @pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, None), (signal.SIGTERM, Stopped)])

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
-from deviate.cli.main import COMMANDS, group
+from deviate.cli.main import COMMANDS, group, run_command_line
+from deviate.cli.standing import STEPS
 from deviate.probes import machine
 from deviate.runs.resume import free_name
 from deviate.source.cells import read_cells
@@ -71,38 +72,50 @@ def test_every_help_has_examples_that_can_be_typed(name):
 def test_a_wrong_command_gets_the_nearest_one(wrong, meant):
     done = typed(wrong)
     assert done.exit_code == 2
-    assert f"There is no command '{wrong}'. Did you mean '{meant}'?" in done.stderr
+    assert f"No command '{wrong}'; did you mean '{meant}'?" in done.stderr.replace("no command", "No command")
 
 
-def test_a_command_like_no_other_gets_the_list():
-    assert "`deviate --help` lists the commands" in typed("zzzz").stderr
-
-
-def test_a_wrong_experiment_gets_the_nearest_first(folder):
+def test_a_wrong_experiment_gets_the_nearest_else_all(folder):
     for name in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "train-wide"):
         write_experiment(folder, name, VALUES)
-    hint = typed("logs", "train_wide", "0").exception.hint
-    assert hint.startswith("experiments: train-wide, ")
-    assert hint.endswith("and 2 more: deviate list")
+    wrong = typed("logs", "train_wide", "0").exception
+    assert (wrong.message, wrong.hint) == ("no experiment train_wide; did you mean train-wide?", "")
+    other = typed("logs", "other words", "0").exception
+    assert other.message == "no experiment 'other words'"
+    assert other.hint.startswith("type one of: alpha, beta, ")
+    assert other.hint.endswith(" and 2 more")
 
 
-def test_alone_in_a_new_folder_it_names_the_scripts_that_may_train(folder):
-    for name in ("plots.py", "my_train.py", "train.py", "run_all.py"):
+def test_alone_in_a_new_folder_it_finds_the_training_by_name_and_content(folder):
+    (folder / "plots.py").write_text("")
+    assert typed().stdout.splitlines()[0] == "No experiment here yet."
+    (folder / "model.py").write_text("loss.backward()\n")
+    (folder / "experiment.py").write_text("for epoch in range(3):\n    loss.backward()\n")
+    for name in ("my_train.py", "run_all.py"):
         (folder / name).write_text("")
+    (folder / "train.py").write_text(TRAINING)
     lines = typed().stdout.splitlines()
-    assert lines[0] == "No experiment in this folder yet. Scripts that may train: my_train.py, train.py, run_all.py."
-    assert any(line.endswith("  deviate run -n 8 -- python my_train.py") for line in lines)
-    assert len(lines) <= 12
+    assert lines[0] == "No experiment here yet. train.py seems to train. Or my_train.py, run_all.py?"
+    assert [line.partition("deviate ")[2] for line in lines[2:5]] == [
+        "extract -- python train.py", "run -n 8 -- python train.py", "audit -- python train.py"
+    ]  # fmt: skip
 
 
 def test_alone_in_a_project_it_says_what_is_missing_and_what_comes_next(folder):
     write_experiment(folder, "base", VALUES, failed=1)
-    write_experiment(folder, "wider", VALUES)
+    write_experiment(folder, "wider", {"test acc": [92.0, 93.0]})
     lines = typed().stdout.splitlines()
-    assert len(lines) <= 12
     (again,) = [line for line in lines if line.startswith("make the 1 failed run again")]
     assert "  deviate run -n 3 --vary algo+impl --name base --retry-failed " in again
-    assert any(line.endswith("  deviate compare wider base") for line in lines)
+    assert any(line.endswith("  deviate compare base wider") for line in lines)
+    assert sum("  deviate " in line for line in lines) <= STEPS
+
+
+def test_alone_beside_one_experiment_it_offers_a_second_recipe_and_why(folder):
+    write_experiment(folder, "base", VALUES)
+    lines = typed().stdout.splitlines()
+    assert any("  deviate run -n 2 --name NAME -- python train.py …" in line for line in lines)
+    assert any("  deviate run -n 2 --name why --vary sources -- python train.py" in line for line in lines)
 
 
 def test_alone_it_offers_only_what_can_be_done(folder):
@@ -113,7 +126,7 @@ def test_alone_it_offers_only_what_can_be_done(folder):
     assert typed("import", "table.csv", "--name", "read").exit_code == 0
     lines = typed().stdout.splitlines()
     assert not any("  deviate run" in line for line in lines)
-    assert any(line.endswith("  deviate compare base read") for line in lines)
+    assert any(line.endswith("  deviate compare read base") for line in lines)
 
 
 def test_alone_it_compares_only_what_has_a_number_in_common(folder):
@@ -121,8 +134,8 @@ def test_alone_it_compares_only_what_has_a_number_in_common(folder):
     write_experiment(folder, "nan", {"test acc": [math.nan, math.nan]})
     write_experiment(folder, "other", {"reward": [1.0, 2.0]})
     assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
-    write_experiment(folder, "wider", VALUES)
-    assert any(line.endswith("  deviate compare wider base") for line in typed().stdout.splitlines())
+    write_experiment(folder, "wider", {"test acc": [92.0, 93.0]})
+    assert any(line.endswith("  deviate compare base wider") for line in typed().stdout.splitlines())
     wider = Workspace(folder).experiment("wider")
     wider.write_experiment(structs.replace(wider.read_experiment(), entry="test.py"))
     assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
@@ -133,12 +146,6 @@ def test_alone_it_shows_why_runs_failed_where_none_completed(folder):
     lines = typed().stdout.splitlines()
     assert any(line.endswith("  deviate logs lost algo+impl-0") for line in lines)
     assert not any("  deviate report" in line for line in lines)
-
-
-def test_alone_it_adds_runs_of_the_variants_that_are_there(folder):
-    write_experiment(folder, "base", VALUES, variant="control")
-    (again,) = [line for line in typed().stdout.splitlines() if line.startswith("add runs")]
-    assert "  deviate run -n 4 --vary control --name base " in again
 
 
 GRID = """
@@ -161,9 +168,9 @@ def test_alone_in_a_project_with_a_grid_it_compares_its_cells(folder):
 
 def test_alone_it_quotes_names_that_a_shell_would_split(folder):
     write_experiment(folder, "my base", VALUES)
-    write_experiment(folder, "wider (2)", VALUES)
+    write_experiment(folder, "wider (2)", {"test acc": [92.0, 93.0]})
     lines = typed().stdout.splitlines()
-    assert any(line.endswith("  deviate compare 'wider (2)' 'my base'") for line in lines)
+    assert any(line.endswith("  deviate compare 'my base' 'wider (2)'") for line in lines)
     assert any(
         line.endswith("  deviate report 'wider (2)'") or line.endswith("  deviate report 'my base'") for line in lines
     )
@@ -175,8 +182,22 @@ def test_alone_it_quotes_names_that_a_shell_would_split(folder):
 def test_an_option_of_the_training_before_the_dashes_is_shown_behind_them(folder, words):
     done = typed(*words)
     assert done.exit_code == 2
-    assert "goes behind --: deviate run -- python go.py --epochs …" in " ".join(done.stderr.split())
-    assert "deviate audit -- python train.py --lr …" in " ".join(typed("audit", "--lr", "1").stderr.split())
+    assert "--epochs" in done.stderr
+    with pytest.raises(click.NoSuchOption) as refused:
+        CliRunner().invoke(group, words, standalone_mode=False, catch_exceptions=False)
+    assert refused.value.fix.endswith("behind --: deviate run -- python go.py --epochs …")
+
+
+def test_an_error_has_two_lines_and_no_usage(folder, monkeypatch, capsys):
+    for words, lines in (
+        (["lst"], ["error: no command 'lst'; did you mean 'list'?"]),
+        (["list", "--xq"], ["error: no such option '--xq'", "fix:   deviate list --help"]),
+        (["show", "x"], ["error: no experiment x: none was made yet", "fix:   deviate run -n 8 -- python train.py"]),
+        (["show", "x", "--json"], ["error: no experiment x: none was made yet  [unknown-experiment]"]),
+    ):
+        monkeypatch.setattr(sys, "argv", ["deviate", *words])
+        assert run_command_line() == 2
+        assert capsys.readouterr().err.splitlines()[: len(lines)] == lines
 
 
 def test_logs_without_a_run_lists_the_runs_with_the_failed_ones_first(folder):
@@ -217,7 +238,7 @@ def test_a_wrong_name_of_an_experiment_in_the_file_gets_those_that_it_lists(fold
     assert refused.slug == "unknown-experiment"
     assert refused.hint.startswith(f"deviate.toml lists: {name}; a cell of a grid is named as {name}@")
     line = next(line for line in typed().stdout.splitlines() if line.endswith("  deviate run"))
-    assert line.startswith("make the 2 experiments that deviate.toml lists ")
+    assert line.startswith("make the 2 experiments of deviate.toml:")
 
 
 def test_extract_without_an_entry_names_the_likeliest_script(folder):
@@ -346,6 +367,6 @@ def test_a_script_below_the_folder_is_found_where_none_lies_in_it(tmp_path):
     for place in ("tools/train_net.py", "tests/train.py", "package/deep/er/train.py", ".git/train.py", "plot.py"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).touch()
-    assert likely_scripts(tmp_path) == ["tools/train_net.py"]
+    assert likely_scripts(tmp_path) == ["tools/train_net.py", "package/deep/er/train.py"]
     (tmp_path / "main.py").touch()
     assert likely_scripts(tmp_path) == ["main.py"]

@@ -9,10 +9,23 @@ from deviate.observe.identity import Difference
 from deviate.observe.repetitions import RepeatedDraws
 from deviate.probes.causes import Cause
 from deviate.probes.trial import PrintedNumber, UnforeseenName, Verification, YieldedMetric
-from deviate.probes.verdicts import NOT_MADE, Audit, AuditedFactor, Compared, DrawingLine, Explanation, Probe
-from deviate.report.topics.audit_sentences import CAUSES, audit_answer, audit_method, cause_text, control_text
-from deviate.report.topics.explanation import explanation_answer, implementation_noise, implementation_text
+from deviate.probes.verdicts import NOT_MADE, Audit, AuditedFactor, Compared, DrawingLine, Explanation, Pin, Probe
+from deviate.report.topics.audit_sentences import (
+    CAUSES,
+    audit_answer,
+    audit_method,
+    cause_text,
+    control_sentences,
+    control_text,
+)
+from deviate.report.topics.explanation import (
+    compared_text,
+    explanation_answer,
+    implementation_noise,
+    implementation_text,
+)
 from deviate.report.views import audit_view, verification_view
+from deviate.report.writers.terminal import render_terminal
 from deviate.source.unseen import Suspect
 
 
@@ -22,6 +35,8 @@ def factor(name="init", verdict="varies", **changes):
 
 COMPARED = Compared(metrics=["loss"], values=12, iterations=3, equal=True)
 SAID = "Compared: 12 values of loss in the first 3 iterations; equal."
+APART = Difference(run="b", other="a", metric="loss", iteration=0, value=1.0, other_value=2.0)
+DIFFERENT = Compared(metrics=["loss"], values=12, iterations=3, equal=False, difference=APART)
 
 
 def audit(*factors, **changes):
@@ -41,28 +56,51 @@ def answer(*factors, **changes):
     return list(audit_answer(audit(*factors, **changes)))
 
 
-def test_each_verdict_has_a_sentence_with_its_factors():
-    verdicts = {"init": "varies", "shuffle": "pinned", "layers": "absent", "other": "unknown"}
-    assert answer(*(factor(name, verdict) for name, verdict in verdicts.items())) == [
-        "Varies between runs: init.",
-        "Pinned, the same in every run: shuffle.",
-        "No draw counted: layers.",
-        "Unknown: other.",
-        SAID,
-    ]
+LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
+WHOLE = msgspec.structs.replace(COMPARED, ended=True)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "changes", "said"),
+    [({"init": "pinned", "layers": "absent"}, {"compared": WHOLE},
+      ["As it is, this training repeats itself: every seed is fixed.", "8 runs would be one result, 8 times."]),
+     ({"init": "absent"}, {"compared": WHOLE},
+      ["As it is, this training repeats itself: no random number was drawn.", "8 runs would be one result, 8 times."]),
+     ({"init": "pinned"}, {},
+      ["As far as it was run (in the first 3 iterations), this training repeats itself: every seed is fixed."]),
+     ({"init": "varies", "shuffle": "varies", "layers": "unknown"}, {"compared": DIFFERENT},
+      ["Runs differ as they are: initialisation and data order have no seed.", "Unknown: dropout."]),
+     ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},
+      ["Runs differ as they are: initialisation has no seed.",
+       "Values differ between runs by what is not drawn, too: the order in which threads finish."]),
+     ({"init": "varies"}, {"gpu": True}, ["initialisation has no seed, yet two runs are equal.", "Unknown: kernels."]),
+     ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="hash", lines=[LINE])]},
+      ["Runs differ although every seed is fixed: hashes of strings (PYTHONHASHSEED), at train.py:3."]),
+     ({"init": "pinned"}, {"compared": DIFFERENT}, ["Runs differ although every seed is fixed: no cause was found."]),
+     ({"init": "unknown"}, {"compared": Compared(equal=None, why="a probe failed")},
+      ["Not compared: a probe failed.", "Unknown: initialisation."])],
+)  # fmt: skip
+def test_the_first_sentence_says_whether_it_repeats_and_why(verdicts, changes, said):
+    assert answer(*(factor(name, verdict) for name, verdict in verdicts.items()), **changes) == said
 
 
 def test_control_is_claimed_only_of_factors_that_were_held_and_varied():
     controlled = factor(held=True, moved=True)
-    assert answer(controlled)[-1] == "Deviate can hold each source that is present, and vary it alone."
+    probes = [Probe(name="control", ended="completed", seconds=1.5, iterations=1, fingerprints={})] * 2
+
+    def control(*factors, **changes):
+        return next(control_sentences(audit(*factors, **changes)), "")
+
+    assert control(controlled, probes=probes) == "Deviate can vary it alone (2 probes, 3.0 s)."
     # What was not tried is named; a factor that is not there is not asked for.
-    assert answer(controlled, factor("layers", "absent"))[-1].startswith("Deviate can hold each source")
-    untold = "Unknown whether Deviate can hold and vary alone: shuffle."
-    assert answer(controlled, factor("shuffle", held=True))[-1] == untold
-    assert answer(controlled, factor("shuffle", held=False))[-1] == (
-        "Deviate cannot hold, or cannot vary alone: shuffle."
+    two = [controlled, factor("shuffle", held=True, moved=True), factor("layers", "absent")]
+    assert control(*two).startswith("Deviate can vary each of the 2 alone (")
+    untold = "Unknown whether Deviate can hold and vary alone: data order ("
+    assert control(controlled, factor("shuffle", held=True)).startswith(untold)
+    assert control(controlled, factor("shuffle", held=False)).startswith(
+        "Deviate cannot hold, or cannot vary alone: data order ("
     )
-    assert answer(factor(), quick=True) == ["Varies between runs: init.", SAID]
+    assert control(factor(), quick=True) == ""
 
 
 @pytest.mark.parametrize(
@@ -83,18 +121,14 @@ NAMES = {
 }  # fmt: skip
 
 
-def test_causes_are_told_apart_by_whether_they_act_here():
+def test_causes_elsewhere_are_named():
     assert NAMES == CAUSES
-    here, elsewhere = Cause(kind="threads"), Cause(kind="files", here=False)
-    assert answer(causes=[here, elsewhere]) == [
-        "Values differ between runs by what is not drawn: the order in which threads finish.",
-        "Values would differ elsewhere by: the order in which files are listed.",
-        SAID,
-    ]
+    assert "Values would differ elsewhere by: the order in which files are listed." in answer(
+        causes=[Cause(kind="files", here=False)]
+    )
 
 
 FIRST = Difference(run="b", other="a", metric="loss", iteration=3, value=0.5, other_value=0.25)
-LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
 
 
 @pytest.mark.parametrize(
@@ -147,9 +181,6 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
         assert words in written
 
 
-APART = Difference(run="b", other="a", metric="loss", iteration=0, value=1.0, other_value=2.0)
-
-
 @pytest.mark.parametrize(
     ("changes", "text", "status"),
     [({}, SAID, 0),
@@ -162,7 +193,7 @@ APART = Difference(run="b", other="a", metric="loss", iteration=0, value=1.0, ot
 )  # fmt: skip
 def test_it_is_said_what_was_compared_and_how_far(changes, text, status):
     made = audit(factor(), compared=msgspec.structs.replace(COMPARED, **changes))
-    assert text in answer(factor(), compared=made.compared)
+    assert compared_text(made) == text
     assert made.status == status
 
 
@@ -182,6 +213,23 @@ def test_it_is_said_what_was_compared_and_how_far(changes, text, status):
 def test_implementation_noise_is_denied_only_by_two_equal_probes(changes, noise, text):
     made = audit(factor(), **changes)
     assert (implementation_noise(made), implementation_text(made)) == (noise, text)
+
+
+def test_the_screen_says_what_fixes_each_source():
+    pin = Pin(call="torch.manual_seed", file="train.py", line=12, given="0", library=False)
+    made = audit(
+        factor("init", "pinned", pins=[pin], held=True, moved=True), factor("data", "pinned"),
+        factor("other", "absent"),
+        factor("layers", "absent"), compared=WHOLE,
+    )  # fmt: skip
+    text = render_terminal(audit_view(made).page("screen"), 80)
+    assert [line.split("  ") for line in map(str.rstrip, text.splitlines()) if "train.py:12" in line] != []
+    for words in ("initialisation        torch.manual_seed(0)", "data split", "a constant or a fixed order",
+                  "other draws, dropout", "none", "kernels", "no noise seen, no GPU", "see how much it matters:",
+                  "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
+        assert words in text
+    varying = render_terminal(audit_view(audit(factor("init"), compared=DIFFERENT)).page("screen"), 80)
+    assert "initialisation  nothing" in varying
 
 
 def test_the_probes_are_counted_by_what_was_done_with_them():

@@ -8,7 +8,7 @@ import report_cases as cases
 from compared_sides import side_metric
 from msgspec import structs
 
-from deviate.core.factors import SEEDED
+from deviate.core.factors import SEEDED, plain_name
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.plan import PlanOptions, make_plan
@@ -165,9 +165,9 @@ def test_an_audit_with_everything_to_say(width, explained):
     lines = [structs.replace(audit.explanation.lines[0], line=number, order=number) for number in range(1, 20)]
     explanation = structs.replace(audit.explanation, lines=lines, first_difference=11) if explained else None
     audit = structs.replace(audit, explanation=explanation)
-    shown = lines_of(render_terminal(audit_page(audit, "screen"), width), width)
-    assert shown[0].startswith("Varies between runs: init and augment.")
-    assert shown[-1].startswith("Add -v for ")
+    shown = lines_of(render_terminal(audit_page(audit, "screen"), width), width, most=20)
+    assert shown[0].startswith("Runs differ as they are: initialisation and augmentation have no seed.")
+    assert shown[-1].startswith("Deviate cannot hold, or cannot vary alone: augmentation (8 probes, ")
     # The line at which the probes part, and the rest in number; a probe that failed, with its last words.
     said = (
         "The probe 'data' failed",
@@ -181,14 +181,16 @@ def test_an_audit_of_all_sources_lists_them():
     audit = further_pages.audit()
     factors = [structs.replace(audit.factors[0], factor=name) for name in SEEDED]
     audit = structs.replace(audit, factors=factors, causes=[], workers=[], probes=[], explanation=None, gpu=False)
-    lines = lines_of(render_terminal(audit_page(audit, "screen"), 80), 80)
-    assert [line.split()[0] for line in lines if "≠" in line] == list(SEEDED)
+    lines = lines_of(render_terminal(audit_page(audit, "screen"), 80), 80, most=20)
+    assert [line.rpartition("  ")[0].rstrip() for line in lines if line.endswith("nothing")] == list(
+        map(plain_name, SEEDED)
+    )
 
 
 def test_the_values_of_a_watched_experiment_have_their_points_below_each_other():
     live = further_pages.live()
     runs = [structs.replace(run, values=[value]) for run, value in zip(live.runs[:2], (100.0, 8.125), strict=True)]
-    text = render_terminal(live_page(structs.replace(live, runs=runs), terminal=True), 80)
+    text = render_terminal(live_page(structs.replace(live, runs=runs)), 80)
     places = {value: line.index(value) for line in text.splitlines() for value in ("100.0", "8.1") if value in line}
     assert places["100.0"] + len("100") == places["8.1"] + len("8")
 

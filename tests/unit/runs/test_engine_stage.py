@@ -20,6 +20,7 @@ from deviate.runs.snapshot.manifest import describe, read_snapshot, take
 from deviate.runs.todo import Todo
 from deviate.source.edits import FileCode
 from deviate.store.folders import RunFolder, Workspace
+from deviate.store.records import Progressed
 from deviate.store.run_files import Cancelled, Completed, Failed
 
 
@@ -137,9 +138,9 @@ def test_others_are_handed_over_once_the_first_run_has_recorded_an_iteration(fol
     holder = Holder(host="h", system="s", pid=1, created=0.0, start="", beat="")
     monkeypatch.setattr(module, "live_holder", lambda run: holder)
     monkeypatch.setattr(RunFolder, "read_info", lambda run: object())
-    monkeypatch.setattr(module, "part_progress", lambda *_: (0, {"acc": 0.5}))
+    monkeypatch.setattr(module, "part_progress", lambda *_: Progressed(0, {"acc": 0.5}, None))
     assert [type(next(stream)) for _ in range(3)] == [RunStarted, RunProgress, RunProgress]
-    monkeypatch.setattr(module, "part_progress", lambda *_: (1, {"acc": 0.5}))
+    monkeypatch.setattr(module, "part_progress", lambda *_: Progressed(1, {"acc": 0.5}, 0))
     assert [event.runs for event in (next(stream), next(stream)) if isinstance(event, Submitted)] == [2]
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from deviate.core.factors import SEEDED
+from deviate.core.factors import SEEDED, plain_name
 from deviate.probes.verdicts import Audit, AuditedFactor, Probe, Verdict
 from deviate.report.numbers import show_seconds
 from deviate.report.page import (
@@ -16,8 +14,10 @@ from deviate.report.page import (
     Block,
     Cell,
     Code,
+    Column,
     Emphasis,
     Fold,
+    Hint,
     Page,
     Reader,
     Remark,
@@ -27,6 +27,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.topics.audit_sentences import (
+    KERNELS,
     PARTS_COMPARED,
     PROBE_ENDS,
     VERDICTS,
@@ -34,6 +35,7 @@ from deviate.report.topics.audit_sentences import (
     audit_method,
     audit_verdict,
     cause_text,
+    control_sentences,
     control_text,
     digests_text,
     factor_notes,
@@ -43,6 +45,7 @@ from deviate.report.topics.audit_sentences import (
 from deviate.report.topics.command import command_text
 from deviate.report.topics.explanation import (
     IMPLEMENTATION_CELLS,
+    compared_text,
     explanation_section,
     implementation_noise,
     implementation_text,
@@ -50,20 +53,20 @@ from deviate.report.topics.explanation import (
     repeated_seed_text,
     repeated_text,
 )
-from deviate.report.topics.metrics import columns, more_blocks, number, remark_blocks
+from deviate.report.topics.metrics import columns, number, remark_blocks
 from deviate.report.topics.verify import printed_blocks
 from deviate.report.words import count
 
 #: Last lines of a failed probe on a brief page.
 LINES_SHOWN = 4
 
-#: Last lines of a failed probe on a screen, warnings, and lines that each of the two takes.
-SCREEN_LINES, WARNED_ON_SCREEN, REMARK_LINES = 1, 1, 2
+#: Last lines of a failed probe on a screen, and lines that drew for a source.
+SCREEN_LINES, EXPLAINED_ON_SCREEN = 1, 3
 
-#: Rows for which a screen has room where nothing else is to be said, and lines that drew for a source.
-ROWS_ON_SCREEN, EXPLAINED_ON_SCREEN = 6, 3
+#: Letters of the longest list of sources that draw nothing, which is not folded.
+LONG_SOURCE = 40
 
-#: What is known of a source that a screen lists; the answer names the others.
+#: Verdicts on a source that is there.
 _SEEN = frozenset({"varies", "pinned"})
 
 _EMPHASES: dict[Verdict, Emphasis] = {"varies": "accent", "pinned": "plain", "absent": "quiet", "unknown": "warning"}
@@ -89,41 +92,81 @@ def _options(audit: Audit) -> str:
 
 
 def _screen(audit: Audit) -> Iterator[Section]:
-    """Yield the answer and, in the lines that are left, a probe that failed, a warning and the sources."""
-    failures = _failures(audit, SCREEN_LINES)[:1]
+    """Yield the answer, what fixes each source, what to type next, and what was wrong with a probe."""
+    answer = Answer(sentences=list(audit_answer(audit)))
     if audit.explanation:
-        yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit, brief=True)))])
-        yield explanation_section(audit.explanation, EXPLAINED_ON_SCREEN - REMARK_LINES * len(failures))
-        yield Section(slug="failures", blocks=failures)
-        yield _more([])
-        return
-    warned = [*map(cause_text, audit.causes), *_repeated(audit)]
-    room = ROWS_ON_SCREEN - REMARK_LINES * (len(failures) + len(warned[:WARNED_ON_SCREEN]))
-    rows = [row for row, factor in zip(_sources(audit).rows, audit.factors, strict=False) if factor.verdict in _SEEN]
-    shown = [_on_screen(audit, rows, room)] if rows else []
-    yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit, brief=True))), *shown])
-    first = (Remark(message=message) for message in warned[:WARNED_ON_SCREEN])
-    yield Section(slug="causes", blocks=remark_blocks(first))
-    yield Section(slug="failures", blocks=failures)
-    yield _more(warned[WARNED_ON_SCREEN:])
+        yield Section(slug="sources", blocks=[answer])
+        yield explanation_section(audit.explanation, EXPLAINED_ON_SCREEN)
+    else:
+        table = _fixed_by(audit)
+        yield Section(slug="sources", blocks=[answer, *([table] if table.rows else [])])
+    warned = [cause_text(cause) for cause in audit.causes if cause.lines[1:]]
+    yield Section(slug="causes", blocks=remark_blocks(Remark(message=message) for message in warned))
+    yield Section(slug="repeated", blocks=_again(audit))
+    yield Section(slug="failures", blocks=_failures(audit, SCREEN_LINES))
+    said = list(control_sentences(audit)) if _is_told(audit) else []
+    yield Section(slug="control", blocks=[Sentences(sentences=said)] if said else [])
+    yield Section(slug="next", blocks=_next(audit))
 
 
-def _on_screen(audit: Audit, rows: Sequence[Row], room: int) -> Table:
-    """Return the table with as many sources as there is room for, and what pins them where that has room too."""
-    shown = rows[:room]
-    notes = sum(len(row.notes) for row in shown)
-    if len(shown) + notes > room:
-        shown = [msgspec.structs.replace(row, notes=[]) for row in shown]
-    return msgspec.structs.replace(_sources(audit), rows=shown)
+def _is_told(audit: Audit) -> bool:
+    """Tell whether it is known of any source that it varies, or what fixes it."""
+    return any(factor.verdict in _SEEN for factor in audit.factors)
 
 
-def _more(warned: Sequence[str]) -> Section:
-    counts = [count(len(warned), "more warning")] if warned else []
-    return Section(slug="more", blocks=more_blocks(*counts, "all sources", "seeds", "what it printed"))
+def _next(audit: Audit) -> list[Block]:
+    """Say how to measure what the sources do; nothing where there is none that Deviate may vary."""
+    if audit.failed or not _is_told(audit):
+        return []
+    command = f"deviate run -n 8 --vary sources -- {command_text(audit.command)}"
+    return [Hint(text="see how much it matters:", command=command)]
+
+
+def _fixed_by(audit: Audit) -> Table:
+    """List the sources with what fixes each, those that are there first; what draws nothing shares a row."""
+    present = [factor for factor in audit.factors if factor.verdict != "absent"]
+    absent = [plain_name(factor.factor) for factor in audit.factors if factor.verdict == "absent"]
+    cut = any(probe.ended in ("all seen", "limit") for probe in audit.probes)
+    noise = Cell(_NOISE[implementation_noise(audit)])
+    rows = [
+        *(Row(cells=[Cell(plain_name(factor.factor)), *_fixed_cells(factor)]) for factor in present),
+        *([Row(cells=[Cell(", ".join(absent)), Cell("none seen" if cut else "none"), Cell("")])] if absent else []),
+        Row(cells=[Cell(KERNELS), noise, Cell("")]),
+    ]
+    return Table(
+        caption="What fixes each source of the program as it is",
+        slug="sources",
+        columns=[
+            Column(head="source", numeric=False, fold_at=LONG_SOURCE),
+            Column(head="fixed by", numeric=False),
+            Column(head="", numeric=False, sacrifice=1),
+        ],
+        rows=rows if _is_told(audit) else [],
+    )
+
+
+#: What the table says of kernels, by whether probes that drew the same were seen to differ.
+_NOISE = {True: "no noise seen, no GPU", False: "they vary", None: "not known"}
+
+
+def _fixed_cells(factor: AuditedFactor) -> list[Cell]:
+    """Name the first seed that fixes a source, and where it is set."""
+    if factor.verdict != "pinned":
+        emphasis = _EMPHASES[factor.verdict]
+        return [
+            Cell("nothing" if factor.verdict == "varies" else VERDICTS[factor.verdict], emphasis=emphasis),
+            Cell(""),
+        ]
+    pin = next((each for each in factor.pins if not each.library), next(iter(factor.pins), None))
+    if pin is None:
+        return [Cell("a constant or a fixed order"), Cell("")]
+    argument, _, of = pin.call.partition(" of ")
+    call = f"{argument}={pin.given}" if of else f"{pin.call}({pin.given})"
+    return [Cell(call), Cell(f"{pin.file}:{pin.line}" if pin.line else pin.file)]
 
 
 def _brief(audit: Audit) -> Iterator[Section]:
-    yield Section(slug="sources", blocks=[_sources(audit)])
+    yield Section(slug="sources", blocks=[_sources(audit), Sentences(sentences=[compared_text(audit)])])
     yield Section(slug="causes", blocks=_causes(audit))
     yield explanation_section(audit.explanation)
     yield Section(slug="repeated", blocks=_again(audit))
@@ -144,14 +187,20 @@ def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="notes", title="Not recorded", blocks=_notes(audit))
 
 
+def _in_full(audit: Audit) -> list[str]:
+    """Return the answer, with what was compared for it."""
+    said = [*audit_answer(audit), *control_sentences(audit)]
+    return said if compared_text(audit) in said else [*said, compared_text(audit)]
+
+
 def _answer(audit: Audit) -> Answer:
     badge = Badge(text=audit_verdict(audit), emphasis="bad" if audit.failed else "accent")
-    return Answer(sentences=list(audit_answer(audit)), badge=badge)
+    return Answer(sentences=_in_full(audit), badge=badge)
 
 
 def _paper(audit: Audit) -> Iterator[Section]:
     yield Section(slug="sources", blocks=[_sources(audit)])
-    sentences = [audit_method(audit), *audit_answer(audit)]
+    sentences = [audit_method(audit), *_in_full(audit)]
     yield Section(slug="methods", blocks=[Sentences(about="Methods.", sentences=sentences)])
 
 
@@ -166,14 +215,14 @@ def _sources(audit: Audit) -> Table:
         columns=columns(*heads, words=len(heads)),
         rows=[
             *(Row(cells=_cells(factor)[: len(heads)], notes=factor_notes(factor)) for factor in audit.factors),
-            Row(cells=[Cell("impl"), implementation, *blanks], notes=[implementation_text(audit)]),
+            Row(cells=[Cell(KERNELS), implementation, *blanks], notes=[implementation_text(audit)]),
         ],
     )
 
 
 def _cells(factor: AuditedFactor) -> list[Cell]:
     return [
-        Cell(factor.factor),
+        Cell(plain_name(factor.factor)),
         Cell(VERDICTS[factor.verdict], emphasis=_EMPHASES[factor.verdict]),
         Cell(digests_text(factor)),
         Cell(control_text(factor), emphasis="bad" if factor.uncontrolled else "plain"),

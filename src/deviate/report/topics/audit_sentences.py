@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deviate.core.factors import plain_name
 from deviate.observe.iterations import TurnedLoop
 from deviate.probes.causes import Cause, CauseKind
 from deviate.probes.trial import Ending, PrintedNumber, UnforeseenName, Verification, YieldedMetric
 from deviate.probes.verdicts import Audit, AuditedFactor, Pin, Probe, Verdict
 from deviate.report.numbers import show_seconds
-from deviate.report.topics.explanation import compared_text
+from deviate.report.topics.explanation import compared_text, extent_text
 from deviate.report.topics.proof import place_text
 from deviate.report.words import count, joined, seed_text
 
@@ -36,29 +37,57 @@ PARTS_COMPARED = (
 NOTHING_PINS = "by nothing that Deviate saw: a generator with a constant state, or a fixed order"
 
 
-def audit_answer(audit: Audit, *, brief: bool = False) -> Iterator[str]:
-    """Yield a sentence a verdict, and one on what Deviate can control; the `brief` ones leave causes to warnings."""
-    names = {verdict: [f.factor for f in audit.factors if f.verdict == verdict] for verdict in VERDICTS}
-    yield from [compared_text(audit, brief=brief)] if audit.compared.equal is None else []
-    if names["varies"]:
-        yield f"Varies between runs: {joined(names['varies'])}."
-    if names["pinned"]:
-        yield f"Pinned, the same in every run: {joined(names['pinned'])}."
-    # What a program draws after a probe was ended, nobody saw: a screen that has draws to tell of leaves it out.
-    cut = any(probe.ended in ("all seen", "limit") for probe in audit.probes)
-    if names["absent"] and not (brief and cut and (names["varies"] or names["pinned"])):
-        until = " until probes were ended" if cut else ""
-        yield f"No draw counted{until}: {joined(names['absent'])}."
-    # Of GPU kernels two probes can tell nothing.
-    if unknown := [*names["unknown"], *(["impl"] if brief and audit.gpu else [])]:
+#: Runs for which it is said what they would be where nothing varies.
+RUNS_NAMED = 8
+
+
+def audit_answer(audit: Audit) -> Iterator[str]:
+    """Yield whether the program repeats itself as it is, and why; then what else is known of it."""
+    yield _first(audit)
+    if _repeats(audit) and audit.compared.ended:
+        yield f"{RUNS_NAMED} runs would be one result, {RUNS_NAMED} times."
+    if _named(audit, "varies") and (apart := [_caused(cause) for cause in audit.causes if cause.here]):
+        yield f"Values differ between runs by what is not drawn, too: {joined(apart)}."
+    if unknown := [*_named(audit, "unknown"), *([KERNELS] if audit.gpu else [])]:
         yield f"Unknown: {joined(unknown)}."
-    causes = [] if brief else audit.causes
-    if apart := [cause_name(cause) for cause in causes if cause.here]:
-        yield f"Values differ between runs by what is not drawn: {joined(apart)}."
-    if elsewhere := [cause_name(cause) for cause in causes if not cause.here]:
+    if elsewhere := [cause_name(cause) for cause in audit.causes if not cause.here]:
         yield f"Values would differ elsewhere by: {joined(elsewhere)}."
-    yield from [compared_text(audit, brief=brief)] if audit.compared.equal is not None else []
-    yield from _controlled(audit)
+
+
+#: What a table calls the implementation.
+KERNELS = "kernels"
+
+
+def _named(audit: Audit, *verdicts: Verdict) -> list[str]:
+    return [plain_name(factor.factor) for factor in audit.factors if factor.verdict in verdicts]
+
+
+def _repeats(audit: Audit) -> bool:
+    return audit.compared.equal is True and not _named(audit, "varies")
+
+
+def _first(audit: Audit) -> str:
+    """Say whether two probes of the program as it is are equal, and what makes them so."""
+    if audit.compared.equal is None:
+        return compared_text(audit)
+    if varying := _named(audit, "varies"):
+        unseeded = f"{joined(varying)} {'has' if len(varying) == 1 else 'have'} no seed"
+        return (
+            f"{unseeded}, yet two runs are equal." if audit.compared.equal else f"Runs differ as they are: {unseeded}."
+        )
+    pinned = _named(audit, "pinned")
+    fixed = "every seed is fixed" if pinned else "no random number was drawn"
+    if audit.compared.equal:
+        begin = "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared)})"
+        return f"{begin}, this training repeats itself: {fixed}."
+    causes = [cause for cause in audit.causes if cause.here]
+    named = joined([_caused(cause) for cause in causes]) if causes else "no cause was found"
+    return f"Runs differ although {fixed}: {named}."
+
+
+def _caused(cause: Cause) -> str:
+    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if cause.lines else ""
+    return f"{cause_name(cause)}{line}"
 
 
 def audit_verdict(audit: Audit) -> str:
@@ -68,18 +97,21 @@ def audit_verdict(audit: Audit) -> str:
     return f"{varying} of {count(len(present), 'source')} vary"
 
 
-def _controlled(audit: Audit) -> Iterator[str]:
+def control_sentences(audit: Audit) -> Iterator[str]:
+    """Yield which sources Deviate can vary alone; nothing where none was tried."""
     present = [factor for factor in audit.factors if factor.verdict != "absent"]
     tried = [factor for factor in present if factor.held is not None or factor.moved is not None]
-    untold = [factor.factor for factor in present if factor.held is None or factor.moved is None]
-    uncontrolled = [factor.factor for factor in tried if factor.uncontrolled]
+    untold = [plain_name(factor.factor) for factor in present if factor.held is None or factor.moved is None]
+    uncontrolled = [plain_name(factor.factor) for factor in tried if factor.uncontrolled]
     uncontrolled += [cause_name(cause) for cause in audit.causes if cause.held is False]
+    probes = f"{count(len(audit.probes), 'probe')}, {show_seconds(sum(probe.seconds for probe in audit.probes))}"
     if uncontrolled:
-        yield f"Deviate cannot hold, or cannot vary alone: {joined(uncontrolled)}."
+        yield f"Deviate cannot hold, or cannot vary alone: {joined(uncontrolled)} ({probes})."
     elif tried and untold:
-        yield f"Unknown whether Deviate can hold and vary alone: {joined(untold)}."
+        yield f"Unknown whether Deviate can hold and vary alone: {joined(untold)} ({probes})."
     elif tried:
-        yield "Deviate can hold each source that is present, and vary it alone."
+        all_of = "it" if len(tried) == 1 else f"each of the {len(tried)}"
+        yield f"Deviate can vary {all_of} alone ({probes})."
 
 
 #: What each cause is called in a sentence.

@@ -100,14 +100,13 @@ def _cells(line: DrawingLine) -> list[Cell]:
 NAMED = 3
 
 
-def compared_text(audit: Audit, *, brief: bool = False) -> str:
-    """Say how far the probes of the program as it is were compared, and whether they are equal; `brief`: unnamed."""
+def compared_text(audit: Audit) -> str:
+    """Say how far the probes of the program as it is were compared, and whether they are equal."""
     compared = audit.compared
     if compared.equal is None:
         return f"Not compared: {compared.why}."
     outcome = "equal" if compared.equal else "they differ"
-    what = count(compared.values, "value") if brief and compared.values else _what(compared)
-    return f"Compared: {what} {_extent(compared)}; {outcome}."
+    return f"Compared: {_what(compared)} {extent_text(compared)}; {outcome}."
 
 
 def _what(compared: Compared) -> str:
@@ -120,7 +119,8 @@ def _what(compared: Compared) -> str:
     return joined([f"{count(compared.values, 'value')} of {metrics}", *weights])
 
 
-def _extent(compared: Compared) -> str:
+def extent_text(compared: Compared) -> str:
+    """Say how far two probes were compared."""
     if compared.ended:
         return "up to the end of the program"
     if compared.iterations:

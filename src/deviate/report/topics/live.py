@@ -41,13 +41,11 @@ from deviate.report.page import (
     Page,
     Row,
     Section,
-    Sentences,
     Table,
 )
-from deviate.report.strips import spark
 from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import caveat_count, number
-from deviate.report.words import count, listed, ordinal
+from deviate.report.words import count, listed
 
 # How far the runs of an experiment have come, in sentences.
 
@@ -55,7 +53,7 @@ _ENDED = ("completed", "evaluating", "failed", "timed-out", "cancelled", "not-in
 
 #: Words for states that are counted behind the first number: those of runs that ended, and others.
 _BESIDE: dict[State, str] = {
-    "under way": "under way",
+    "under way": "running",
     "evaluating": "evaluating",
     "failed": "failed",
     "timed-out": "timed out",
@@ -79,14 +77,12 @@ def live_sentences(live: LiveExperiment) -> list[str]:
     ended = sum(run.state in _ENDED for run in live.runs)
     beside = {state: f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))}
     among = [words for state, words in beside.items() if state in _ENDED]
-    others = "".join(f", {words}" for state, words in beside.items() if state not in _ENDED)
+    others = [words for state, words in beside.items() if state not in _ENDED]
+    others += [f"{waiting} waiting"] if (waiting := live.count("waiting")) else []
+    if live.going and live.seconds_left is not None:
+        others.append(f"about {about_seconds(live.seconds_left)} left")
     how = f" ({listed(among, len(_BESIDE))})" if among else ""
-    sentences = [f"{ended} of {count(len(live.runs), 'run')} ended{how}{others}."]
-    if live.going:
-        left = live.seconds_left
-        about = "unknown before the first run has completed" if left is None else f"about {about_seconds(left)}"
-        sentences.append(f"Time left: {about}.")
-    return sentences
+    return [f"{', '.join([f'{ended} of {len(live.runs)} done{how}', *others])}."]
 
 
 # The main metric of all runs so far, those under way among them.
@@ -145,11 +141,8 @@ def _line(run: LiveRun) -> dict[str, Any]:
     }
 
 
-#: Runs that a terminal lists; those under way come first.
-RUNS_SHOWN = 12
-
-#: Lines of a failed run in a terminal, and failed runs there.
-LINES_SHOWN, FAILURES_SHOWN = 3, 2
+#: Last lines of a failed run.
+LINES_SHOWN = 5
 
 #: Significant digits of a latest value.
 _DIGITS = 4
@@ -175,19 +168,19 @@ _EMPHASES: dict[str, Emphasis] = {
 }
 
 
-def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal: bool = False) -> Page:
+def live_page(live: LiveExperiment, report: Sequence[Section] = ()) -> Page:
     """Make the page; the sections of the `report` on the runs that have ended stand below."""
     sections = [
-        Section(slug="live", title="" if terminal else "Now", blocks=[*_answer(live), _runs(live, terminal=terminal)]),
-        Section(slug="failures", title="" if terminal else "Failures", blocks=_failures(live, terminal=terminal)),
+        Section(slug="live", title="Now", blocks=[*_answer(live), _runs(live)]),
+        Section(slug="failures", title="Failures", blocks=_failures(live)),
     ]
     return Page(
         title=live.name,
         subtitle=command_text(live.command),
-        reader="screen" if terminal else "full",
+        reader="full",
         command=f"deviate watch {typed_word(live.name)}",
         sections=[*(section for section in sections if section.blocks), *map(_without_failures, report)],
-        caveats="" if terminal else caveat_count(report),
+        caveats=caveat_count(report),
     )
 
 
@@ -205,13 +198,10 @@ def _answer(live: LiveExperiment) -> list[Block]:
     return [Answer(sentences=live_sentences(live), badge=badge), *([Drawing(figure=figure)] if figure else [])]
 
 
-def _runs(live: LiveExperiment, *, terminal: bool) -> Table:
+def _runs(live: LiveExperiment) -> Table:
     begun = sorted((run for run in live.runs if run.state != "waiting"), key=lambda run: _ORDER.index(run.state))
-    shown = begun[:RUNS_SHOWN] if terminal else begun
-    latest = aligned([_latest(run) for run in shown], _DIGITS)
-    waiting, more = live.count("waiting"), len(begun) - len(shown)
-    notes = [f"{count(more, 'more run')}"] if more else []
-    notes += [f"{count(waiting, 'run')} waiting"] if waiting else []
+    latest = aligned([_latest(run) for run in begun], _DIGITS)
+    waiting = live.count("waiting")
     return Table(
         caption="Runs",
         columns=[
@@ -220,10 +210,9 @@ def _runs(live: LiveExperiment, *, terminal: bool) -> Table:
             Column(head="iteration", sacrifice=1),
             Column(head="time", sacrifice=2),
             Column(head=live.metric or "value"),
-            *([Column(head="curve", numeric=False, drawn=True, sacrifice=3)] if terminal else []),
         ],
-        rows=[Row(cells=_cells(run, text, terminal=terminal)) for run, text in zip(shown, latest, strict=True)],
-        notes=notes,
+        rows=[Row(cells=_cells(run, text)) for run, text in zip(begun, latest, strict=True)],
+        notes=[f"{count(waiting, 'run')} waiting"] if waiting else [],
     )
 
 
@@ -231,40 +220,32 @@ def _latest(run: LiveRun) -> float | None:
     return run.values[-1] if run.values else None
 
 
-def _cells(run: LiveRun, latest: str, *, terminal: bool) -> list[Cell]:
+def _cells(run: LiveRun, latest: str) -> list[Cell]:
     return [
         Cell(run.name),
         Cell(run.state, emphasis=_EMPHASES.get(run.state, "bad")),
-        number(UNKNOWN if run.iteration is None else ordinal(run.iteration + 1), run.iteration),
+        number(UNKNOWN if run.iteration is None else str(run.iteration + 1), run.iteration),
         number(UNKNOWN if run.seconds is None else show_seconds(run.seconds), run.seconds),
         number(latest, _latest(run)),
-        *([Cell(spark(run.iterations, run.values))] if terminal else []),
     ]
 
 
-def _failures(live: LiveExperiment, *, terminal: bool) -> list[Block]:
+def _failures(live: LiveExperiment) -> list[Block]:
     """Show each way in which runs ended once, with the last lines of the first of them."""
-    failed = [run for run in live.runs if run.reason and run.state != "cancelled"]
     ways: dict[tuple[str, str], list[LiveRun]] = {}
-    for run in failed:
-        ways.setdefault((run.state, run.reason), []).append(run)
-    shown = list(ways.items())[: FAILURES_SHOWN if terminal else None]
-    folds: list[Block] = [
+    for run in live.runs:
+        if run.reason and run.state != "cancelled":
+            ways.setdefault((run.state, run.reason), []).append(run)
+    return [
         Fold(
             title=listed([run.name for run in runs]),
             # Outcomes say "it ended with …", of each run alone.
             remark=f"{state}: {reason.removeprefix('it ')}",
             emphasis="bad",
             blocks=[
-                *([Code(lines=_tail(runs[0], terminal=terminal), output=True)] if runs[0].tail else []),
+                *([Code(lines=runs[0].tail[-LINES_SHOWN:], output=True)] if runs[0].tail else []),
                 Hint(text="", command=f"deviate logs {typed_word(live.name)} {runs[0].name}"),
             ],
         )
-        for (state, reason), runs in shown
+        for (state, reason), runs in ways.items()
     ]
-    more = len(failed) - sum(len(runs) for _, runs in shown)
-    return [*folds, *([Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"])] if more else [])]
-
-
-def _tail(run: LiveRun, *, terminal: bool) -> list[str]:
-    return run.tail[-LINES_SHOWN:] if terminal else run.tail

@@ -333,8 +333,8 @@ class RemoteStage:
             yield from self._start(going, now)
         if going.started is not None and now - going.reported >= LOOK_EVERY:
             going.reported = now
-            iteration, values = part_progress(run, Part(), self._source)
-            event = RunProgress(run=going.job.run, seconds=now - going.started, iteration=iteration, values=values)
+            progress = part_progress(run, Part(), self._source)
+            event = RunProgress(run=going.job.run, seconds=now - going.started, **progress._asdict())
             self._probe.see(event)
             yield event
 
@@ -362,7 +362,7 @@ class RemoteStage:
         self._probe.end()
         if going.started is None:
             yield from self._start(going, self._clock())
-        values = part_progress(run, Part(), self._source)[1]
+        values = part_progress(run, Part(), self._source).values
         # Of those that ended earlier was said so then.
         asked = {(part.step.name, part.repeat) for part in going.job.parts if part.step is not None}
         for step in self._order.experiment.steps:
@@ -371,7 +371,7 @@ class RemoteStage:
                 if (outcome := folder.read_outcome()) is not None:
                     if (step.name, repeat) in asked:
                         yield StepEnded(run=going.job.run, step=step.name, repeat=repeat, outcome=outcome)
-                    values |= part_progress(folder, Part(step=step, repeat=repeat), self._source)[1]
+                    values |= part_progress(folder, Part(step=step, repeat=repeat), self._source).values
         outcome = run.read_outcome()
         assert outcome is not None  # it is done
         yield RunEnded(run=going.job.run, outcome=outcome, values=values, trained=going.job.trains)

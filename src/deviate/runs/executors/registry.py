@@ -36,7 +36,7 @@ def check_executor(name: str) -> None:
         With the names there are.
     """
     if name not in WORDS:
-        raise BadOption(f"no executor is named {name!r}", hint=f"executors: {', '.join(WORDS)}")
+        raise BadOption(f"no executor is named {name!r}", hint=f"type one of: {', '.join(WORDS)}")
 
 
 def make_executor(name: str, jobs: int, gpus: Gpus | None = None) -> Executor:

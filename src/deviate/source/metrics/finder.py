@@ -22,7 +22,7 @@ from deviate.source.frameworks.reported import is_framework_logged, is_read_back
 from deviate.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.capture import capture_of, root_of
-from deviate.source.metrics.finding import Finding, hints_of, metric_of, where
+from deviate.source.metrics.finding import SELECTED_FROM, Finding, hints_of, metric_of, where
 from deviate.source.metrics.forms import is_checked, is_record_of_sample
 from deviate.source.metrics.merging import merge
 from deviate.source.metrics.names import (
@@ -140,6 +140,7 @@ class MetricFinder:
                 ASIDE if finding.aside or finding.alarm else 1
             )
             finding.where = where(finding, phases, trains=bonus > 0)
+            finding.pace = phases.pace(finding.unit, report.line, report.nesting) if phases is not None else ""
         self.findings = merge(self.flow, self.findings)
 
     def _is_idle(self, report: Report) -> bool:
@@ -339,3 +340,32 @@ def _unreached_values(flow: Evaluator, report: Report) -> Iterator[Rejected]:
         variable = root_of(flow, reported)
         if variable and verdict_of(flow, reported, variable, report.sink, report.hint).reason is None:
             yield Rejected(variable=variable, file=report.scope.module.file, line=report.line, reason="unreached")
+
+
+def not_taken(flow: Evaluator, reports: Reports, metrics: list[Metric]) -> list[Rejected]:
+    """List the metrics that only branches report which the command's options exclude, with the option that decides."""
+    program, known = flow.program, {metric.name for metric in metrics}
+    program.is_decided = False
+    try:
+        left = [
+            Rejected(variable=root_of(flow, value), file=report.scope.module.file, line=report.line,
+                     reason="unreached", name=name, needs=needs)
+            for unit in program.running_units()
+            for report in reports.reports_in(unit)
+            if (needs := program.constants.needed_option(report.nesting, unit))
+            for value in report.values
+            if (name := _untaken_name(flow, report, value)) and name not in known
+        ]  # fmt: skip
+    finally:
+        program.is_decided = True
+    return list({each.name: each for each in reversed(left)}.values())[::-1]
+
+
+def _untaken_name(flow: Evaluator, report: Report, reported: ReportedValue) -> str:
+    """Return what a reported value is called; empty where it is no metric, or has no name of its own."""
+    variable = root_of(flow, reported)
+    verdict = verdict_of(flow, reported, variable, report.sink, report.hint) if variable else None
+    if verdict is None or verdict.reason is not None or verdict.confidence < SELECTED_FROM:
+        return ""
+    kind = verdict.meaning.kind if verdict.meaning else ""
+    return name_of(reported, variable, "", kind == "speed", not kind) if kind else ""

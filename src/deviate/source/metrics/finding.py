@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from deviate.core.experiment import Capture, Direction, Metric
+from deviate.core.experiment import Capture, Direction, Metric, Pace
 from deviate.lexicon.words import (
     UNNAMED,
     aggregate_of,
@@ -65,6 +65,7 @@ class Finding:
     alarm: bool = False
     #: Where the report stands, as part of a sentence.
     where: str = "outside the main loop"
+    pace: Pace = ""
 
     @property
     def unit(self) -> Unit:
@@ -157,7 +158,7 @@ def metric_of(finding: Finding) -> Metric:
         confidence=round(finding.confidence, 2), why=why,
         selected=capture is not None and finding.confidence >= SELECTED_FROM,
         capture=capture or Capture(how="framework"), further=finding.further,
-        decimals=finding.shown.decimals, unit="%" if finding.shown.in_percent else "",
+        decimals=finding.shown.decimals, unit="%" if finding.shown.in_percent else "", pace=finding.pace,
     )  # fmt: skip
 
 

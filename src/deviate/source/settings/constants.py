@@ -38,6 +38,9 @@ TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", 
 #: Alternatives that train nothing.
 BESIDE = re.compile(rf"{BEGINS}(?i:test|eval|infer|predict|export|demo|sample|valid|debug)")
 
+#: What has as many items as its first argument, and what counts up to its arguments.
+_SAME_LENGTH, _RANGES = {"tqdm", "track", "enumerate", "list", "reversed"}, {"range", "trange", "xrange", "tnrange"}
+
 _EXITS = {"exit", "quit", "_exit"}
 #: Calls by which a program says that it was given nothing it knows.
 _COMPLAINTS = {"print", "format", "exit", "quit", "error", "warn", "warning", "info", "print_help", "str", "repr"}
@@ -298,6 +301,8 @@ class Constants:
         self.settings = settings
         self._resolve = resolve
         self._known: dict[object, Known | None] = {}
+        #: Settings in the order in which they were read.
+        self._read: list[str] = []
         self._dead: dict[Nesting, bool] = {}
         self._calls: dict[str, list[CallSite]] | None = None
         self._mentions: Counter[str] = Counter()
@@ -335,6 +340,36 @@ class Constants:
         if test is None and self.plain is not None and not is_left:
             return self.alternatives.is_not_chosen(node, nesting.branch, scope)
         return test is not None and bool(test.value) != (nesting.branch == "body")
+
+    def rounds(self, node: ast.expr, scope: Scope) -> int | None:
+        """Return how many items a ``range`` in the head of a loop has; None where that is not known."""
+        name, args = (called_name(node), node.args) if isinstance(node, ast.Call) else ("", [])
+        if name in _SAME_LENGTH and args:
+            return self.rounds(args[0], scope)
+        limits = [self._whole(arg, scope) for arg in args] if name in _RANGES else []
+        known = [limit for limit in limits if limit is not None]
+        return len(range(*known)) if known and len(known) == len(limits) <= 3 and 0 not in known[2:] else None
+
+    def _whole(self, node: ast.expr, scope: Scope) -> int | None:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            left, right = self._whole(node.left, scope), self._whole(node.right, scope)
+            sign = 1 if isinstance(node.op, ast.Add) else -1
+            return None if left is None or right is None else left + sign * right
+        if isinstance(node, ast.Call) and called_name(node) == "int" and len(node.args) == 1:
+            return self._whole(node.args[0], scope)
+        known = self.value(node, scope)
+        return known.value if known is not None and type(known.value) is int else None
+
+    def needed_option(self, nesting: Nesting | None, scope: Scope) -> str:
+        """Return the option without which a branch around some code is not taken; empty where there is none."""
+        while nesting is not None and not self._is_skipped(nesting, scope):
+            nesting = nesting.outer
+        if nesting is None or not isinstance(nesting.node, ast.If) or nesting.branch != "body" or self.settings is None:
+            return ""
+        known, self._known, self._read = self._known, {}, []
+        self.value(nesting.node.test, scope.unit)
+        self._known = known
+        return next((flag for name in self._read for flag in self.settings.flags(name) if flag.startswith("--")), "")
 
     def taken(self, node: ast.expr | None, scope: Scope) -> ast.expr | None:
         """Return the part of ``a if test else b`` that is taken, anything else as it is."""
@@ -391,6 +426,7 @@ class Constants:
     def _setting(self, keys: tuple[str, ...], depth: int) -> Known | None:
         """Return a setting, also one that the program computes of others: ``cfg.multitask = cfg.task in TASKS``."""
         assert self.settings is not None
+        self._read.append(keys[0])
         store = self.settings.computed(keys)
         if store is not None:
             unit = store.scope.unit
@@ -502,6 +538,7 @@ class Constants:
     def _passed(self, unit: Unit, name: str, depth: int) -> Known | None:
         """Return what all calls of a function pass for a parameter, where it is only ever called by its name."""
         if self.settings is not None and is_command(unit):
+            self._read.append(name)
             return self.settings.value((name,))
         if any(map(_changes_call, unit.decorators)) or name in (unit.vararg, unit.kwarg) or name == "self":
             return None

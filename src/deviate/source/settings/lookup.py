@@ -142,6 +142,10 @@ class Settings:
         defaults = [*(option.default for option in options), *([usual] if usual is not None else [])]
         return agreed(defaults or (self._of_classes.get(keys[0], []) if len(keys) == 1 else []))
 
+    def flags(self, name: str) -> list[str]:
+        """Return how a command may write the option that the program reads by a name."""
+        return [flag for option in self._options.get(name, []) for flag in option.flags]
+
     @cached_property
     def _of_classes(self) -> dict[str, list[Known | None]]:
         """What classes of settings list, by name."""

@@ -1,0 +1,116 @@
+"""Experiments beside each other: mean and SD of each, as the report has them, in a file that is made when needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from deviate.core.experiment import Direction, Kind
+from deviate.store.files import write_whole
+from deviate.store.folders import ExperimentFolder
+
+#: In the folder of an experiment.
+SUMMARY_FILE = "summary.json"
+
+#: Raised when the file has something else: older ones are made anew.
+VERSION = 1
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of the completed runs of a variant."""
+
+    name: str
+    #: As people say it: ``last epoch``.
+    taken: str
+    kind: Kind
+    direction: Direction | None
+    unit: str = ""
+    decimals: int | None = None
+    #: By run, in the order of their indices.
+    values: list[float]
+    mean: float | None
+    sd: float | None
+    #: Ends of the interval of the mean, at 95 %; None where one run tells none.
+    low: float | None
+    high: float | None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """All metrics of each variant of an experiment, the main one first."""
+
+    made_from: str
+    variants: dict[str, list[Standing]]
+
+
+def summary_of(folder: ExperimentFolder) -> Summary:
+    """Return the summary of an experiment, made anew where runs ended or settings changed since it was written."""
+    stamp, path = _stamp(folder), folder.path / SUMMARY_FILE
+    with suppress(OSError, msgspec.DecodeError):
+        summary = msgspec.json.decode(path.read_bytes(), type=Summary)
+        if summary.made_from == stamp:
+            return summary
+    summary = Summary(made_from=stamp, variants=_variants(folder))
+    # It spares making it again, and nothing else.
+    with suppress(OSError):
+        write_whole(path, msgspec.json.encode(summary))
+    return summary
+
+
+def _variants(folder: ExperimentFolder) -> dict[str, list[Standing]]:
+    from deviate.facts.metric import measured_sample
+    from deviate.facts.samples import read_options
+    from deviate.facts.stored import read_results
+    from deviate.observe.headline import main_first
+
+    results = read_results(folder, read_options())
+    loop = results.experiment.main_loop
+    return {
+        variant: [
+            Standing(
+                name=each.name,
+                taken=loop.value_taken(each.aggregate) if loop else each.aggregate,
+                kind=each.kind,
+                direction=each.direction,
+                unit=each.unit,
+                decimals=each.decimals,
+                values=list(each.values),
+                mean=each.spread.mean,
+                sd=each.spread.sd,
+                low=each.ci_mean.low if each.ci_mean.known else None,
+                high=each.ci_mean.high if each.ci_mean.known else None,
+            )
+            for each in (measured_sample(sample, LEVEL) for sample in main_first(samples) if sample.n)
+        ]
+        for variant, samples in results.samples.items()
+    }
+
+
+#: Confidence level of the intervals.
+LEVEL = 0.95
+
+
+def _stamp(folder: ExperimentFolder) -> str:
+    """Digest what a summary is made from: the size and time of the files of the experiment and of the settings."""
+    files = [folder.experiment_file, folder.project / "deviate.toml", *_outcomes(folder)]
+    digest = hashlib.sha256(f"{VERSION}".encode())
+    for path in files:
+        with suppress(OSError):
+            status = path.stat()
+            digest.update(f"{path.name}\0{path.parent.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _outcomes(folder: ExperimentFolder) -> Iterable[Path]:
+    for run in folder.runs():
+        yield from (step.outcome_file for step in (run, *run.steps()))
+
+
+def better_first(standings: Sequence[Standing]) -> list[int]:
+    """Return the places of standings, the best mean first; where no direction is known, the highest."""
+    lower = any(each.direction == "lower" for each in standings)
+    means = [each.mean if each.mean is not None else float("-inf") for each in standings]
+    return sorted(range(len(means)), key=lambda place: means[place] if lower else -means[place])

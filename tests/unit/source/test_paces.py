@@ -1,0 +1,74 @@
+"""When metrics are reported, how many rounds the main loop has, and what the options of a command leave out."""
+
+from __future__ import annotations
+
+import pytest
+
+from deviate.source.selection import extract
+
+TRAIN = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--epochs", type=int, default=15)
+parser.add_argument("--log-every", type=int, default=0)
+args = parser.parse_args()
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train(log_every):
+    total = 0.0
+    for step in range(4):
+        loss = model(torch.ones(2)).sum()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        if log_every and step % log_every == 0:
+            print(f"batch loss: {loss.item():.4f}")
+    return total / 4
+
+
+for epoch in range(1, args.epochs + 1):
+    train_loss = train(args.log_every)
+    print(f"epoch {epoch} train loss: {train_loss:.4f}")
+test_loss = (model(torch.ones(2)) - 1).square().mean().item()
+print(f"test loss: {test_loss:.3f}")
+"""
+
+
+def findings(tmp_path, *words, source=TRAIN):
+    (tmp_path / "train.py").write_text(source)
+    return extract(tmp_path, "train.py", (), ("python", "train.py", *words), tmp_path)
+
+
+def test_metrics_are_reported_once_in_a_round_within_it_or_after_it(tmp_path):
+    found = findings(tmp_path, "--log-every", "2")
+    assert {metric.name: metric.pace for metric in found.metrics if metric.selected} == {
+        "batch loss": "within", "train loss": "round", "test loss": "end"
+    }  # fmt: skip
+    assert not any(each.needs for each in found.rejected)
+
+
+def test_what_an_option_leaves_out_is_named_with_the_option(tmp_path):
+    found = findings(tmp_path)
+    left = [(each.name, each.line, each.reason, each.needs) for each in found.rejected if each.needs]
+    assert left == [("batch loss", 21, "unreached", "--log-every")]
+    assert "batch loss" not in [metric.name for metric in found.metrics]
+
+
+@pytest.mark.parametrize(
+    ("words", "change", "rounds"),
+    [
+        ((), ("", ""), 15),
+        (("--epochs", "3"), ("", ""), 3),
+        ((), ("range(1, args.epochs + 1)", "tqdm(range(args.epochs))"), 15),
+        ((), ("range(1, args.epochs + 1)", "loader"), None),
+        ((), ("train_loss = train(args.log_every)", "train_loss = train(args.log_every)\n    if epoch: break"), None),
+    ],
+)
+def test_the_rounds_of_the_main_loop_are_those_of_its_head_where_nothing_ends_it_earlier(
+    tmp_path, words, change, rounds
+):
+    assert findings(tmp_path, *words, source=TRAIN.replace(*change)).main_loop.rounds == rounds
