@@ -20,9 +20,6 @@ from deviate.imports.rows import Row, is_name, number
 #: Fewest values before a counter goes back that show whether the values go on.
 FEWEST_BEFORE = 4
 
-#: Fewest iterations with one value each beside which a second value is that of a training that was resumed.
-FEWEST_ONCE = 3
-
 #: Fewest iterations of a training that is hardly resumed at its second one.
 FEWEST_MANY = 8
 
@@ -85,12 +82,12 @@ def split_trainings(
                 training.go_back()
         training.add(row)
     if len(split.trainings) > 1 and not (begins_anew or values_decide):
-        _check_lengths(split, label, counter)
+        _check_whole(split, label, counter)
     return split
 
 
-def _check_lengths(split: Split, label: str, counter: str) -> None:
-    """Refuse trainings if some end long before the longest: they may be starts that were broken off.
+def _check_whole(split: Split, label: str, counter: str) -> None:
+    """Refuse trainings if some end long before the longest, or were resumed: they may be none, or others.
 
     Raises
     ------
@@ -99,10 +96,11 @@ def _check_lengths(split: Split, label: str, counter: str) -> None:
     """
     ends = [max(reading.iteration for reading in each) for each in split.trainings]
     short = sum(end < NEAR * max(ends) for end in ends)
-    if short:
+    if short or split.resumed:
         raise NotRuns(
-            f"{label} holds {len(ends)} trainings, as {counter!r} begins again with each, and {short} of them end "
-            f"before {NEAR:.0%} of the longest: trainings, or starts that were broken off",
+            f"{label} holds {len(ends)} trainings, as {counter!r} begins again with each, and "
+            + (f"{short} of them end before {NEAR:.0%} of the longest" if short else "goes back within some")
+            + ": trainings, starts that were broken off, or parts of one",
             hint=f"type --iteration-column {typed_word(counter)} if each is a training, --rows iterations if the rows "
             "are one training; the rows of starts that are none are to be removed",
         )
@@ -122,8 +120,8 @@ class _Along:
 
     @property
     def is_once(self) -> bool:
-        """Whether several iterations have one value each."""
-        return self.count >= FEWEST_ONCE and self.count == len(self.iterations)
+        """Whether each iteration has one value."""
+        return self.count == len(self.iterations)
 
     def add(self, reading: Reading) -> None:
         """Add a reading."""
@@ -235,16 +233,18 @@ def _is_new(
     begins_anew: bool, values_decide: bool,
 ) -> bool:  # fmt: skip
     row, back = rest[0], rest[0][0].iteration
-    is_next = back <= training.second(row) and not _says(_goes_on, training, rest)
-    at_start = back <= training.start(row) or is_next
-    against = _goes_on if at_start else _starts_again
-    goes_against = _says(against, training, rest)
-    is_near = not at_start and _is_near_start(back, training, row) and not _says(_goes_on, training, rest)
-    if not goes_against and (not is_near or values_decide):
-        return at_start
-    if begins_anew or values_decide:
-        return begins_anew or not at_start
-    values = ("go on" if at_start else "begin anew") if goes_against else "tell neither"
+    go_on, begin = (_says(claim, training, rest) for claim in (_goes_on, _starts_again))
+    at_start = back <= training.start(row) or (back <= training.second(row) and not go_on)
+    goes_against = go_on if at_start else begin
+    if values_decide:
+        return at_start != goes_against
+    if at_start:
+        is_unsure = _says(lambda ends: abs(ends.behind - ends.last) < abs(ends.behind - ends.first), training, rest)
+    else:
+        is_unsure = not go_on and _is_near_start(back, training, row)
+    if begins_anew or not (goes_against or is_unsure):
+        return at_start or goes_against or is_unsure
+    values = "go on" if go_on else "begin anew" if begin else "tell neither"
     raise NotRuns(
         f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
         "the same one",
@@ -380,6 +380,9 @@ def parts_of(
         tells = bool(options.run) or any(name in row for name in roles.run for row in table.rows)
         known = roles if tells else msgspec.structs.replace(roles, run=())
         for place, row in enumerate(table.rows):
+            if known.run and known.taken.isdisjoint(row) and all(number(word) is None for word in row.values()):
+                # A remark between the rows of runs.
+                continue
             group = row.get(roles.group, "") if grouped else ""
             label = row[naming] if naming else _label(table, place, row, known, options, len(tables))
             by_source = found.setdefault((group, label), {})
