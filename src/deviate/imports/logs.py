@@ -245,7 +245,7 @@ def found_rows(path: Path) -> Found:
     if rows:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
-        unclear, forms = _barred(lines, kept) or (unclear, forms)
+        unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
     return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms)
 
 
@@ -262,6 +262,16 @@ def _unclear(several: Mapping[str, list[str]]) -> tuple[str, list[str]]:
     name, forms = next(((name, forms) for name, forms in several.items() if _is_result(name)), ("", []))
     how = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
     return (f"{name!r} stands {how}", forms) if name else ("", [])
+
+
+def _uncounted(made: Sequence[tuple[Row, Pairs]], kept: Collection[str]) -> tuple[str, list[str]] | None:
+    """Say which result has several values in lines of which none is counted, with the form of these."""
+    lines: dict[str, dict[str, Pairs]] = {}
+    for _, pairs in made:
+        for name in (name for name in pairs if name not in kept and not is_setting(name) and _is_result(name)):
+            lines.setdefault(name, {})[pairs[name].word] = pairs
+    forms = [(name, _form(next(iter(words.values())))) for name, words in lines.items() if len(words) > 1]
+    return (f"{forms[0][0]!r} stands in lines that no counter counts", [forms[0][1]]) if forms else None
 
 
 def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str]] | None:

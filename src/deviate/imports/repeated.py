@@ -106,27 +106,6 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
-def check_one_recipe(
-    label: str, trainings: Sequence[Sequence[Row]], metrics: Sequence[str], roles: Roles, options: TableOptions
-) -> None:
-    """Refuse trainings that a column of words tells apart: it may name their recipes.
-
-    Raises
-    ------
-    NotRuns
-        With the option that names the column.
-    """
-    rows = [row for each in trainings for row in each]
-    for name in columns_of(rows):
-        if name in roles.taken.union(metrics) - {roles.group}:
-            continue
-        words = [{row[name] for row in each if name in row} for each in trainings]
-        if all(len(each) == 1 for each in words) and len(set.union(*words)) > 1:
-            word = min(words[0])
-            if is_name(word):
-                raise _several_recipes(label, name, word, options)
-
-
 def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Refuse a list of runs, a row each, in which some have several rows of one name."""
     several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
@@ -139,33 +118,38 @@ def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> N
         )
 
 
-def check_words(part: Part, metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
-    """Refuse rows of one run in which other words were set: a counter tells how long each of several trainings took.
+def check_words(
+    label: str, trainings: Sequence[Sequence[Row]], metrics: Sequence[str], roles: Roles, options: TableOptions
+) -> None:
+    """Refuse trainings that a column of words tells apart, and rows of one in which other words were set.
+
+    A counter may tell how long each of several trainings took, or number them.
 
     Raises
     ------
     NotRuns
-        With both readings.
+        With the readings that are possible.
     """
-    rows = part.rows
-    if not roles.run or not roles.iteration or options.iteration or options.rows or options.mean_over or roles.value:
+    rows = [row for each in trainings for row in each]
+    differing: list[str] = []
+    for name in columns_of(rows):
+        words = [{row[name] for row in each if name in row} for each in trainings]
+        is_free = name not in roles.taken.union(metrics) - {roles.group} and len(set().union(*words)) > 1
+        if is_free and len(trainings) > 1 and all(len(each) == 1 for each in words) and is_name(min(words[0])):
+            raise _several_recipes(label, name, min(words[0]), options)
+        if is_free and all(is_name(row.get(name, "")) for row in rows) and not _is_own(name, list(words[0])):
+            differing.append(name)
+    is_said = options.iteration or options.rows or options.mean_over or roles.value
+    if len(trainings) > 1 or is_said or not (roles.iteration and (roles.run or roles.group)):
         return
-    names = [
-        name for name in columns_of(rows)
-        if name not in roles.taken.union(metrics) - {roles.group} and all(is_name(row.get(name, "")) for row in rows)
-    ]  # fmt: skip
-    differing = [
-        name for name in names
-        if len(words := {row[name] for row in rows if name in row}) > 1 and not _is_own(name, list(words))
-    ]  # fmt: skip
-    each = {tuple(row.get(name) for name in differing) for row in rows}
     counted = [number(row.get(roles.iteration, "")) or 0 for row in rows]
+    is_a_word_each = len(rows) >= FEWEST_HELD and len({tuple(map(row.get, differing)) for row in rows}) == len(rows)
     goes_on = all(one < two for one, two in pairwise(counted))
-    is_a_word_each = len(rows) >= FEWEST_HELD and len(each) == len(rows) and not goes_on
     for name in differing:
-        if plain(name) in SETTINGS or is_in_settings(name) or is_a_word_each:
+        is_set = name == roles.group or plain(name) in SETTINGS or is_in_settings(name)
+        if is_set or (roles.run and is_a_word_each and not goes_on):
             raise NotRuns(
-                f"{part.label} has rows of several {name!r}: they may be of several trainings, or of one",
+                f"{label} has rows of several {name!r}: they may be of several trainings, or of one",
                 hint=f"{_type(options)} --experiment-column {typed_word(name)} if {name!r} was set, --run-column "
                 f"{typed_word(name)} if it names trainings, --iteration-column {typed_word(roles.iteration)} if the "
                 "rows are one training",
@@ -336,7 +320,8 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
             continue
         are_whole = all(value.is_integer() for value in known)
         most = len(rows) - 1 if are_whole else len(rows) // 2
-        is_few = is_before and len(rows) >= FEWEST_IN_GRID and len(set(known)) <= most
+        fewest = FEWEST_HELD if are_whole else FEWEST_IN_GRID
+        is_few = is_before and len(rows) >= fewest and len(set(known)) <= most
         are_round = are_whole or all(float(f"{value:.{MOST_DIGITS}g}") == value for value in known)
         if (is_few and are_round) or (of_tracker and are_whole and _REACHED.isdisjoint(words_of(name))):
             found.append(name)

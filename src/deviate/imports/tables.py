@@ -18,7 +18,6 @@ from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
 from deviate.imports.repeated import (
     check_names,
-    check_one_recipe,
     check_repeated,
     check_words,
     grid_columns,
@@ -55,7 +54,7 @@ from deviate.imports.trainings import (
     Table,
     begun_anew,
     check_began_apart,
-    joined_in_turn,
+    check_in_turn,
     parts_of,
     split_notes,
     split_trainings,
@@ -190,8 +189,7 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
         options = msgspec.structs.replace(options, rows="iterations")
     elif not counted.column:
         refuse_rows(parts, roles, options)
-    parts, in_turn = joined_in_turn(parts, roles, options)
-    notes += in_turn
+    check_in_turn(parts, roles, options)
     metrics = metric_columns(all_rows, roles, options.wanted)
     metrics, were_set = _without_set(metrics, parts, roles, options)
     made = (run for part in parts for run in _runs(part, metrics, roles, options))
@@ -335,12 +333,10 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         for row, iteration in zip(part.rows, iterations, strict=True)
     ]
     split = _split(part, readings, roles, options)
-    if len(split.trainings) == 1:
-        check_words(part, metrics, roles, options)
-        _check_other_counters(part, metrics, roles, options, start)
     rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
-    if len(rows) > 1:
-        check_one_recipe(part.label, rows, metrics, roles, options)
+    check_words(part.label, rows, metrics, roles, options)
+    if len(rows) == 1:
+        _check_other_counters(part, metrics, roles, options, start)
     for each, of_training in zip(split.trainings, rows, strict=True):
         check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.

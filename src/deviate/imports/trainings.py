@@ -164,6 +164,7 @@ class _Training:
             # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
             return False
         later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
+        later = later[: next((place for place, (one, two) in enumerate(pairwise(later), 1) if two < one), None)]
         goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
         return goes_on and self.along[row[0].metric].is_once
 
@@ -483,33 +484,28 @@ def _named(column: str, word: str) -> str:
     return f"{column.rpartition('/')[2]} {word}" if number(word) is not None else word
 
 
-def joined_in_turn(parts: list[Part], roles: Roles, options: TableOptions) -> tuple[list[Part], list[str]]:
-    """Join files whose counter continues from one file to the next.
+def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
+    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances.
 
     Raises
     ------
     NotRuns
-        If each has one row, at equal distances: they may be trainings as well.
+        With both readings.
     """
-    named = {FILE, *roles.run}
-    if not roles.iteration or not named.isdisjoint(options.run + options.mean_over) or roles.run or len(parts) < 2:
-        return parts, []
+    if not roles.iteration or FILE in options.run + options.mean_over or roles.run or len(parts) < 2:
+        return
     spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
-    ordered = [parts[index] for _, index in spans]
-    in_turn = (
-        all(one[1] < two[0] for (one, _), (two, _) in pairwise(spans)) and len({part.group for part in parts}) == 1
-    )
-    names = f"{ordered[0].label} to {ordered[-1].label}"
-    if in_turn and all(len(part.rows) > 1 for part in parts):
-        note = f"{names} were read as one training: {roles.iteration!r} continues over the files."
-        return [_joined(ordered)], [f"{note} If each is a training, type --run-column file."]
+    first, last = (parts[index] for _, index in (spans[0], spans[-1]))
     distances = {two[0] - one[0] for (one, _), (two, _) in pairwise(spans)}
-    if in_turn and len(parts) > 2 and len(distances) == 1 and all(len(part.rows) == 1 for part in parts):
+    in_turn = all(one[1] < two[0] for (one, _), (two, _) in pairwise(spans))
+    are_rows = all(len(part.rows) == 1 for part in parts) and len(parts) > 2 and len(distances) == 1
+    if in_turn and len({part.group for part in parts}) == 1 and (are_rows or all(len(part.rows) > 1 for part in parts)):
         raise NotRuns(
-            f"{names} have one row each, at equal distances in {roles.iteration!r}: they may be trainings, or one",
+            f"{first.label} to {last.label} "
+            + ("have one row each, at equal distances" if are_rows else "count on from one to the next")
+            + f" in {roles.iteration!r}: they may be trainings, or one",
             hint="type --run-column file if each file is a training, --mean-over file if they are parts of one",
         )
-    return parts, []
 
 
 def _span(part: Part, counter: str) -> tuple[int, int]:

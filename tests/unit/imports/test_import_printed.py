@@ -392,3 +392,11 @@ def test_where_nothing_counts_each_form_of_line_with_a_result_is_shown(log):
     whole, park = re.findall(r"--pattern ('[^']*')", refused.value.hint)
     assert values(read(path, patterns=shlex.split(whole)), "F1") == {"train.log": [80, 81, 82, 83]}
     assert values(read(path, patterns=shlex.split(park)), "F1") == {"train.log": [70, 71, 72, 73]}
+
+
+def test_results_in_lines_that_no_counter_counts_are_asked_about(log):
+    rest = "".join(f"Step {k}: entropy: 1.{k}\n" for k in range(4))
+    path = log("".join(f"--- part {name} ---\n  loss={k}.5  ppl={k}3.1\n" for k, name in enumerate("abcd")) + rest)
+    message, forms = asked(path)
+    assert "'loss' stands in lines that no counter counts" in message
+    assert values(read(path, patterns=shlex.split(forms[0])), "loss") == {"train.log": [0.5, 1.5, 2.5, 3.5]}

@@ -577,11 +577,11 @@ def test_files_of_folds_and_of_workers_are_asked_about(table):
         assert len(read(*paths, run=("file",)).runs) == 4
 
 
-def test_files_that_count_on_are_one_training_and_single_rows_at_equal_distances_are_asked_about(table):
+def test_files_that_count_on_and_single_rows_at_equal_distances_are_asked_about(table):
     halves = [table("epoch,loss\n2,3\n3,2\n", "b.csv"), table("epoch,loss\n0,5\n1,4\n", "a.csv")]
-    results = read(*halves)
-    assert shown(results) == {"a.csv": [(0, 5), (1, 4), (2, 3), (3, 2)]}
-    assert "a.csv to b.csv were read as one training" in results.notes[0]
+    with pytest.raises(NotRuns, match=r"a\.csv to b\.csv count on from one to the next in 'epoch'"):
+        read(*halves)
+    assert sorted(*shown(read(*halves, mean_over=("file",))).values()) == [(0, 5), (1, 4), (2, 3), (3, 2)]
     assert len(read(*halves, run=("file",)).runs) == 2
     singles = [table(json.dumps({"step": 100 * k, "loss": k}), f"{name}.json") for k, name in enumerate("xyz")]
     with pytest.raises(NotRuns, match="have one row each, at equal distances in 'step'"):
@@ -659,6 +659,7 @@ HINTS = {
     "folds of recipes": "seed,fold,net,acc\n" + "".join(f"1,{f},{n},0.{f}\n" for n in "xy" for f in (1, 2)),
     "a counter without the name of one": "cycle,loss\n" + "".join(f"{c},{9 - c}.5\n" for c in range(1, 6)),
     "runs of one name": "name,batch_size,steps,acc\n" + "".join(f"r{max(k, 2)},{k},{9 * k},{k}\n" for k in range(9)),
+    "methods by number": "iter,method,acc\n" + "".join(f"{k},{m},{k}\n" for k, m in enumerate(["owl", "fox", "hen"])),
     "begun again, and resumed": "epoch,acc\n" + "".join(f"{e},{k}\n" for k, e in enumerate([0, 1, 2, 0, 1, 2, 1, 2])),
     "a grid": "p,k,acc\n" + "".join(f"{p},{k},{p * k}\n" for p in (0.25, 0.75) for k in (3, 7, 9)),
     "seeds of a grid": "seed,p,k,acc\n"

@@ -112,3 +112,10 @@ def test_the_folds_of_a_log_are_no_trainings(table):  # noqa: F811
     with pytest.raises(NotRuns, match="counts folds, 2 of them"):
         read(path)
     assert last(read(path, where=(("Fold", "2"),)), "loss") == [loss(3, 2)]
+
+
+def test_a_start_of_one_row_is_no_row_of_the_next_short_training(table):  # noqa: F811
+    path = table("epoch,loss\n" + "".join(f"{e},{loss(e, s)}\n" for s, n in enumerate((1, 5, 5)) for e in range(n)))
+    with pytest.raises(NotRuns, match="holds 3 trainings"):
+        read(path)
+    assert [len(run.readings) for run in read(path, iteration="epoch").runs] == [1, 5, 5]
