@@ -56,8 +56,11 @@ def globbed(folder: Path, *patterns: str) -> list[Path]:
 
 
 def files_below(root: Path, pattern: str) -> list[Path]:
-    """Return the files in and below a folder whose names match, sorted; no folder, pipe or socket of such a name."""
-    return sorted(path for path in root.rglob(pattern) if os.path.isfile(path))
+    """Return the files in and below a folder whose names match, sorted; no folder, pipe or socket of such a name.
+
+    ``._name`` holds what macOS notes of ``name``.
+    """
+    return sorted(path for path in root.rglob(pattern) if os.path.isfile(path) and not path.name.startswith("._"))
 
 
 def folders_below(

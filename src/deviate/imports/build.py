@@ -19,7 +19,7 @@ from deviate.core.experiment import IMPORTED, Capture, Experiment, Imported, Met
 from deviate.core.shell_words import typed_word
 from deviate.imports.counting import counting_with
 from deviate.imports.foreign import ForeignResults, ForeignRun, encodable, seed_of
-from deviate.imports.formats import format_of, read_results
+from deviate.imports.formats import read_results, sources_of
 from deviate.imports.repeated import assumed, differing_settings, setting_notes
 from deviate.imports.request import ImportRequest
 from deviate.imports.roles import LARGEST
@@ -42,6 +42,10 @@ UNKNOWN = Meaning("quality", None)
 
 #: More metrics are refused: each is tested, drawn and listed.
 MOST_METRICS = 1_000
+
+
+#: Resumed or divided runs that notes describe; the others are counted.
+MOST_SAID = 5
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -142,6 +146,7 @@ def _proposal(
         metric for metric in metrics if any(reading.metric == metric for run in runs for reading in run.readings)
     ]
     option = "--where" if request.table.experiment else "--experiment-column"
+    said = [note for run in runs for note in run.notes]
     imported = Imported(
         format=kind,
         sources=[encodable(str(path)) for path in request.paths],
@@ -149,7 +154,8 @@ def _proposal(
         notes=[
             *setting_notes(runs, option=option),
             *dict.fromkeys(notes),
-            *(note for run in runs for note in run.notes),
+            *said[:MOST_SAID],
+            *([f"So it is in {len(said) - MOST_SAID} more."] if len(said) > MOST_SAID else []),
             *_copies(runs),
             *_seeds(runs),
         ],
@@ -253,8 +259,8 @@ def import_results(request: ImportRequest) -> list[ExperimentFolder]:
     for aggregate in request.aggregates.values():
         check_aggregate(aggregate)
     now = datetime.now().astimezone()
-    kind = format_of(request)
-    proposals = propose(read_results(request, kind), request, kind, now)
+    sources = sources_of(request)
+    proposals = propose(read_results(request, sources), request, sources.kind, now)
     workspace = Workspace(request.project)
     workspace.check_usable()
     _check_free(proposals, workspace, request.replace)

@@ -40,6 +40,8 @@ class ForeignRun(msgspec.Struct, frozen=True, kw_only=True):
     readings: list[Reading]
     #: Experiment it belongs to by the source's own grouping; empty where there is none.
     group: str = ""
+    #: Its id in its store.
+    identity: str = ""
     #: The file that it alone is in, if it is in one.
     source: str = ""
     #: Wall time of the whole run; None where nothing tells it. The time of the last record is none: what comes before

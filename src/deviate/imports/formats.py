@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -240,21 +241,34 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
-    """Read all that the request names, as `kind`.
+#: What reads all that is below some paths.
+STORES: dict[str, Callable[[list[Path]], ForeignResults]] = {
+    "tensorboard": read_tensorboard,
+    "mlflow": read_mlflow,
+    "wandb": read_wandb,
+}
+
+
+class Sources(NamedTuple):
+    """What an import reads."""
+
+    kind: Format
+    #: Each once; of a folder of folders the files that are in each of them.
+    paths: list[Path]
+    #: Names of other files that are in several of these, and left out.
+    rest: list[str]
+
+
+def read_results(request: ImportRequest, sources: Sources) -> ForeignResults:
+    """Read all that the request names.
 
     Raises
     ------
     NotImportable, NotRuns, BadOption
         If a file cannot be read, holds no runs, or options and format do not go together.
     """
-    stores: dict[str, Callable[[list[Path]], ForeignResults]] = {
-        "tensorboard": read_tensorboard,
-        "mlflow": read_mlflow,
-        "wandb": read_wandb,
-    }
-    read = stores.get(kind)
-    found = _by_settings(_with_names(read(request.paths)), request.table) if read else _read_files(kind, request)
+    kind, read = sources.kind, STORES.get(sources.kind)
+    found = _by_settings(_with_names(read(request.paths)), request.table) if read else _read_files(sources, request)
     results = without_unset(found)
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
@@ -300,8 +314,8 @@ def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResul
     return msgspec.structs.replace(results, runs=runs)
 
 
-def format_of(request: ImportRequest) -> Format:
-    """Return the requested format, or the format that names of files and content of folders show.
+def sources_of(request: ImportRequest) -> Sources:
+    """Return what to read, in the requested format, or in that which names of files and content of folders show.
 
     Raises
     ------
@@ -313,9 +327,11 @@ def format_of(request: ImportRequest) -> Format:
     for path in request.paths:
         if not os.path.exists(path):
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
-    if request.format or request.patterns:
-        return request.format or "log"
-    kinds = {path: _kind(path) for path in _paths(request)[0]}
+    if request.format in STORES:
+        return Sources(request.format, request.paths, [])
+    listed = [_files_of(path, request.format or ("log" if request.patterns else None)) for path in request.paths]
+    kinds = _kinds(request, {file: kind for files, _ in listed for file, kind in files.items()})
+    rest = [name for _, names in listed for name in names]
     # Beside files that are known, one of their name that shows nothing may be of a run that failed.
     suffixes = {path.suffix for path, kind in kinds.items() if kind}
     unknown = [path for path, kind in kinds.items() if kind is None and path.suffix not in suffixes]
@@ -326,7 +342,7 @@ def format_of(request: ImportRequest) -> Format:
         raise BadOption(
             f"the files are of several formats: {', '.join(sorted(formats))}", hint="import one after another"
         )
-    return formats.pop()
+    return Sources(formats.pop(), list(kinds), rest)
 
 
 def _not_known(path: Path) -> NotImportable:
@@ -355,8 +371,14 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     for name in (f"*{suffix}", first.name, f"{begin}*{suffix}"):
         named = [file for file in folder.glob(f"{stars}{name}") if file in files]
         if set(named) == set(wanted) or (wanted is alike and name == f"*{suffix}"):
-            return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{stars}{name}"
+            return f"name its files: deviate import {_typed_pattern(folder, stars + name)}"
     return f"name its files: deviate import {' '.join(typed_word(file.as_posix()) for file in wanted)}"
+
+
+def _typed_pattern(folder: Path, pattern: str) -> str:
+    """Write a pattern of paths for the shell: all of it but its stars is quoted where it must be."""
+    parts = re.split(r"(\*/?)", f"{folder.as_posix().rstrip('/')}/{pattern}")
+    return "".join(part if part.startswith("*") else typed_word(part) for part in parts if part)
 
 
 #: Files of a folder that are looked into.
@@ -388,13 +410,13 @@ def _kind(path: Path) -> Format | None:
         (f"*{MARK}*", "tensorboard"),
     )
     kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
-    if kind == "tensorboard":
-        _check_one_kind(path)
+    tables = recurring(path)[0] if kind == "tensorboard" else []
+    _check_one_kind(path, tables)
     # Sacred and others may have event files without a value beside their own.
-    return None if kind == "tensorboard" and not _has_scalars(path) and recurring(path)[0] else kind
+    return None if tables and not _has_scalars(path) else kind
 
 
-def _check_one_kind(folder: Path) -> None:
+def _check_one_kind(folder: Path, tables: Sequence[Path]) -> None:
     """Refuse a folder where some runs have event files and others have tables alone.
 
     Raises
@@ -402,15 +424,15 @@ def _check_one_kind(folder: Path) -> None:
     NotRuns
         With what reads each.
     """
-    events = {path.parent for path in files_below(folder, f"*{MARK}*")}
+    events = {path.parent for path in files_below(folder, f"*{MARK}*")} if tables else set()
     places = {each.parent for each in events - {folder}}
-    others = [path for path in recurring(folder)[0] if path.parent not in events and path.parent.parent in places]
+    others = [path for path in tables if path.parent not in events and path.parent.parent in places]
     if others:
         stars = "*/" * (len(others[0].relative_to(folder).parts) - 1)
         raise NotRuns(
             f"some runs of {folder} have event files, and others {others[0].name}",
             hint=f"type --format tensorboard for the first; for the others "
-            f"deviate import {folder.as_posix().rstrip('/')}/{stars}{others[0].name}",
+            f"deviate import {_typed_pattern(folder, stars + others[0].name)}",
         )
 
 
@@ -421,29 +443,28 @@ def _has_scalars(folder: Path) -> bool:
         return True
 
 
-def _paths(request: ImportRequest) -> tuple[list[Path], list[str]]:
-    """Return the files to read, each once; of a folder of folders those that are in each of them.
-
-    Others that are in several of these are left out, and their names returned.
-    """
-    listed = [_files_of(path) for path in request.paths]
-    named = [file for files, _ in listed for file in files]
+def _kinds(request: ImportRequest, named: dict[Path, Format | None]) -> dict[Path, Format | None]:
+    """Return the files of results, each once, with what each is."""
     found = [file for file in named if file.name not in CONFIGS]
     if not found and not request.format:
+        first = next(iter(named))
         raise NotImportable(
-            f"{named[0]} holds what was set, by its name, and no results",
-            hint=f"name the files of results beside it; if it is one, type --format {_SUFFIXES[named[0].suffix]}",
+            f"{first} holds what was set, by its name, and no results",
+            hint=f"name the files of results beside it; if it is one, type --format {_SUFFIXES[first.suffix]}",
         )
-    found = found or named
-    rest = [name for _, names in listed for name in names]
-    return list({path.resolve(): path for path in reversed(found)}.values())[::-1], rest
+    once = {path.resolve(): path for path in reversed(found or list(named))}
+    return {path: named[path] for path in reversed(once.values())}
 
 
-def _files_of(path: Path) -> tuple[Sequence[Path], list[str]]:
-    if not os.path.isdir(path) or _kind(path) is not None:
-        return [path], []
+def _files_of(path: Path, known: Format | None) -> tuple[dict[Path, Format | None], list[str]]:
+    """Return the files that a path stands for, each with what it is, and the names of those that are left out."""
+    if not os.path.isdir(path):
+        return {path: known or _kind(path)}, []
+    if (kind := _kind(path)) is not None:
+        return {path: known or kind}, []
     files, rest = recurring(path)
-    return files or _of_mlperf(path) or [path], rest
+    files = files or _of_mlperf(path)
+    return {file: known or _kind(file) for file in files} or {path: known}, rest
 
 
 def _of_mlperf(folder: Path) -> list[Path]:
@@ -452,7 +473,7 @@ def _of_mlperf(folder: Path) -> list[Path]:
     return sorted(logs, key=lambda path: natural(path.as_posix()))
 
 
-def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
+def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     """Read tables and logs; of several files, those that cannot be read are runs that failed.
 
     Left out they would be forgotten, and what broke them may be the training.
@@ -461,7 +482,7 @@ def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     tables: list[Table] = []
     broken: list[ForeignRun] = []
     first: NotImportable | None = None
-    paths, rest = _paths(request)
+    kind, paths, rest = sources
     set_in = [path.name for path in request.paths if path.name in CONFIGS and path not in paths]
     notes = [f"{some_of(set_in, MOST_LEFT_OUT)} holds settings, and is no run."] if set_in else []
     if rest:
@@ -546,7 +567,8 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
 def _pattern(found: Found, formats: str = "") -> str:
     """Say what to type for a log in which nothing counts: the form of its lines, where they name values."""
     if found.template:
-        return f"type --pattern {typed_word(found.template)} to count such lines in their order"
+        forms = [f"--pattern {typed_word(form)}" for form in found.forms or [found.template]]
+        return f"type {' or '.join(forms[:MOST_LEFT_OUT])} to count such lines in their order"
     sample = f", with names in the place of the values of lines such as {found.sample!r}" if found.sample else ""
     return f"{formats}{_PATTERN}{sample}"
 

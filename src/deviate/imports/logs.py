@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
-from deviate.imports.roles import FEWEST_COUNTED, FOLDS, NAMES, is_amount, is_counter, is_run_name, is_setting, whole
+from deviate.imports.roles import FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
 from deviate.imports.rows import Row, check_text, number, read_bytes
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of, split_of
@@ -202,6 +202,9 @@ _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
 #: A line of a box: a name and its value, or the name of a group of them.
 _BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
 
+#: A row of a table within lines: ``Loss | 0.5 | 0.6``.
+_BARRED = re.compile(rf"(?P<name>[A-Za-z][\w@ -]*\w)\s*\|\s*{NUMBER}\s*\|\s*{NUMBER}", re.IGNORECASE)
+
 
 class Found(NamedTuple):
     """What was found in a log of unknown form."""
@@ -225,31 +228,58 @@ def found_rows(path: Path) -> Found:
     A sign stands between a name and its value, or a blank where the name is that of a counter, of a metric or of a part
     of the data.
     """
-    data = read_bytes(path)
-    check_text(path, data)
-    lines = [line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
-    lines = [_COLOUR.sub("", line.rpartition("\r")[2]) for line in lines]
+    lines = _lines(path)
     found = [pairs for pairs in _found(lines) if pairs]
     counters = _counters(found)
     known, metrics = _metrics(found, counters)
     made = list(_rows(found, metrics, counters))
-    rows = [row for row, _ in made if not row.keys().isdisjoint(counters.values())]
-    stray = _stray(rows, known, set(counters.values()))
-    rows = [{name: word for name, word in row.items() if name not in stray} for row in rows]
-    rows = [row for row in rows if not metrics.isdisjoint(row)]
-    kept = {name for row in rows for name in row} & metrics
+    rows = [row for row, _ in made if not row.keys().isdisjoint(counters.values()) and not metrics.isdisjoint(row)]
+    kept = {name for row in rows for name in row} & metrics or known
     several = _several(found, {name for name in kept if not is_setting(name)}, counters)
     vague = [name for name in several if name not in known]
     rows = [row for each in rows if not kept.isdisjoint(row := {k: v for k, v in each.items() if k not in vague})]
     read = islice((line for line in lines if not metrics.isdisjoint(_pairs(line))), MOST_LOOKED_AT)
     template = _template(made, {name for name in known if not is_setting(name) and _is_result(name)}, counters)
     left_out = [*vague, *_left_out(read)] if rows else []
-    name, forms = next(((name, forms) for name, forms in several.items() if _is_result(name)), ("", []))
-    unclear = ""
-    if name:
-        unclear = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
-        unclear = f"{name!r} stands {unclear}"
+    unclear, forms = _unclear(several)
+    if rows:
+        late, lines_of = _behind(found, metrics, counters)
+        unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
+        unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
     return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms)
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a text; of one that a progress bar redraws its last drawing, and without colours."""
+    data = read_bytes(path)
+    check_text(path, data)
+    lines = [line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
+    return [_COLOUR.sub("", line.rpartition("\r")[2]) for line in lines]
+
+
+def _unclear(several: Mapping[str, list[str]]) -> tuple[str, list[str]]:
+    """Say of which result it is open which value is meant, with the forms of its lines; nothing where of none."""
+    name, forms = next(((name, forms) for name, forms in several.items() if _is_result(name)), ("", []))
+    how = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
+    return (f"{name!r} stands {how}", forms) if name else ("", [])
+
+
+def _uncounted(made: Sequence[tuple[Row, Pairs]], kept: Collection[str]) -> tuple[str, list[str]] | None:
+    """Say which result has several values in lines of which none is counted, with the form of these."""
+    lines: dict[str, dict[str, Pairs]] = {}
+    for _, pairs in made:
+        for name in (name for name in pairs if name not in kept and not is_setting(name) and _is_result(name)):
+            lines.setdefault(name, {})[pairs[name].word] = pairs
+    forms = [(name, _form(next(iter(words.values())))) for name, words in lines.items() if len(words) > 1]
+    return (f"{forms[0][0]!r} stands in lines that no counter counts", [forms[0][1]]) if forms else None
+
+
+def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str]] | None:
+    """Say which of the names stand in rows of a table within the lines, too, with the forms of these."""
+    matches = (_BARRED.search(line) for line in lines)
+    barred = list(dict.fromkeys(match["name"] for match in matches if match and match["name"] in names))
+    forms = [f"{name} | {{{name} 1}} | {{{name} 2}}" for name in barred]
+    return (f"{barred[0]!r} stands in rows of a table, too", forms) if barred else None
 
 
 def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[str, str]) -> dict[str, list[str]]:
@@ -261,11 +291,11 @@ def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[s
     seen: dict[str, str] = {}
     held: Row = {}
     repeated: set[str] = set()
-    for pairs in _named_before(found, names, counters):
+    for pairs in found:
         at = {name: pair.word for name, pair in pairs.items() if name in counters or plain(name) in FOLDS}
         if not at.items() <= held.items():
             held, seen = {**held, **at}, {}
-        for name in pairs.keys() & names:
+        for name in (name for name in pairs if name in names):
             # The shortest is that of lines with a field less, too.
             form, of_name = _form(pairs, name), forms.setdefault(name, {})
             of_name[pairs[name].form] = min(form, of_name.get(pairs[name].form, form), key=len)
@@ -278,7 +308,8 @@ def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[s
 def _form(pairs: Pairs, name: str = "") -> str:
     """Return the form of a line, with the words before the value of `name`."""
     leads = {name: re.sub(r"^(?:.*\d\S*)?\W*", "", pairs[name].lead)} if name else {}
-    return " ... ".join(f"{leads.get(own, '')}{pair.text}{{{own}}}" for own, pair in pairs.items() if pair.text)
+    form = " ... ".join(f"{leads.get(own, '')}{pair.text}{{{own}}}" for own, pair in pairs.items() if pair.text)
+    return re.sub(r"\s+", " ", form)
 
 
 def _is_result(name: str) -> bool:
@@ -345,7 +376,7 @@ def _metrics(found: Sequence[Pairs], counters: Collection[str]) -> tuple[set[str
 def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]) -> Iterator[tuple[Row, Pairs]]:
     """Yield a row for each line or box with values of metrics, with the counters as they last stood, and its pairs."""
     held: Row = {}
-    for pairs in _named_before(found, metrics, counters):
+    for pairs in found:
         held |= {counters[name]: pair.word for name, pair in pairs.items() if name in counters}
         held |= {name: pair.word for name, pair in pairs.items() if plain(name) in FOLDS}
         values = {name: pair.word for name, pair in pairs.items() if name in metrics}
@@ -353,33 +384,21 @@ def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[st
             yield {**held, **values}, pairs
 
 
-def _named_before(
-    found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]
-) -> Sequence[Pairs]:  # fmt: skip
-    """Give a counter that is named behind its lines to the lines before: ``step 1``, ``step 2``, ``epoch 1 ends``.
+def _behind(found: Sequence[Pairs], metrics: set[str], counters: Collection[str]) -> tuple[str, list[str]]:
+    """Return a counter that is named behind the lines that it counts, and the forms of these and of its own lines.
 
-    Behind each such line another counter, which stands before the first of them, begins again.
+    ``step 1``, ``step 2``, ``epoch 1 ends``: behind each such line another counter, which stands before the first of
+    them, begins again.
     """
     for late in counters:
         at = [index for index, pairs in enumerate(found) if late in pairs]
-        ahead = found[: at[0]] if len(at) > 1 else []
-        finer = next(
-            (name for name in counters if name != late and sum(name in pairs for pairs in ahead) > 1
-             and any(each in metrics for pairs in ahead if name in pairs for each in pairs)),
-            None,
-        )  # fmt: skip
-        if finer is None or not _begins_behind(finer, at, found):
-            continue
-        named: list[Pairs] = []
-        later: Pair | None = None
-        for pairs in reversed(found):
-            later = pairs.get(late, later)
-            named.append({late: Pair("", later.word), **pairs} if finer in pairs and later is not None else pairs)
-        last = at[-1]
-        goes_on = {late: Pair("", str((whole(found[last][late].word) or 0) + 1))}
-        rest = [{**goes_on, **pairs} if finer in pairs else pairs for pairs in found[last + 1 :]]
-        return [*named[::-1][: last + 1], *rest]
-    return found
+        ahead = [pairs for pairs in (found[: at[0]] if len(at) > 1 else []) if not metrics.isdisjoint(pairs)]
+        finer = next((name for name in counters if name != late and sum(name in pairs for pairs in ahead) > 1), None)
+        if finer is not None and _begins_behind(finer, at, found):
+            of_late = (pairs for pairs in found if late in pairs and not metrics.isdisjoint(pairs))
+            lines = [next(pairs for pairs in ahead if finer in pairs), *islice(of_late, 1)]
+            return late, [_form(pairs) for pairs in lines]
+    return "", []
 
 
 def _begins_behind(finer: str, at: Sequence[int], found: Sequence[Pairs]) -> bool:
@@ -388,19 +407,6 @@ def _begins_behind(finer: str, at: Sequence[int], found: Sequence[Pairs]) -> boo
     falls = {bisect(at, two[0]) for one, two in pairwise(numbers) if two[1] < one[1]}
     apart = {bisect(at, two[0]) for one, two in pairwise(numbers) if bisect(at, one[0]) < bisect(at, two[0])}
     return bool(falls) and falls == apart and len(falls) == sum(two[1] < one[1] for one, two in pairwise(numbers))
-
-
-def _stray(rows: Sequence[Row], known: Collection[str], counters: Collection[str]) -> set[str]:
-    """Return names that are no metrics, and those that tell the run of some lines alone.
-
-    What is named at one iteration alone, as in the text of the program, is no metric unless it is known as one.
-    """
-    at: dict[str, set[tuple[str | None, ...]]] = {}
-    for row in rows:
-        for name in row.keys() - counters:
-            at.setdefault(name, set()).add(tuple(row.get(counter) for counter in counters))
-    once = {name for name, places in at.items() if name not in known and len(places) < 2}
-    return once | {name for name in at if _tells_runs(name) and not all(name in row for row in rows)}
 
 
 def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counters: Mapping[str, str]) -> str:
@@ -412,10 +418,6 @@ def _template(made: Sequence[tuple[Row, Pairs]], known: Collection[str], counter
     )
     counts, knows, form = max(forms, key=lambda form: (form[:2], forms[form]), default=(False, False, ""))
     return form if counts or knows else ""
-
-
-def _tells_runs(name: str) -> bool:
-    return is_run_name(name) or plain(name) in NAMES
 
 
 def _found(lines: Iterable[str]) -> Iterator[Pairs]:

@@ -53,18 +53,23 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
     naming = naming_column(rows, roles)
     if naming and not options.experiment:
         yield f"--run-column {typed_word(naming)} if {naming!r} names trainings"
+    of_experiment = options.experiment
     for name in list(_telling(rows, roles, grid))[:MOST_COLUMNS]:
-        column = typed_word(name)
         word = next(row[name] for row in rows if name in row)
         is_set = is_in_settings(name) or name in grid
         if not is_in_settings(name) and all(number(row[name]) is not None for row in rows if name in row):
+            if not is_set and plain(name) != NUMBER:
+                yield f"--iteration-column {typed_word(name)} if {name!r} counts iterations"
             runs = " ".join(f"--run-column {typed_word(each)}" for each in (*roles.run, name))
             yield f"{runs} if {name!r} names trainings"
-            if not is_set and (plain(name) != NUMBER or options.experiment):
+            if not is_set and (plain(name) != NUMBER or of_experiment):
                 continue
             is_set = True
-        if not options.experiment:
-            yield f"--experiment-column {column} if {name!r} {'was set' if is_set else 'names recipes or data sets'}"
+        # One column makes experiments; of the others one value is taken.
+        if not of_experiment:
+            of_experiment = name
+            what = "was set" if is_set else "names recipes or data sets"
+            yield f"--experiment-column {typed_word(name)} if {name!r} {what}"
         yield f"--where {typed_word(f'{name}={word}')} for one of them"
     yield "--rows runs if each row is a training"
     yield "--rows iterations if they follow one another in one training"
@@ -101,54 +106,50 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
-def check_one_recipe(
+def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
+    """Refuse a list of runs, a row each, in which some have several rows of one name."""
+    several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
+    if roles.run and several and 2 * len(several) < len(parts) and not (options.run or options.rows or roles.value):
+        named = " ".join(f"--run-column {typed_word(name)}" for name in roles.run)
+        raise NotRuns(
+            f"{some_of(several, MOST_COLUMNS)} {'has' if len(several) == 1 else 'have'} several rows, and the other "
+            f"{len(parts) - len(several)} runs one each: runs of one name, or the rows of one",
+            hint=f"{_type(options)} --rows runs if each row is a training, {named} if those of one name are of one",
+        )
+
+
+def check_words(
     label: str, trainings: Sequence[Sequence[Row]], metrics: Sequence[str], roles: Roles, options: TableOptions
 ) -> None:
-    """Refuse trainings that a column of words tells apart: it may name their recipes.
+    """Refuse trainings that a column of words tells apart, and rows of one in which other words were set.
+
+    A counter may tell how long each of several trainings took, or number them.
 
     Raises
     ------
     NotRuns
-        With the option that names the column.
+        With the readings that are possible.
     """
     rows = [row for each in trainings for row in each]
+    differing: list[str] = []
     for name in columns_of(rows):
-        if name in roles.taken.union(metrics) - {roles.group}:
-            continue
         words = [{row[name] for row in each if name in row} for each in trainings]
-        if all(len(each) == 1 for each in words) and len(set.union(*words)) > 1:
-            word = min(words[0])
-            if is_name(word):
-                raise _several_recipes(label, name, word, options)
-
-
-def check_words(part: Part, metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
-    """Refuse rows of one run in which other words were set: a counter tells how long each of several trainings took.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
-    rows = part.rows
-    if not roles.run or not roles.iteration or options.iteration or options.rows or options.mean_over or roles.value:
+        is_free = name not in roles.taken.union(metrics) - {roles.group} and len(set().union(*words)) > 1
+        if is_free and len(trainings) > 1 and all(len(each) == 1 for each in words) and is_name(min(words[0])):
+            raise _several_recipes(label, name, min(words[0]), options)
+        if is_free and all(is_name(row.get(name, "")) for row in rows) and not _is_own(name, list(words[0])):
+            differing.append(name)
+    is_said = options.iteration or options.rows or options.mean_over or roles.value
+    if len(trainings) > 1 or is_said or not (roles.iteration and (roles.run or roles.group)):
         return
-    names = [
-        name for name in columns_of(rows)
-        if name not in roles.taken.union(metrics) - {roles.group} and all(is_name(row.get(name, "")) for row in rows)
-    ]  # fmt: skip
-    differing = [
-        name for name in names
-        if len(words := {row[name] for row in rows if name in row}) > 1 and not _is_own(name, list(words))
-    ]  # fmt: skip
-    each = {tuple(row.get(name) for name in differing) for row in rows}
     counted = [number(row.get(roles.iteration, "")) or 0 for row in rows]
+    is_a_word_each = len(rows) >= FEWEST_HELD and len({tuple(map(row.get, differing)) for row in rows}) == len(rows)
     goes_on = all(one < two for one, two in pairwise(counted))
-    is_a_word_each = len(rows) >= FEWEST_HELD and len(each) == len(rows) and not goes_on
     for name in differing:
-        if plain(name) in SETTINGS or is_in_settings(name) or is_a_word_each:
+        is_set = name == roles.group or plain(name) in SETTINGS or is_in_settings(name)
+        if is_set or (roles.run and is_a_word_each and not goes_on):
             raise NotRuns(
-                f"{part.label} has rows of several {name!r}: they may be of several trainings, or of one",
+                f"{label} has rows of several {name!r}: they may be of several trainings, or of one",
                 hint=f"{_type(options)} --experiment-column {typed_word(name)} if {name!r} was set, --run-column "
                 f"{typed_word(name)} if it names trainings, --iteration-column {typed_word(roles.iteration)} if the "
                 "rows are one training",
@@ -189,7 +190,7 @@ def check_repeated(
         With the readings that are possible.
     """
     # One value that stands twice is no second one.
-    known = {(reading.metric, reading.iteration, reading.value) for reading in readings}
+    known = dict.fromkeys((reading.metric, reading.iteration, reading.value) for reading in readings)
     times = Counter((metric, iteration) for metric, iteration, _ in known)
     (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
     if most < 2 or resumed or options.in_time or options.rows == "iterations":
@@ -306,8 +307,8 @@ _REACHED = frozenset({"epoch", "step", "iteration", "best", "final", "stopped"})
 def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
     """Return the columns that hold what was set where each row is a run.
 
-    Before the first known metric stand few values, whole or round, each in several runs. In a tracker's list any whole
-    numbers are of a setting.
+    Before the first known metric stand few values that are round, each in several runs, or whole numbers some of which
+    come again. In a tracker's list any whole numbers are of a setting.
     """
     found: list[str] = []
     is_before = True
@@ -317,8 +318,10 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
         known = [value for value in values if value is not None and math.isfinite(value)]
         if not known or len(known) < len(values) or len(set(known)) < 2:
             continue
-        is_few = is_before and len(rows) >= FEWEST_IN_GRID and 2 * len(set(known)) <= len(rows)
         are_whole = all(value.is_integer() for value in known)
+        most = len(rows) - 1 if are_whole else len(rows) // 2
+        fewest = FEWEST_HELD if are_whole else FEWEST_IN_GRID
+        is_few = is_before and len(rows) >= fewest and len(set(known)) <= most
         are_round = are_whole or all(float(f"{value:.{MOST_DIGITS}g}") == value for value in known)
         if (is_few and are_round) or (of_tracker and are_whole and _REACHED.isdisjoint(words_of(name))):
             found.append(name)

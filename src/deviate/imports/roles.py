@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.imports.request import TableOptions
 from deviate.imports.rows import Row, is_name, number, seconds
 from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name, meaning_of, split_of
+from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name, split_of
 
 # The unit is the run: what may stand for one, and what may not.
 #
@@ -373,9 +372,6 @@ def _split(rows: list[Row], columns: list[str]) -> str:
 #: What 32 bits hold, as records do.
 LARGEST = 2**31 - 1
 
-#: Fewest rows of a run whose numbers show that a column counts.
-FEWEST_COUNTED = 4
-
 
 class Counted(NamedTuple):
     """What counts the iterations of the rows."""
@@ -391,8 +387,7 @@ def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: Tab
     """Find what counts the iterations of the rows of each part, which is of one file and one run.
 
     Of the columns whose names count, that of whole numbers which least often begins again while another one goes on,
-    then that which counts most rows, in the smallest steps. Where no name counts, one whose values rise evenly while a
-    metric follows them.
+    then that which counts most rows, in the smallest steps.
     """
     if roles.iteration:
         return Counted(roles.iteration)
@@ -411,14 +406,7 @@ def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: Tab
             in_order=True,
             notes=(f"Rows are counted in their order: {name!r} holds no whole numbers, or too large ones.",),
         )
-    if options.rows or _has_clock(parts):
-        return Counted(in_order=True)
-    unnamed = next(_unnamed(parts, roles, options), "")
-    note = (
-        f"Column {unnamed!r} was taken to count iterations: it rises evenly, and a metric follows it. If it names "
-        f"trainings, type --rows runs."
-    )
-    return Counted(unnamed, notes=(note,)) if unnamed else Counted()
+    return Counted(in_order=bool(options.rows or _has_clock(parts)))
 
 
 def whole(word: str | None) -> int | None:
@@ -431,6 +419,9 @@ def _is_whole(name: str, parts: Sequence[Sequence[Row]]) -> bool:
     words = {row[name] for rows in parts for row in rows if name in row}
     return bool(words) and all((count := whole(word)) is not None and -1 <= count <= LARGEST for word in words)
 
+
+#: Fewest rows of a run whose numbers show that a column counts.
+FEWEST_COUNTED = 4
 
 #: Share of the cells of a counter that may be words by mistake.
 FEW_BAD = 0.1
@@ -521,35 +512,3 @@ def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
 def _goes_up(values: Sequence[float | None]) -> bool:
     known = [value for value in values if value is not None]
     return len(known) == len(values) and known[0] < known[-1] and all(one <= two for one, two in pairwise(known))
-
-
-def _unnamed(parts: Sequence[Sequence[Row]], roles: Roles, options: TableOptions) -> Iterator[str]:
-    """Yield the columns that count, though their names do not say so."""
-    columns = columns_of(row for rows in parts for row in rows)
-    free = [name for name in columns if name not in roles.taken and not is_setting(name) and not is_run_name(name)]
-    for name in free:
-        if all(_counts_evenly(name, rows) and _is_followed(name, rows, free) for rows in parts):
-            yield name
-
-
-def _counts_evenly(name: str, rows: Sequence[Row]) -> bool:
-    numbers = [whole(row.get(name)) for row in rows]
-    if len(rows) < FEWEST_COUNTED or None in numbers:
-        return False
-    steps = {later - earlier for earlier, later in pairwise(number for number in numbers if number is not None)}
-    return len(steps) == 1 and min(steps) > 0
-
-
-def _is_followed(name: str, rows: Sequence[Row], columns: Sequence[str]) -> bool:
-    """Tell whether a metric follows a column, as it does along a training: a loss falls, or many rows rise or fall."""
-    order = [float(row[name]) for row in rows]
-    for other in columns:
-        values = [number(row.get(other, "")) for row in rows] if other != name else []
-        known = [value for value in values if value is not None and math.isfinite(value)]
-        if len(known) == len(rows) and len(set(known)) > 1 and not _counts_evenly(other, rows):
-            slope = rank_correlation(order, known)
-            meaning = meaning_of(other)
-            falls = meaning is not None and meaning.direction == "lower" and slope < -TREND
-            if falls or (len(rows) >= FEWEST_FOR_TREND and abs(slope) > TREND):
-                return True
-    return False

@@ -202,7 +202,7 @@ def seconds(word: str) -> float | None:
 
 
 #: A date, or the time of a day, alone or with more.
-_MOMENT = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?\b|\d\d?[-/.]\d\d?[-/.]\d{4}\b|.*\b\d\d?:\d\d:\d\d\b")
+_MOMENT = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?(?:\b|T\d)|\d\d?[-/.]\d\d?[-/.]\d{4}\b|.*\b\d\d?:\d\d:\d\d\b")
 
 
 def alike(word: str) -> str | float:
@@ -221,7 +221,7 @@ def is_moment(word: str) -> bool:
 
     Examples
     --------
-    >>> [is_moment(word) for word in ("08:38:07", "2024-01-31", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
+    >>> [is_moment(word) for word in ("08:38:07", "2024-01-31T08:38", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
     [True, True, True, True, False, False]
     """
     return _MOMENT.match(word) is not None or (":" in word and seconds(word) is not None)

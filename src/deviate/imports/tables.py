@@ -17,7 +17,7 @@ from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
 from deviate.imports.repeated import (
-    check_one_recipe,
+    check_names,
     check_repeated,
     check_words,
     grid_columns,
@@ -54,7 +54,7 @@ from deviate.imports.trainings import (
     Table,
     begun_anew,
     check_began_apart,
-    joined_in_turn,
+    check_in_turn,
     parts_of,
     split_notes,
     split_trainings,
@@ -160,9 +160,6 @@ UNIX_SECONDS = 1e9
 #: More runs are refused: each has its folder, its record files and its line in reports.
 MOST_RUNS = 2_000
 
-#: Resumed or divided runs that notes describe; the others are counted.
-MOST_SAID = 5
-
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     """Find the runs in tables: by a column, by the file, or by a counter that goes back.
@@ -185,21 +182,19 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     grouped = _is_grouping(every, roles, options)
     parts, notes = parts_of(every, roles, options, grouped=grouped)
     check_runs(len(parts))
+    check_names(parts, roles, options)
     counted = counted_by_values([rows for part in parts for rows in part.by_file()], roles, options)
     roles = msgspec.structs.replace(roles, iteration=counted.column)
     if counted.in_order:
         options = msgspec.structs.replace(options, rows="iterations")
     elif not counted.column:
         refuse_rows(parts, roles, options)
-    parts, in_turn = joined_in_turn(parts, roles, options)
-    notes += in_turn
+    check_in_turn(parts, roles, options)
     metrics = metric_columns(all_rows, roles, options.wanted)
     metrics, were_set = _without_set(metrics, parts, roles, options)
-    made = [_runs(part, metrics, roles, options) for part in parts]
-    runs = [msgspec.structs.replace(run, held=were_set) for several, _ in made for run in several]
+    made = (run for part in parts for run in _runs(part, metrics, roles, options))
+    runs = [msgspec.structs.replace(run, held=were_set) for run in made]
     check_runs(len(runs))
-    said = [note for _, each in made for note in each]
-    notes += [*said[:MOST_SAID], *([f"So it is in {len(said) - MOST_SAID} more."] if len(said) > MOST_SAID else [])]
     left_out = left_out_notes(all_rows, roles, metrics, were_set)
     return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *notes, *left_out, *_trends(runs, options)])
 
@@ -211,11 +206,11 @@ def _without_set(
     if roles.value:
         return metrics, []
     free = [name for name in metrics if name not in options.wanted and is_nameless(name)]
-    if roles.iteration or options.rows == "iterations":
+    rows = [row for part in parts for row in part.rows]
+    if len(rows) > len(parts) and (roles.iteration or options.rows == "iterations"):
         found = held_columns(free, [part.rows for part in parts])
         found += [name for name in _said_once(metrics, parts, options) if name not in found]
     else:
-        rows = [row for part in parts for row in part.rows]
         found = grid_columns(free, rows)
         # Whole numbers that make the grid larger were set, whatever they are called: `time_blocks`.
         of_whole = [name for name in metrics if all(row.get(name, "").isdecimal() for row in rows)]
@@ -327,8 +322,8 @@ def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bo
     return len(groups) > 1 and min(groups.values()) > 1
 
 
-def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> tuple[list[ForeignRun], list[str]]:
-    """Return the runs in the rows of one part, and what is to be said of them."""
+def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> list[ForeignRun]:
+    """Return the runs in the rows of one part; what is to be said of them stands in the first one's notes."""
     clocks = [clock for row in part.rows if (clock := _clock(row, roles)) is not None]
     start = min(clocks, default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
@@ -338,12 +333,10 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         for row, iteration in zip(part.rows, iterations, strict=True)
     ]
     split = _split(part, readings, roles, options)
-    if len(split.trainings) == 1:
-        check_words(part, metrics, roles, options)
-        _check_other_counters(part, metrics, roles, options, start)
     rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
-    if len(rows) > 1:
-        check_one_recipe(part.label, rows, metrics, roles, options)
+    check_words(part.label, rows, metrics, roles, options)
+    if len(rows) == 1:
+        _check_other_counters(part, metrics, roles, options, start)
     for each, of_training in zip(split.trainings, rows, strict=True):
         check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
     # The time in the one row of a run is that of the run; in one of several, that of a record.
@@ -356,15 +349,17 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     )  # fmt: skip
     telling = telling_column(rows, metrics) if len(rows) > 1 else ""
     labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
+    notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
     return [
         msgspec.structs.replace(
             run,
             readings=[reading for reading in each if reading.metric != telling],
             label=label if len(rows) > 1 else part.label,
             settings=settings_of(of_training, metrics, roles),
+            notes=[] if index else notes,
         )
-        for each, label, of_training in zip(split.trainings, labels, rows, strict=True)
-    ], list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
+        for index, (each, label, of_training) in enumerate(zip(split.trainings, labels, rows, strict=True))
+    ]
 
 
 def _check_other_counters(

@@ -58,11 +58,12 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     # What a parent has are values of its children, such as the best of them, unless they have a course.
     parents = {path.read_text(encoding="utf-8", errors="replace").strip() for path in _tags(metas)}
     parents |= {run for root in roots if os.path.isfile(root) for run in read_parents(root)}
-    found = [(run, identity in parents and len({each.iteration for each in run.readings}) < 2)
-             for identity, run in (*folders, *databases)]  # fmt: skip
-    runs = in_order(training for run, no in found if not no for training in split_stored(run, "step"))
-    notes = [f"{run.label} is the parent of other runs, and counted as no training." for run, no in found if no]
-    return ForeignResults(runs=runs, notes=notes)
+    found = [*folders, *databases]
+    none = [run for run in found if run.identity in parents and len({each.iteration for each in run.readings}) < 2]
+    return ForeignResults(
+        runs=in_order(training for run in found if run not in none for training in split_stored(run, "step")),
+        notes=[f"{run.label} is the parent of other runs, and counted as no training." for run in none],
+    )
 
 
 def _tags(metas: Sequence[Path]) -> list[Path]:
@@ -73,7 +74,7 @@ def _metric_files(folder: Path) -> list[Path]:
     return files_below(folder / METRICS, "*") if os.path.isdir(folder / METRICS) else []
 
 
-def _from_folder(meta_file: Path) -> Iterator[tuple[str, ForeignRun]]:
+def _from_folder(meta_file: Path) -> Iterator[ForeignRun]:
     folder, meta = meta_file.parent, _flat_yaml(meta_file)
     # A run that logged nothing lacks the folder of metrics in a copy made by Git.
     # A model that MLflow 3 logs has a folder of metrics, too, and a version of one in its registry names its run.
@@ -86,16 +87,14 @@ def _from_folder(meta_file: Path) -> Iterator[tuple[str, ForeignRun]]:
         scalars = [
             scalar for path in files for scalar in read_metric(path, path.relative_to(folder / METRICS).as_posix())
         ]
-        yield (
-            folder.name,
-            ForeignRun(
-                label=seeded_label(meta.get("run_name") or folder.name, seed_of(settings)),
-                settings=settings,
-                readings=_readings(scalars, start),
-                group=_flat_yaml(folder.parent / META).get("name", ""),
-                seconds=_seconds(start, _milliseconds(meta.get("end_time"))),
-                status=_STATUS.get(meta.get("status", ""), meta.get("status", "")).lower(),
-            ),
+        yield ForeignRun(
+            identity=folder.name,
+            label=seeded_label(meta.get("run_name") or folder.name, seed_of(settings)),
+            settings=settings,
+            readings=_readings(scalars, start),
+            group=_flat_yaml(folder.parent / META).get("name", ""),
+            seconds=_seconds(start, _milliseconds(meta.get("end_time"))),
+            status=_STATUS.get(meta.get("status", ""), meta.get("status", "")).lower(),
         )
 
 
@@ -135,19 +134,17 @@ def _seconds(start: float | None, end: float | None) -> float | None:
     return None if start is None or end is None else (end - start) / 1000
 
 
-def _from_database(path: Path) -> Iterator[tuple[str, ForeignRun]]:
+def _from_database(path: Path) -> Iterator[ForeignRun]:
     try:
         for run in read_database(path):
-            yield (
-                run.identity,
-                ForeignRun(
-                    label=seeded_label(run.name, seed_of(run.params)),
-                    settings=run.params,
-                    readings=_readings(run.scalars, run.start),
-                    group=run.experiment,
-                    seconds=_seconds(run.start, run.end),
-                    status=run.status,
-                ),
+            yield ForeignRun(
+                identity=run.identity,
+                label=seeded_label(run.name, seed_of(run.params)),
+                settings=run.params,
+                readings=_readings(run.scalars, run.start),
+                group=run.experiment,
+                seconds=_seconds(run.start, run.end),
+                status=run.status,
             )
     except (DamagedFileError, TypeError) as error:
         raise NotImportable(

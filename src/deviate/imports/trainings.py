@@ -20,9 +20,6 @@ from deviate.imports.rows import Row, is_name, number
 #: Fewest values before a counter goes back that show whether the values go on.
 FEWEST_BEFORE = 4
 
-#: Fewest iterations with one value each beside which a second value is that of a training that was resumed.
-FEWEST_ONCE = 3
-
 #: Fewest iterations of a training that is hardly resumed at its second one.
 FEWEST_MANY = 8
 
@@ -85,12 +82,12 @@ def split_trainings(
                 training.go_back()
         training.add(row)
     if len(split.trainings) > 1 and not (begins_anew or values_decide):
-        _check_lengths(split, label, counter)
+        _check_whole(split, label, counter)
     return split
 
 
-def _check_lengths(split: Split, label: str, counter: str) -> None:
-    """Refuse trainings if some end long before the longest: they may be starts that were broken off.
+def _check_whole(split: Split, label: str, counter: str) -> None:
+    """Refuse trainings if some end long before the longest, or were resumed: they may be none, or others.
 
     Raises
     ------
@@ -99,10 +96,11 @@ def _check_lengths(split: Split, label: str, counter: str) -> None:
     """
     ends = [max(reading.iteration for reading in each) for each in split.trainings]
     short = sum(end < NEAR * max(ends) for end in ends)
-    if short:
+    if short or split.resumed:
         raise NotRuns(
-            f"{label} holds {len(ends)} trainings, as {counter!r} begins again with each, and {short} of them end "
-            f"before {NEAR:.0%} of the longest: trainings, or starts that were broken off",
+            f"{label} holds {len(ends)} trainings, as {counter!r} begins again with each, and "
+            + (f"{short} of them end before {NEAR:.0%} of the longest" if short else "goes back within some")
+            + ": trainings, starts that were broken off, or parts of one",
             hint=f"type --iteration-column {typed_word(counter)} if each is a training, --rows iterations if the rows "
             "are one training; the rows of starts that are none are to be removed",
         )
@@ -122,8 +120,8 @@ class _Along:
 
     @property
     def is_once(self) -> bool:
-        """Whether several iterations have one value each."""
-        return self.count >= FEWEST_ONCE and self.count == len(self.iterations)
+        """Whether each iteration has one value."""
+        return self.count == len(self.iterations)
 
     def add(self, reading: Reading) -> None:
         """Add a reading."""
@@ -166,6 +164,7 @@ class _Training:
             # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
             return False
         later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
+        later = later[: next((place for place, (one, two) in enumerate(pairwise(later), 1) if two < one), None)]
         goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
         return goes_on and self.along[row[0].metric].is_once
 
@@ -235,16 +234,18 @@ def _is_new(
     begins_anew: bool, values_decide: bool,
 ) -> bool:  # fmt: skip
     row, back = rest[0], rest[0][0].iteration
-    is_next = back <= training.second(row) and not _says(_goes_on, training, rest)
-    at_start = back <= training.start(row) or is_next
-    against = _goes_on if at_start else _starts_again
-    goes_against = _says(against, training, rest)
-    is_near = not at_start and _is_near_start(back, training, row) and not _says(_goes_on, training, rest)
-    if not goes_against and (not is_near or values_decide):
-        return at_start
-    if begins_anew or values_decide:
-        return begins_anew or not at_start
-    values = ("go on" if at_start else "begin anew") if goes_against else "tell neither"
+    go_on, begin = (_says(claim, training, rest) for claim in (_goes_on, _starts_again))
+    at_start = back <= training.start(row) or (back <= training.second(row) and not go_on)
+    goes_against = go_on if at_start else begin
+    if values_decide:
+        return at_start != goes_against
+    if at_start:
+        is_unsure = _says(lambda ends: abs(ends.behind - ends.last) < abs(ends.behind - ends.first), training, rest)
+    else:
+        is_unsure = not go_on and _is_near_start(back, training, row)
+    if begins_anew or not (goes_against or is_unsure):
+        return at_start or goes_against or is_unsure
+    values = "go on" if go_on else "begin anew" if begin else "tell neither"
     raise NotRuns(
         f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
         "the same one",
@@ -380,6 +381,9 @@ def parts_of(
         tells = bool(options.run) or any(name in row for name in roles.run for row in table.rows)
         known = roles if tells else msgspec.structs.replace(roles, run=())
         for place, row in enumerate(table.rows):
+            if known.run and known.taken.isdisjoint(row) and all(number(word) is None for word in row.values()):
+                # A remark between the rows of runs.
+                continue
             group = row.get(roles.group, "") if grouped else ""
             label = row[naming] if naming else _label(table, place, row, known, options, len(tables))
             by_source = found.setdefault((group, label), {})
@@ -480,33 +484,28 @@ def _named(column: str, word: str) -> str:
     return f"{column.rpartition('/')[2]} {word}" if number(word) is not None else word
 
 
-def joined_in_turn(parts: list[Part], roles: Roles, options: TableOptions) -> tuple[list[Part], list[str]]:
-    """Join files whose counter continues from one file to the next.
+def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
+    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances.
 
     Raises
     ------
     NotRuns
-        If each has one row, at equal distances: they may be trainings as well.
+        With both readings.
     """
-    named = {FILE, *roles.run}
-    if not roles.iteration or not named.isdisjoint(options.run + options.mean_over) or roles.run or len(parts) < 2:
-        return parts, []
+    if not roles.iteration or FILE in options.run + options.mean_over or roles.run or len(parts) < 2:
+        return
     spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
-    ordered = [parts[index] for _, index in spans]
-    in_turn = (
-        all(one[1] < two[0] for (one, _), (two, _) in pairwise(spans)) and len({part.group for part in parts}) == 1
-    )
-    names = f"{ordered[0].label} to {ordered[-1].label}"
-    if in_turn and all(len(part.rows) > 1 for part in parts):
-        note = f"{names} were read as one training: {roles.iteration!r} continues over the files."
-        return [_joined(ordered)], [f"{note} If each is a training, type --run-column file."]
+    first, last = (parts[index] for _, index in (spans[0], spans[-1]))
     distances = {two[0] - one[0] for (one, _), (two, _) in pairwise(spans)}
-    if in_turn and len(parts) > 2 and len(distances) == 1 and all(len(part.rows) == 1 for part in parts):
+    in_turn = all(one[1] < two[0] for (one, _), (two, _) in pairwise(spans))
+    are_rows = all(len(part.rows) == 1 for part in parts) and len(parts) > 2 and len(distances) == 1
+    if in_turn and len({part.group for part in parts}) == 1 and (are_rows or all(len(part.rows) > 1 for part in parts)):
         raise NotRuns(
-            f"{names} have one row each, at equal distances in {roles.iteration!r}: they may be trainings, or one",
+            f"{first.label} to {last.label} "
+            + ("have one row each, at equal distances" if are_rows else "count on from one to the next")
+            + f" in {roles.iteration!r}: they may be trainings, or one",
             hint="type --run-column file if each file is a training, --mean-over file if they are parts of one",
         )
-    return parts, []
 
 
 def _span(part: Part, counter: str) -> tuple[int, int]:

@@ -186,7 +186,11 @@ def test_yaml_that_says_two_things_or_nothing_is_refused(log, text, what):
 
 def test_a_list_of_curves_is_a_run_each(log):
     runs = [f'{{"seed": {s}, "xs": [10, 20, 30, 40], "loss": [4, 3, 2, {s}]}}' for s in (0, 1)]
-    results = read(log(f"[{', '.join(runs)}]", "scores.json"))
+    path = log(f"[{', '.join(runs)}]", "scores.json")
+    with pytest.raises(NotRuns) as asked:
+        read(path)
+    assert "--iteration-column xs if 'xs' counts iterations" in asked.value.hint
+    results = read(path, iteration="xs")
     assert values(results, "loss") == {"seed 0": [4.0, 3.0, 2.0, 0.0], "seed 1": [4.0, 3.0, 2.0, 1.0]}
     assert iterations(results, "loss") == [10, 20, 30, 40] * 2
 
@@ -369,3 +373,30 @@ def test_of_names_and_values_in_pairs_none_is_read(log):
     )
     results = read(log(lines))
     assert {reading.metric for run in results.runs for reading in run.readings} == {"loss"}
+
+
+def test_a_metric_in_rows_of_a_table_too_is_asked_about(log):
+    text = "".join(f"Epoch {k}/3\n09:31 Loss     | 0.{9 - k}1 | 0.{8 - k}2\n" for k in (1, 2, 3))
+    path = log(f"{text}Best Epoch 2\nLoss: 0.55\nEpoch 3 again\nLoss: 0.54\n")
+    message, forms = asked(path)
+    assert "'Loss' stands in rows of a table, too" in message
+    results = read(path, patterns=shlex.split(forms[0]))
+    assert values(results, "Loss 1") == {"train.log": [0.81, 0.71, 0.61]}
+    assert values(results, "Loss 2") == {"train.log": [0.72, 0.62, 0.52]}
+
+
+def test_where_nothing_counts_each_form_of_line_with_a_result_is_shown(log):
+    path = log("".join(f"accuracy: 9{k}%; F1: 8{k}%\n\n  PARK: F1: 7{k}%\n" for k in range(4)))
+    with pytest.raises(NotImportable) as refused:
+        read(path)
+    whole, park = re.findall(r"--pattern ('[^']*')", refused.value.hint)
+    assert values(read(path, patterns=shlex.split(whole)), "F1") == {"train.log": [80, 81, 82, 83]}
+    assert values(read(path, patterns=shlex.split(park)), "F1") == {"train.log": [70, 71, 72, 73]}
+
+
+def test_results_in_lines_that_no_counter_counts_are_asked_about(log):
+    rest = "".join(f"Step {k}: entropy: 1.{k}\n" for k in range(4))
+    path = log("".join(f"--- part {name} ---\n  loss={k}.5  ppl={k}3.1\n" for k, name in enumerate("abcd")) + rest)
+    message, forms = asked(path)
+    assert "'loss' stands in lines that no counter counts" in message
+    assert values(read(path, patterns=shlex.split(forms[0])), "loss") == {"train.log": [0.5, 1.5, 2.5, 3.5]}

@@ -254,6 +254,13 @@ def test_whole_numbers_in_the_list_of_a_tracker_are_settings(table):  # noqa: F8
     assert "num_limit (settings by their values)" in said[-1]
 
 
+@pytest.mark.parametrize("count", [5, 8])
+def test_a_whole_number_that_goes_with_a_setting_was_set(table, count):  # noqa: F811
+    rows = [(2**k, 2 ** (k + a), 0.7 + k / 16) for k in range(2, 6) for a in (0, 1)][:count]
+    said = notes(table("run_name,r,scaling,acc\n" + "".join(f"r{r}_a{a},{r},{a},{acc}\n" for r, a, acc in rows)))
+    assert f"these are {count} settings in {count} runs" in said[0]
+
+
 def test_rows_of_one_seed_with_other_words_are_no_epochs_of_one_run(table):  # noqa: F811
     text = "seed,optimizer,epoch,acc\n0,adam,30,0.1\n0,sgd,37,0.2\n1,adam,31,0.3\n1,sgd,40,0.4\n"
     with pytest.raises(NotRuns, match="rows of several 'optimizer'") as asked:

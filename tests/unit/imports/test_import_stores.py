@@ -18,11 +18,16 @@ from hypothesis import strategies as st
 
 from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.imports.build import propose
-from deviate.imports.formats import format_of, read_results
+from deviate.imports.formats import read_results, sources_of
 from deviate.imports.request import ImportRequest, TableOptions
 from deviate.imports.trackers import read_mlflow, read_tensorboard, read_wandb
 from deviate.observe.trackers.tensorboard import MOST_CHECKED, TornMessageError, fields, read_events, signed, varint
 from deviate.observe.trackers.wandb import BLOCK, read_logged
+
+
+def stored(path, kind, **options):
+    request = ImportRequest(paths=[path], project=path, format=kind, table=TableOptions(**options))
+    return read_results(request, sources_of(request))
 
 
 def curves(results):
@@ -364,7 +369,7 @@ def test_event_files_beside_tables_in_other_folders_are_asked_about(tmp_path):
             (folder / "events.out.tfevents.1").write_bytes(b"")
     request = ImportRequest(paths=[tmp_path / "logs"], project=tmp_path)
     with pytest.raises(NotRuns, match=r"some runs of .*logs have event files, and others metrics\.csv") as error:
-        format_of(request)
+        sources_of(request)
     assert error.value.hint.endswith("logs/*/metrics.csv")
 
 
@@ -372,7 +377,7 @@ def test_a_seed_that_several_runs_carry_is_said_once(tmp_path):
     for run, seed in enumerate([3, 3, 4, 4]):
         mlflow_run(tmp_path / "mlruns" / "0", f"r{run}", [0.5 + run / 10], seed=seed)
     request = ImportRequest(paths=[tmp_path / "mlruns"], project=tmp_path)
-    (proposal,) = propose(read_results(request, "mlflow"), request, "mlflow", datetime.now().astimezone())
+    (proposal,) = propose(read_results(request, sources_of(request)), request, "mlflow", datetime.now().astimezone())
     said = [note for note in proposal.experiment.imported.notes if "Seed" in note]
     assert said == [
         "Seed 3 is that of 2 runs (r0 (seed 3), r1 (seed 3)), and 1 more seeds are those of several: if nothing else "
@@ -478,7 +483,7 @@ def test_what_lightning_writes_where_no_metric_is_given_is_none(torch_writer, tm
             writer.add_scalar("hp_metric", -1, 0)
             for step in range(3 * more):
                 writer.add_scalar("acc", step, step)
-    results = read_results(ImportRequest(paths=[tmp_path], project=tmp_path), "tensorboard")
+    results = stored(tmp_path, "tensorboard")
     assert [({reading.metric for reading in run.readings}, run.is_finished) for run in results.runs] == [
         ({"acc"}, True),
         (set(), False),
@@ -497,7 +502,7 @@ def test_a_file_in_the_place_of_a_seed_or_setting_is_none(tmp_path):
     mlflow_run(tmp_path / "0", "first", [0.5], seed=3)
     for name in ("seed", "lr"):
         (tmp_path / "0" / "first" / "params" / name).write_text("7" * 20_000)
-    results = read_results(ImportRequest(paths=[tmp_path], project=tmp_path), "mlflow")
+    results = stored(tmp_path, "mlflow")
     assert [(run.label, run.settings) for run in results.runs] == [("first", {})]
 
 
@@ -567,13 +572,12 @@ def test_runs_are_taken_and_grouped_by_what_was_set_in_them(tmp_path):
     for run, rate in (("a", "0.1"), ("b", "0.1"), ("c", "0.2")):
         mlflow_run(folder, run, [0.5])
         (folder / run / "params" / "lr").write_text(rate)
-    paths = {"paths": [tmp_path / "mlruns"], "project": tmp_path}
-    apart = read_results(ImportRequest(**paths, table=TableOptions(experiment="lr")), "mlflow")
+    apart = stored(tmp_path / "mlruns", "mlflow", experiment="lr")
     assert [(run.label, run.group) for run in apart.runs] == [("a", "0.1"), ("b", "0.1"), ("c", "0.2")]
-    one = read_results(ImportRequest(**paths, table=TableOptions(where=(("lr", "0.2"),))), "mlflow")
+    one = stored(tmp_path / "mlruns", "mlflow", where=(("lr", "0.2"),))
     assert [run.label for run in one.runs] == ["c"]
     with pytest.raises(BadOption, match="no run tells a setting 'width'"):
-        read_results(ImportRequest(**paths, table=TableOptions(experiment="width")), "mlflow")
+        stored(tmp_path / "mlruns", "mlflow", experiment="width")
 
 
 def test_media_of_wandb_written_leaf_by_leaf_are_no_metrics(tmp_path):
@@ -626,5 +630,5 @@ def test_event_files_without_a_value_do_not_hide_what_sacred_wrote(tmp_path):
         (folder / "events.out.tfevents.1").write_bytes(b"")
         (folder / "metrics.json").write_text(json.dumps({"acc": {"steps": [0, 1], "values": [0.5, run / 4]}}))
     request = ImportRequest(paths=[tmp_path / "runs"], project=tmp_path)
-    assert format_of(request) == "json"
-    assert len(read_results(request, "json").runs) == 2
+    assert sources_of(request).kind == "json"
+    assert len(read_results(request, sources_of(request)).runs) == 2

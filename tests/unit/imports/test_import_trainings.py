@@ -1,6 +1,7 @@
 """Several trainings in one file: found where a counter begins again, or asked about."""
 
 import json
+import shlex
 
 import pytest
 from test_import_tables import read, table, values  # noqa: F401
@@ -91,16 +92,18 @@ def test_a_training_may_begin_one_step_later_than_the_one_before(table):  # noqa
     assert [len(run.readings) for run in read(table(text)).runs] == [10, 9, 9]
 
 
-def test_a_counter_that_is_named_behind_its_lines_holds_for_these(table):  # noqa: F811
+def test_a_counter_that_is_named_behind_its_lines_is_asked_about(table):  # noqa: F811
     text = "".join(
         "".join(f"step {k}/3 loss {loss(e + k / 3, s)}\n" for k in (1, 2, 3))
         + f"Epoch {e} done: val_loss {loss(e, s)}\n"
         for s in (1, 2) for e in range(1, 5)
     )  # fmt: skip
-    results = read(table(f"{text}step 1/3 loss 0.5\n", "a.log"))
-    assert last(results, "val_loss") == [loss(4, 1), loss(4, 2)]
-    assert last(results, "loss") == [loss(5, 1), 0.5]
-    assert [reading.iteration for reading in results.runs[1].readings if reading.metric == "loss"][-2:] == [4, 5]
+    path = table(text, "a.log")
+    with pytest.raises(NotRuns, match="'Epoch' stands behind the lines that it counts") as asked:
+        read(path)
+    steps, epochs = (shlex.split(each)[0] for each in asked.value.hint.split("--pattern ")[1:])
+    assert last(read(path, patterns=[epochs.rstrip(",")]), "val_loss") == [loss(4, 1), loss(4, 2)]
+    assert last(read(path, patterns=[steps.rstrip(",")], rows="iterations"), "loss") == [loss(5, 2)]
 
 
 def test_the_folds_of_a_log_are_no_trainings(table):  # noqa: F811
@@ -109,3 +112,10 @@ def test_the_folds_of_a_log_are_no_trainings(table):  # noqa: F811
     with pytest.raises(NotRuns, match="counts folds, 2 of them"):
         read(path)
     assert last(read(path, where=(("Fold", "2"),)), "loss") == [loss(3, 2)]
+
+
+def test_a_start_of_one_row_is_no_row_of_the_next_short_training(table):  # noqa: F811
+    path = table("epoch,loss\n" + "".join(f"{e},{loss(e, s)}\n" for s, n in enumerate((1, 5, 5)) for e in range(n)))
+    with pytest.raises(NotRuns, match="holds 3 trainings"):
+        read(path)
+    assert [len(run.readings) for run in read(path, iteration="epoch").runs] == [1, 5, 5]
