@@ -150,6 +150,7 @@ def test_nothing_is_written_of_a_training_that_fails_and_no_certificate_is_repla
     assert done.status == 1
     assert "No certificate" in done.out
     assert not Path("certificate.json").exists()
+    assert deviate("certify").err.startswith("error: no command to certify")
     Path("certificate.json").write_text("{}")
     assert deviate("certify", "--", sys.executable, "train.py").status == 2
     for words in ([], ["-n", "1", "--", "python", "train.py"], ["--verify", "certificate.json"],
@@ -179,7 +180,7 @@ def programs():
     for path in sorted(RESUMED.glob("*.py")):
         lines = path.read_text().splitlines()
         marked = [number for number, line in enumerate(lines) if "# restores" in line]
-        marks = [pytest.mark.slow, pytest.mark.nightly] if path.stem.startswith(("torch", "keras", "trainer")) else []
+        marks = [pytest.mark.slow, pytest.mark.nightly] if path.stem.startswith(("jax", "keras", "torch")) else []
         for left_out in [None, *marked]:
             name = "whole" if left_out is None else lines[left_out].split("# restores ")[1]
             yield pytest.param(path, left_out, id=f"{path.stem}-{name}", marks=marks)
@@ -199,8 +200,9 @@ def resumed(path, left_out, project, *options):
 def test_what_is_not_restored_is_named(tmp_path, monkeypatch, path, left_out):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    if any(f"import {name}" in path.read_text() for name in ("torch", "transformers", "keras")):
-        pytest.importorskip("torch")
+    for name in ("torch", "lightning", "accelerate", "keras", "jax", "optax"):
+        if re.search(rf"^(import|from) {name}\b", path.read_text(), re.M):
+            pytest.importorskip(name)
     done = resumed(path, left_out, tmp_path, "--json")
     if left_out is None:
         assert (done.status, done.json["lost"]) == (0, []), done.out + done.err
@@ -210,6 +212,19 @@ def test_what_is_not_restored_is_named(tmp_path, monkeypatch, path, left_out):
     assert done.status == 1, done.out + done.err
     assert done.json["parting"] or done.json["weights_differ"]
     assert [(each["kind"], each["name"]) for each in done.json["lost"]] == [(kind, name)]
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_lightning_restores_no_generator(tmp_path, monkeypatch):
+    pytest.importorskip("lightning")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    path = tmp_path / "shuffled.py"
+    path.write_text((RESUMED / "torch_lightning.py").read_text().replace("shuffle=False", "shuffle=True"))
+    done = resumed(path, None, tmp_path, "--json")
+    assert done.status == 1
+    assert [(each["kind"], each["name"]) for each in done.json["lost"]] == [("generator", "torch")]
 
 
 def test_what_is_no_resumption_is_said(tmp_path, monkeypatch):
@@ -227,6 +242,18 @@ def test_what_is_no_resumption_is_said(tmp_path, monkeypatch):
     )
     assert lacking.status == 1
     assert "it left no file that looks like a checkpoint" in " ".join(lacking.out.split())
+
+
+def test_a_program_that_ignores_the_signal_is_not_compared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (RESUMED / "seeded_epochs.py").read_text()
+    path = tmp_path / "ignoring.py"
+    path.write_text(
+        text.replace("import random\n", "import random\nimport signal\n\nsignal.signal(15, lambda *_: None)\n")
+    )
+    done = resumed(path, None, tmp_path)
+    assert done.status == 1
+    assert "went through in spite of SIGTERM" in " ".join(done.out.split())
 
 
 def test_the_answer_names_what_was_not_restored_first(tmp_path, monkeypatch):

@@ -88,7 +88,9 @@ def command(
     from deviate.runs.request import Request
 
     stored = [Path(word) for word in command] if command and all(map(_is_stored, command)) and not verify else []
-    _check(stored=bool(stored), runs=runs, verify=verify, resume_at=resume_at, resume_with=resume_with)
+    if not command and verify is None:
+        raise BadOption("no command to certify", hint="type it after --, such as deviate certify -- python train.py")
+    _check(runs=runs, verify=verify, resume_at=resume_at, resume_with=resume_with)
     makes = not stored and verify is None and resume_at is None
     file = _certificate_file(output) if makes else None
     target = None if output == file else output
@@ -108,9 +110,7 @@ def command(
     return int(view.status)
 
 
-def _check(
-    *, stored: bool, runs: int | None, verify: Path | None, resume_at: int | None, resume_with: str | None
-) -> None:
+def _check(runs: int | None, verify: Path | None, resume_at: int | None, resume_with: str | None) -> None:
     """Refuse options that do not go together.
 
     Raises

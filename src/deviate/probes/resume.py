@@ -198,8 +198,8 @@ class _Resuming:
             return msgspec.structs.replace(facts, failure=Failure(run="the interrupted training", reason=reason))
         self.announce("the same training, resumed")
         resumed = self._train(self._resumption(cut, words, checkpoint))
-        if resumed.failure is not None:
-            return msgspec.structs.replace(facts, failure=resumed.failure)
+        if resumed.failure is not None or not resumed.iterations:
+            return msgspec.structs.replace(facts, failure=resumed.failure or _went_through(cut))
         first = facts.at if None in (cut.item, resumed.item) else (resumed.item or 0) - (cut.item or 0)
         self.announce("a training that is not interrupted")
         looks = sorted({0, first, first + 1})
@@ -238,7 +238,8 @@ class _Resuming:
         tallies.look()
         experiment = trial.source.experiment
         recorded = repeatable_series(folder, experiment.metrics)
-        printed = {} if failure else printed_series(folder, experiment)
+        # The files of the interrupted training are those of the resumed one.
+        printed = {} if failure else printed_series(folder, experiment, in_files=False)
         return _Part(
             files=read_run(folder),
             series={**printed, **recorded},
@@ -256,6 +257,12 @@ def _variables(looks: list[int], end: int | None) -> dict[str, str]:
 def _too_short(iterations: int) -> Failure:
     reason = f"its main loop went through {iterations} iterations" if iterations else "no main loop was seen"
     return Failure(run="the training", reason=reason)
+
+
+def _went_through(cut: _Part) -> Failure:
+    """Say that a resumed training had nothing to do."""
+    ended = " as the interrupted one went through in spite of SIGTERM" if cut.failure is None else ""
+    return Failure(run="the resumed training", reason=f"no iteration of its main loop was seen{ended}")
 
 
 def _of_command(trials: Trials, prepared: Prepared) -> Any:

@@ -41,6 +41,7 @@ def test_a_difference_names_the_first_value_and_what_was_not_restored():
         "First difference: loss in the 4th iteration: 0.5 resumed, 0.25 uninterrupted.",
         "Not restored: optimizer optimizer (momentum_buffer and lr) and variable velocity.",
     ]
+    assert said(parting=PARTING, weights=True)[2] == "The final weights are equal."
     assert said(weights_differ=True)[1:] == [
         "The values are equal, and the final weights are not.",
         "What was not restored is not known: all that was looked at was as it was.",

@@ -358,6 +358,8 @@ def resumed_sentences(facts: Resumed) -> Iterator[str]:
     yield f"{place}, it differs from a training that was not interrupted."
     if facts.parting:
         yield parting_text(facts.parting, "resumed", "uninterrupted")
+        if facts.weights and not facts.weights_differ:
+            yield "The final weights are equal."
     elif facts.weights_differ:
         yield "The values are equal, and the final weights are not."
     if facts.lost:
