@@ -76,6 +76,7 @@ def certified(*command):
 #: What is changed, the status, and the beginning of the names of what is another.
 CHANGES = {
     "source line": (lambda place, env: edit(place / "train.py", "3 * x) * x", "3.001 * x) * x"), 2, "source train.py"),
+    "last bit": (lambda place, env: edit(place / "train.py", "3 * x) * x", "3.0000000000000004 * x) * x"), 2, "source"),
     "imported module": (lambda place, env: edit(place / "rates.py", "0.3", "0.31"), 2, "source rates.py"),
     "setting": (lambda place, env: edit(place / "settings.json", "1.0", "1.1"), 2, "source settings.json"),
     "byte of data": (lambda place, env: edit(place / "data.txt", "0.4", "0.5"), 2, "source data.txt"),
@@ -102,7 +103,7 @@ def test_a_single_change_is_found_and_named(project, monkeypatch, name):
     assert done.json["parting"]["iteration"] == 0
 
 
-def test_another_command_or_standard_input_is_another_training(project):
+def test_another_command_is_another_training(project):
     certified()
     longer = deviate("certify", "--verify", "c.json", "--json", "--", sys.executable, "train.py", "4")
     assert (longer.status, longer.json["likeness"]) == (2, "other")

@@ -143,7 +143,7 @@ def verify_certificate(
 
 
 def replace_command(request: Request, command: Sequence[str]) -> Request:
-    """Return a request for a stored command.
+    """Return a request for a stored command; a program that is not where it was is looked for by its name.
 
     Raises
     ------
@@ -152,7 +152,10 @@ def replace_command(request: Request, command: Sequence[str]) -> Request:
     """
     if any("***" in word for word in command):
         raise BadOption("the certificate's command holds a secret, which is not stored", hint="type it after --")
-    return msgspec.structs.replace(request, command=list(command))
+    program, *words = command
+    if os.path.isabs(program) and not os.path.exists(program):
+        program = os.path.basename(program)
+    return msgspec.structs.replace(request, command=[program, *words])
 
 
 def _without(request: Request, path: Path) -> Request:
@@ -340,7 +343,11 @@ def _environment(run: RunFiles) -> dict[str, object]:
     ranks = {process.rank for process in run.processes if process.rank is not None}
     count = threads_used(run)
     said = {f"variables.{name}" for name in VARIABLES}
-    known = {name: value for name, value in surroundings(run).items() if not (name in said and value == str(count))}
+    known = {
+        name: value
+        for name, value in surroundings(run).items()
+        if value is not None and not (name in said and value == str(count))
+    }
     return {**known, "threads": count, "ranks": max(1, len(ranks))}
 
 

@@ -1,5 +1,7 @@
 """What a certificate says, what two of them say together, and under which condition."""
 
+import sys
+
 import msgspec
 import numpy as np
 import pytest
@@ -8,10 +10,11 @@ from deviate.core.errors import BadOption
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Series
 from deviate.probes.certificate import Certificate, chain_of, content_digest, liken, read_certificate
-from deviate.probes.certify import Certified, Failure
+from deviate.probes.certify import Certified, Failure, replace_command
 from deviate.report.topics.certificate import likened_sentences, repeated_sentence
 from deviate.report.views import certified_view, likened_view
 from deviate.report.writers.contracts import facts_json
+from deviate.runs.request import Request
 
 
 def series(values, iterations=None, **changes):
@@ -143,3 +146,11 @@ def test_changes_are_a_table():
     text = repr(likened_view(liken(here, certificate(), ("here", "c.json"))))
     assert "threads" in text
     assert "3.12" in text
+
+
+def test_a_command_of_another_machine_is_found_by_its_name():
+    request = Request(command=[])
+    assert replace_command(request, ["/nowhere/bin/python3", "train.py"]).command == ["python3", "train.py"]
+    assert replace_command(request, [sys.executable, "train.py"]).command == [sys.executable, "train.py"]
+    with pytest.raises(BadOption, match="holds a secret"):
+        replace_command(request, ["python", "train.py", "--key", "***"])

@@ -60,6 +60,10 @@ _UNOBSERVED: dict[Unobserved, str] = {
 _SHOWN = ("python", "libraries.torch", "libraries.tensorflow", "libraries.jax", "libraries.numpy", "threads", "cpu")
 
 
+#: How parts of the environment begin that are listed as switches.
+_VARIABLES = "variables."
+
+
 def print_text(name: str) -> str:
     """Name a fingerprint, or an evaluation by its lines."""
     return _PRINTS.get(name) or DESCRIBED.get(name) or f"predictions at {name}"
@@ -143,7 +147,8 @@ def _sections(certificate: Certificate, reader: Reader) -> Iterator[Section]:
         yield Section(slug="more", blocks=more_blocks("all digests", "the environment", "switches"))
         return
     yield Section(slug="digests", title="Digests" if is_whole else "", blocks=[_digests(certificate)])
-    pairs = [(name, _value(value)) for name, value in sorted(certificate.environment.items())]
+    environment = sorted(certificate.environment.items())
+    pairs = [(name, _value(value)) for name, value in environment if not name.startswith(_VARIABLES)]
     yield Section(slug="environment", title="Environment" if is_whole else "", blocks=[Facts(pairs=pairs)])
     yield Section(slug="switches", title="Switches in force" if is_whole else "", blocks=_switches(certificate))
 
