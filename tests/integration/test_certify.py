@@ -141,8 +141,16 @@ def test_a_training_that_does_not_repeat_gets_no_certificate(project):
     done = deviate("certify", "--", sys.executable, "train.py")
     assert done.status == 1
     assert "It does not repeat" in done.out
+    assert "deviate diverge" not in done.err
     assert "train loss in the 1st iteration" in done.out
     assert sorted(project.glob("[!.]*")) == before
+
+
+def test_the_search_for_the_operation_is_named_where_there_is_one(project, monkeypatch):
+    monkeypatch.setattr("deviate.cli.main.COMMANDS", ("certify", "diverge"))
+    edit(project / "train.py", "/ (10 * workers)", "/ (10 * workers) + 1e-3 * (os.getpid() % 1000)")
+    done = deviate("certify", "--", "python", "train.py")
+    assert done.err.endswith("where in the program: deviate diverge -- python train.py\n")
 
 
 def test_nothing_is_written_of_a_training_that_fails_and_no_certificate_is_replaced_unasked(project):

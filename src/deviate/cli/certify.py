@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.main import BeforeCommand
+from deviate.cli import main
 from deviate.cli.output import format_named, json_option, request_fields, set_option, show, verbose_option
-from deviate.cli.printing import examples, write_output
+from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ DEFAULT_FILE = Path("certificate.json")
 
 @click.command(
     "certify",
-    cls=BeforeCommand,
+    cls=main.BeforeCommand,
     epilog=examples(
         "deviate certify -- python train.py                does it repeat?",
         "deviate certify --verify certificate.json         does it repeat here?",
@@ -82,6 +82,7 @@ def command(
     """
     from deviate.cli.stdin import given_input
     from deviate.probes.resume import resume
+    from deviate.report.topics.command import command_text
     from deviate.report.views import resumed_view
     from deviate.report.writers.contracts import facts_json
     from deviate.report.writers.registry import find_writer, writers
@@ -107,6 +108,8 @@ def command(
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
     show(view, writer, target, view.page().command, "certificate", verbose=verbose)
+    if getattr(view.facts, "parting", None) is not None and "diverge" in main.COMMANDS:
+        say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)
 
 
@@ -151,14 +154,15 @@ def _certificate_file(output: Path | None) -> Path:
 
 def _stored(files: list[Path]) -> View[Any]:
     """Return a certificate that is there, or two compared."""
-    from deviate.probes.certificate import read_certificate
-    from deviate.probes.certify import Certified, likened_files
+    from deviate.probes.certificate import liken, read_certificate
+    from deviate.probes.certify import Certified
     from deviate.report.views import certified_view, likened_view
 
     if len(files) > 2:
         raise BadOption(f"at most two certificates are compared, found {len(files)}", hint="name two")
     if len(files) == 2:
-        return likened_view(likened_files(*files))
+        here, there = files
+        return likened_view(liken(read_certificate(here), read_certificate(there), (here.name, there.name)))
     certificate = read_certificate(files[0])
     return certified_view(Certified(command=certificate.command, certificate=certificate))
 
@@ -175,4 +179,4 @@ def _trained(request: Request, runs: int | None, verify: Path | None) -> View[An
 
 
 def _announce(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)

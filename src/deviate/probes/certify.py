@@ -377,14 +377,3 @@ def _unobserved(prepared: Prepared, made: Made) -> Iterator[Unobserved]:
         yield "device"
     if not prepared.controlled:
         yield "control"
-
-
-def likened_files(here: Path, there: Path) -> Likened:
-    """Compare two certificates that are there.
-
-    Raises
-    ------
-    BadOption
-        If one is none.
-    """
-    return liken(read_certificate(here), read_certificate(there), (here.name, there.name))

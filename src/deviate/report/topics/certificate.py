@@ -34,7 +34,7 @@ from deviate.report.topics.proof import iteration_text
 from deviate.report.words import count, listed, nth_iteration
 
 #: Metrics on a screen, and of what is another.
-METRICS_SHOWN, CHANGES_SHOWN = 6, 4
+METRICS_SHOWN, CHANGES_SHOWN = 4, 4
 
 #: What is shown of a digest on a screen.
 DIGEST_WIDTH = 12
