@@ -26,9 +26,9 @@ DEFAULT_FILE = Path("certificate.json")
     epilog=examples(
         "deviate certify -- python train.py                does it repeat?",
         "deviate certify --verify certificate.json         does it repeat here?",
-        "deviate certify here.json there.json              are two certificates alike?",
+        "deviate certify here.json there.json              are the two alike?",
         "deviate certify certificate.json --format html    the certificate as a page",
-        "deviate certify --resume-at 3 -- python train.py  does a resumed training equal an uninterrupted one?",
+        "deviate certify --resume-at 3 -- python train.py  and after an interruption?",
     ),
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | FILE [FILE]")
