@@ -296,6 +296,11 @@ def interpreter(run: RunFiles) -> dict[str, str]:
     return {"interpreter": path.replace(f"{run.folder.path}/", "")} if path else {}
 
 
+def surroundings(run: RunFiles) -> dict[str, Any]:
+    """Return the environment of a run with each part under a name of its own, such as ``libraries.torch``."""
+    return {name: value for name, value in _flat(environment(run)).items() if name not in _GIVEN}
+
+
 def _differences(
     variant: str, environments: dict[str, dict[str, Any]], cut: frozenset[str]
 ) -> list[EnvironmentDifference]:

@@ -53,6 +53,9 @@ DEFAULT_LIMIT = 60.0
 LOOK_EVERY = 0.05
 SEEN_EVERY = 0.25
 
+#: What a command prints to.
+STREAMS = ("stdout", "stderr")
+
 #: How a trial ended: ``limit`` and ``all seen`` are why it was made to end.
 Ending = Literal["completed", "limit", "all seen", "failed"]
 
@@ -272,9 +275,12 @@ def printed_numbers(folders: Sequence[RunFolder], experiment: Experiment) -> lis
     ]
 
 
-def printed_series(folder: RunFolder, experiment: Experiment) -> dict[str, Series]:
-    """Return the values of metrics that one run reported in text alone, under a name that says what they are."""
-    mined = mined_run(folder).series
+def printed_series(folder: RunFolder, experiment: Experiment, *, in_files: bool = True) -> dict[str, Series]:
+    """Return the values of metrics that one run reported in text alone, under a name that says what they are.
+
+    Unless also `in_files`, in what it printed.
+    """
+    mined = [each for each in mined_run(folder).series if in_files or each.series.slot.source in STREAMS]
     recorded = table_series(run_table(folder, [metric.name for metric in experiment.metrics]))
     run = folder.run.folder
     numbers = reported_numbers({run: mined}, {run: {name: each.values for name, each in recorded.items()}})

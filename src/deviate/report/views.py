@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from deviate.facts.grid import Grid
     from deviate.facts.plan import Plan
     from deviate.observe.identity import RunValues
+    from deviate.probes.certificate import Likened
+    from deviate.probes.certify import Certified
+    from deviate.probes.resume import Resumed
     from deviate.probes.trial import Verification
     from deviate.probes.verdicts import Audit
     from deviate.report.figures import Figure
@@ -221,3 +224,24 @@ def verification_view(facts: Verification) -> View[Verification]:
     from deviate.report.topics.verify import verification_page
 
     return View(facts, lambda reader: verification_page(facts, reader))
+
+
+def certified_view(facts: Certified) -> View[Certified]:
+    """Return the view of a training that was certified, or could not be."""
+    from deviate.report.topics.certificate import certified_page
+
+    return View(facts, lambda reader: certified_page(facts, reader))
+
+
+def likened_view(facts: Likened) -> View[Likened]:
+    """Return the view of two certificates compared, or of a training and the certificate it was made again from."""
+    from deviate.report.topics.certificate import likened_page
+
+    return View(facts, lambda reader: likened_page(facts, reader))
+
+
+def resumed_view(facts: Resumed) -> View[Resumed]:
+    """Return the view of a training that was interrupted and resumed."""
+    from deviate.report.topics.certificate import resumed_page
+
+    return View(facts, lambda reader: resumed_page(facts, reader))

@@ -131,6 +131,10 @@ class Process:
             from .fixing import fix
 
             fix(self)
+        if os.environ.get("DEVIATE_RESUME"):
+            from .resuming import begin
+
+            begin(self)
         atexit.register(self.end)
 
     def after_modules(self, torch):

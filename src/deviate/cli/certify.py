@@ -1,0 +1,182 @@
+"""``deviate certify``: a certificate that a training repeats, and whether it does so here, or after a resumption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deviate.cli import main
+from deviate.cli.output import format_named, json_option, request_fields, set_option, show, verbose_option
+from deviate.cli.printing import examples, say, write_output
+from deviate.core.errors import BadOption
+
+if TYPE_CHECKING:
+    from deviate.report.views import View
+    from deviate.runs.request import Request
+
+#: Where a certificate is written unless the user says where.
+DEFAULT_FILE = Path("certificate.json")
+
+
+@click.command(
+    "certify",
+    cls=main.BeforeCommand,
+    epilog=examples(
+        "deviate certify -- python train.py                does it repeat?",
+        "deviate certify --verify certificate.json         does it repeat here?",
+        "deviate certify here.json there.json              are the two alike?",
+        "deviate certify certificate.json --format html    the certificate as a page",
+        "deviate certify --resume-at 3 -- python train.py  and after an interruption?",
+    ),
+)
+@click.argument("command", nargs=-1, metavar="-- COMMAND... | FILE [FILE]")
+@click.option("-n", "runs", type=int, help="Control runs.  [default: 2; with --verify 1]")
+@click.option(
+    "--verify",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Train again as this certificate says. Status 0: equal; 1: it differs; 2: it cannot be compared.",
+)
+@click.option(
+    "--resume-at",
+    type=int,
+    metavar="K",
+    help="End the training after K iterations of its main loop, start it again, and compare it with one that was not "
+    "interrupted. Status 0: equal; 1: it differs.",
+)
+@click.option(
+    "--resume-with",
+    metavar="'COMMAND'",
+    help="Resume by this command, such as 'python train.py --resume {checkpoint}'.  [default: the same command]",
+)
+@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
+@set_option
+@click.option("--format", "format_name", help="terminal, md, tex, json or html.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the certificate to this file, or its page to one that ends in .html, .md or .tex and the certificate "
+    "beside it.  [default: certificate.json]",
+)
+@json_option
+@verbose_option
+def command(
+    command: tuple[str, ...],
+    runs: int | None,
+    verify: Path | None,
+    resume_at: int | None,
+    resume_with: str | None,
+    project: Path | None,
+    settings: tuple[str, ...],
+    format_name: str | None,
+    output: Path | None,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Certify that COMMAND repeats, bit by bit.
+
+    COMMAND is trained in full with everything held fixed, twice or more. What was equal is written as a certificate:
+    values, draws, weights and predictions as digests, and what they rest on. Nothing is written where runs differ.
+    """
+    from deviate.cli.stdin import given_input
+    from deviate.probes.resume import resume
+    from deviate.report.topics.command import command_text
+    from deviate.report.views import resumed_view
+    from deviate.report.writers.contracts import facts_json
+    from deviate.report.writers.registry import find_writer, writers
+    from deviate.runs.request import Request
+
+    stored = [Path(word) for word in command] if command and all(map(_is_stored, command)) and not verify else []
+    if not command and verify is None:
+        raise BadOption("no command to certify", hint="type it after --, such as deviate certify -- python train.py")
+    _check(runs=runs, verify=verify, resume_at=resume_at, resume_with=resume_with)
+    makes = not stored and verify is None and resume_at is None
+    file = _certificate_file(output) if makes else None
+    target = None if output == file else output
+    writer = find_writer(format_named(format_name, as_json=as_json), target, writers(json=facts_json))
+    with given_input() as stdin:
+        request = Request(command=list(command), stdin=stdin, project=project, **request_fields(settings, project))
+        if stored:
+            view = _stored(stored)
+        elif resume_at is not None:
+            view = resumed_view(resume(request, resume_at, resume_with, _announce))
+        else:
+            view = _trained(request, runs, verify)
+    certificate = getattr(view.facts, "certificate", None)
+    if file is not None and certificate is not None:
+        write_output(file, [facts_json(certificate)])
+    show(view, writer, target, view.page().command, "certificate", verbose=verbose)
+    if getattr(view.facts, "parting", None) is not None and "diverge" in main.COMMANDS:
+        say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
+    return int(view.status)
+
+
+def _check(runs: int | None, verify: Path | None, resume_at: int | None, resume_with: str | None) -> None:
+    """Refuse options that do not go together.
+
+    Raises
+    ------
+    BadOption
+        With those that are typed.
+    """
+    if resume_with is not None and resume_at is None:
+        raise BadOption("--resume-with says how, and not when", hint="add --resume-at K")
+    typed = [
+        name
+        for name, value in (("--verify", verify), ("--resume-at", resume_at), ("-n", None if verify else runs))
+        if value is not None
+    ]
+    if "--resume-at" in typed and len(typed) > 1:
+        raise BadOption(f"{' and '.join(typed)} do not go together", hint="type two commands")
+
+
+def _is_stored(word: str) -> bool:
+    return word.endswith(".json") and Path(word).is_file()
+
+
+def _certificate_file(output: Path | None) -> Path:
+    """Return where the certificate is written; one that is there is replaced only where it was named.
+
+    Raises
+    ------
+    BadOption
+        If it would be replaced, before anything is trained.
+    """
+    if output is None and DEFAULT_FILE.exists():
+        raise BadOption(
+            f"{DEFAULT_FILE} is there already",
+            hint=f"name another file with -o, or train again as it says: deviate certify --verify {DEFAULT_FILE}",
+        )
+    return DEFAULT_FILE if output is None else output.with_suffix(".json")
+
+
+def _stored(files: list[Path]) -> View[Any]:
+    """Return a certificate that is there, or two compared."""
+    from deviate.probes.certificate import liken, read_certificate
+    from deviate.probes.certify import Certified
+    from deviate.report.views import certified_view, likened_view
+
+    if len(files) > 2:
+        raise BadOption(f"at most two certificates are compared, found {len(files)}", hint="name two")
+    if len(files) == 2:
+        here, there = files
+        return likened_view(liken(read_certificate(here), read_certificate(there), (here.name, there.name)))
+    certificate = read_certificate(files[0])
+    return certified_view(Certified(command=certificate.command, certificate=certificate))
+
+
+def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:
+    """Make the control runs, and return what came of them."""
+    from deviate.probes.certify import DEFAULT_RUNS, Certified, certify, verify_certificate
+    from deviate.report.views import certified_view, likened_view
+
+    if verify is None:
+        return certified_view(certify(request, DEFAULT_RUNS if runs is None else runs, _announce))
+    result = verify_certificate(verify, request, 1 if runs is None else runs, _announce)
+    return certified_view(result) if isinstance(result, Certified) else likened_view(result)
+
+
+def _announce(text: str) -> None:
+    say(text, err=True)
