@@ -74,6 +74,7 @@ COMMANDS = {
         "json",
     ],
     "deviate audit": ["audit", "--quick", "--json", "--", sys.executable, "train.py"],
+    "deviate diverge": ["diverge", "--json", "--", sys.executable, "train.py"],
     "deviate extract": ["extract", "train.py", "--json"],
     "deviate extract --verify": ["extract", "--verify", "--json", "--", sys.executable, "train.py"],
     "deviate import": ["import", "results.csv", "--name", "a", "--json"],

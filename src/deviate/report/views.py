@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deviate.facts.grid import Grid
     from deviate.facts.plan import Plan
     from deviate.observe.identity import RunValues
+    from deviate.probes.diverge import Divergence
     from deviate.probes.trial import Verification
     from deviate.probes.verdicts import Audit
     from deviate.report.figures import Figure
@@ -139,6 +140,13 @@ def plan_view(facts: Plan) -> View[Plan]:
         return [plan_figure(facts)]
 
     return View(facts, lambda reader: plan_page(facts, reader), figures)
+
+
+def divergence_view(facts: Divergence) -> View[Divergence]:
+    """Return the view of a search for the place where two runs part."""
+    from deviate.report.topics.diverge import divergence_page
+
+    return View(facts, lambda reader: divergence_page(facts, reader))
 
 
 def audit_view(facts: Audit) -> View[Audit]:
