@@ -168,6 +168,14 @@ def test_a_generator_that_nothing_seeded_is_told_from_one_that_was():
     assert origins(*unseeded).at_operation(0, 4).kind == "unseeded"
 
 
+def test_a_generator_that_a_statement_does_not_draw_from_is_no_cause():
+    def run(state, value):
+        return [statement(2, 1, {"np.frombuffer": f"state:{state}"}, {"x": value})]
+
+    found = origins(run("1", "f:a"), run("2", "f:b")).at_operation(0, 1)
+    assert (found.kind, found.line, found.name) == ("statement", 1, "x")
+
+
 def test_a_number_that_was_put_into_an_object_is_followed_to_where_it_came_from():
     def run(rate):
         return [

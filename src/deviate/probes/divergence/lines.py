@@ -189,8 +189,9 @@ class Lines:
             for key in ours.reads
             if key in theirs.reads and ours.reads[key] != theirs.reads[key] and key not in without
         ]
-        states = [key for key in differing if (ours.reads[key] or "").startswith(STATE)]
-        values = [key for key in differing if key not in states]
+        values = [key for key in differing if not (ours.reads[key] or "").startswith(STATE)]
+        # A module is read for its functions as well: its generator counts where the statement draws from it.
+        states = [key for key in differing if key not in values and key in ours.writes]
         for key in values:
             found = self._of(frame, position, key, depth - 1)
             if found is not None:
