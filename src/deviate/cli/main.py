@@ -24,7 +24,7 @@ from deviate.core.shell_words import typed_line
 
 #: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
 GROUPS = {
-    "Train": ("run", "audit", "certify", "extract", "import"),
+    "Train": ("run", "audit", "certify", "diverge", "extract", "import"),
     "Read results": ("list", "watch", "show", "logs", "report", "why"),
     "Decide": ("compare", "check", "plan"),
     "Keep": ("prune", "rm", "mv", "export"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deviate.observe.identity import RunValues
     from deviate.probes.certificate import Likened
     from deviate.probes.certify import Certified
+    from deviate.probes.diverge import Divergence
     from deviate.probes.resume import Resumed
     from deviate.probes.trial import Verification
     from deviate.probes.verdicts import Audit
@@ -210,6 +211,13 @@ def plan_view(facts: Plan) -> View[Plan]:
         return [plan_figure(facts)]
 
     return View(facts, lambda reader: plan_page(facts, reader), figures)
+
+
+def divergence_view(facts: Divergence) -> View[Divergence]:
+    """Return the view of a search for the place where two runs part."""
+    from deviate.report.topics.diverge import divergence_page
+
+    return View(facts, lambda reader: divergence_page(facts, reader))
 
 
 def audit_view(facts: Audit) -> View[Audit]:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import children, opened, rank, watch
+from . import children, diverging, opened, rank, watch
 from .events import Events
 from .given import Given, give_to_loaders
 from .records import Records
@@ -38,6 +38,7 @@ class Process:
         "children",
         "config",
         "counts_source_loop",
+        "diverging",
         "entries",
         "events",
         "forked",
@@ -84,6 +85,8 @@ class Process:
         #: What the programs that it starts need to find: see `children`.
         self.runtime_file = os.environ.get("DEVIATE_RUNTIME")
         self.children = None
+        #: None where nobody asks where two runs part.
+        self.diverging = None
         #: None where nobody tells which files are opened.
         self.opened = None
         #: True once a loop in the source counted; from then on no framework's loop does.
@@ -119,6 +122,7 @@ class Process:
             from .predictions.capture import Predictions
 
             self.predictions = Predictions(self)
+        self.diverging = diverging.start(self)
         install(self)
         watch.install(self)
         give_to_loaders(self)
@@ -136,6 +140,8 @@ class Process:
 
             begin(self)
         atexit.register(self.end)
+        if self.diverging is not None:
+            self.diverging.begin()
 
     def after_modules(self, torch):
         """Return what is called after the outermost call of a module of PyTorch's, with all it was called with."""
@@ -239,6 +245,8 @@ class Process:
             self.learn_rank()
         if self.opened is not None and not self.iteration & (self.iteration - 1):
             self.opened.tick(self.iteration)
+        if self.diverging is not None:
+            self.diverging.tick(self.iteration)
         if self.streams is not None and self.streams.repeats.open:
             self.streams.repeats.tick()
         seldom = not self.iteration & (self.iteration - 1)

@@ -64,6 +64,9 @@ def wanted_hooks(process):
 
         for module, target in fixing_hooks():
             hooks.setdefault(module, []).append(target)
+    if process.diverging is not None:
+        for module, target in process.diverging.hooks():
+            hooks.setdefault(module, []).insert(0, target)
     return hooks
 
 

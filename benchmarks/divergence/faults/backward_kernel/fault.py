@@ -1,0 +1,34 @@
+import random
+
+import torch
+from torch import nn
+
+
+@torch.library.custom_op("fault::spread", mutates_args=())
+def spread(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient * (1 + random.SystemRandom().random() * 1e-6)
+
+
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return x * 2
+
+    @staticmethod
+    def backward(context, gradient):
+        return spread(gradient)  # here
+
+
+torch.manual_seed(0)
+data = torch.randn(64, 10)
+target = (data.sum(1) > 0).long()
+model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for step in range(24):
+    batch = data[step % 4 * 16 : step % 4 * 16 + 16]
+    labels = target[step % 4 * 16 : step % 4 * 16 + 16]
+    loss = nn.functional.cross_entropy(Layer.apply(model(batch)), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"loss {loss.item():.6f}")

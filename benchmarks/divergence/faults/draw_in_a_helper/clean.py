@@ -1,0 +1,30 @@
+import os
+
+import torch
+from torch import nn
+
+
+def jitter(rows):
+    strength = 0.5
+    return rows * (1 + 0.01 * strength)
+
+
+def prepare(rows):
+    rows = rows - rows.mean()
+    return jitter(rows)
+
+
+torch.manual_seed(0)
+data = torch.randn(64, 10)
+target = (data.sum(1) > 0).long()
+model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for step in range(24):
+    batch = data[step % 4 * 16 : step % 4 * 16 + 16]
+    labels = target[step % 4 * 16 : step % 4 * 16 + 16]
+    batch = prepare(batch)
+    loss = nn.functional.cross_entropy(model(batch), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"loss {loss.item():.6f}")

@@ -1,0 +1,20 @@
+import time
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+data = torch.randn(64, 10)
+target = (data.sum(1) > 0).long()
+every = 1 + time.time_ns() // 100 % 97  # here
+model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for step in range(24):
+    batch = data[step % 4 * 16 : step % 4 * 16 + 16]
+    labels = target[step % 4 * 16 : step % 4 * 16 + 16]
+    weight = 1 / every
+    loss = nn.functional.cross_entropy(model(batch) * weight, labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"loss {loss.item():.6f}")

@@ -1,0 +1,10 @@
+import numpy as np
+
+rng = np.random.default_rng()  # here
+x = rng.normal(size=(50, 5))
+y = x @ np.arange(1.0, 6.0)
+weights = np.zeros(5)
+for step in range(40):
+    gradient = 2 * x.T @ (x @ weights - y) / len(x)
+    weights = weights - 0.05 * gradient
+    print(f"loss {((x @ weights - y) ** 2).mean():.6f}")

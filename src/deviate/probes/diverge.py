@@ -1,0 +1,405 @@
+"""Where two runs of a command first part: step, operation and line, each by a replay of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from deviate.core.experiment import SCHEMA, Run
+from deviate.core.factors import OBSERVED
+from deviate.core.secrets import mask_words
+from deviate.probes.divergence.lines import Lines, Origin
+from deviate.probes.divergence.operations import FirstDifference, Kind, differing_numbers, first_difference
+from deviate.probes.divergence.records import (
+    Forward,
+    Mark,
+    Operation,
+    Process,
+    is_done,
+    read_marks,
+    read_processes,
+)
+from deviate.probes.divergence.remedies import remedy_of
+from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
+from deviate.probes.trial import Trial, Trials, check_limit, open_trials
+from deviate.runs.executors.executor import Executor
+from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.prepared import prepare_request
+from deviate.runs.request import Request
+from deviate.store.run_files import Unfinished
+
+#: Seconds after which each training is ended where the user does not say.
+DEFAULT_LIMIT = 600.0
+
+#: What the runtime reads, see `diverging` there.
+VARIABLE = "DEVIATE_DIVERGE"
+
+#: Up to this step everything is recorded from the start of the program.
+FROM_START = 8
+
+AS_IT_IS, CONTROL = OBSERVED.name, "control"
+
+#: Of a first difference, what a statement of the program has made.
+_FROM_HOST: frozenset[Kind] = frozenset({"draws", "value", "host", "flow", "shape"})
+
+#: Phases in which an operation is given what modules and optimizers hold.
+_IN_OBJECTS = frozenset({"forward", "backward", "optimiser"})
+
+#: ``line``: a statement of the program, of which no operation of PyTorch tells. ``between``: neither.
+CauseKind = Kind | Literal["line", "between"]
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """The first record whose inputs agree and whose output differs."""
+
+    kind: CauseKind
+    #: Relative to the project; empty where no line of the program is known.
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    #: The text of the line.
+    code: str = ""
+    #: The operation of PyTorch that first shows it, the phase and the module it is called in.
+    operation: str = ""
+    phase: str = ""
+    module: str = ""
+    #: Where that operation is called, if a line before it is the cause.
+    seen_file: str = ""
+    seen_line: int = 0
+    #: Of a backward pass, the operation of the forward pass that it belongs to.
+    forward: Forward | None = None
+    #: The last operation that is equal in both runs, where the cause lies behind it.
+    after: str = ""
+    after_file: str = ""
+    after_line: int = 0
+    #: How the line came to be the cause; null where it is that of the operation.
+    origin: Origin | None = None
+    #: What to do; empty where nothing is known.
+    remedy: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a line is the cause, and not only somewhere between two."""
+        return self.kind != "between" and bool(self.file)
+
+
+class Divergence(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a search."""
+
+    schema: int = SCHEMA
+    command: list[str]
+    variant: Literal["control", "as-is"]
+    #: Null: they were not compared, for `reason`.
+    parted: bool | None
+    reason: str = ""
+    unit: Unit = "update"
+    #: How many steps both runs made that were compared.
+    steps: int = 0
+    #: The first step that differs, and the last one that is known to be equal.
+    step: int | None = None
+    equal: int | None = None
+    #: What of it differs, in the order in which it comes about.
+    parts: list[str] = []
+    #: The steps are equal, and what the program ended with differs.
+    at_end: bool = False
+    cause: Cause | None = None
+    #: Pairs of trainings that were made.
+    replays: int = 0
+    #: Operations and statements that were compared.
+    operations: int = 0
+    statements: int = 0
+    #: Trainings that were ended before they had ended themselves, after `limit` seconds.
+    limited: bool = False
+    limit: float = DEFAULT_LIMIT
+    notes: list[str] = []
+
+    @property
+    def status(self) -> int:
+        """Return the exit status."""
+        return 0 if self.parted is False else 1
+
+
+#: Is given what begins.
+Announce = Callable[[str], None]
+
+
+def diverge(
+    request: Request,
+    limit: float = DEFAULT_LIMIT,
+    executor: Executor | None = None,
+    announce: Announce = lambda name: None,
+    *,
+    as_it_is: bool = False,
+) -> Divergence:
+    """Train twice and find the first place where the two trainings part.
+
+    The command runs in copies of the project that are thrown away; no experiment is made. What the request says of runs
+    does not matter.
+
+    Parameters
+    ----------
+    limit : float, optional
+        Seconds after which a training is ended.
+    executor : Executor, optional
+        By default on this machine.
+    as_it_is : bool, optional
+        Leave the program's random numbers and switches alone; by default everything is held fixed.
+
+    Raises
+    ------
+    BadInput
+        As ``deviate run`` does, before anything is written; a program without metrics is compared as well.
+    KeyboardInterrupt
+        After Ctrl-C, once the command was ended and everything removed.
+    """
+    check_limit(limit)
+    prepared = prepare_request(request, scripted=False)
+    executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
+    variant = AS_IT_IS if as_it_is else CONTROL
+    words = ["diverge", *(["--as-is"] if as_it_is else [])]
+    with open_trials(prepared, executor, words, [variant]) as trials:
+        return _Search(trials, variant, limit, announce).search()
+
+
+@dataclass
+class _Replay:
+    """What one pair of trainings wrote."""
+
+    first: Trial
+    second: Trial
+
+    def marks(self) -> tuple[list[Mark], list[Mark]]:
+        return read_marks(self.first.ready.folder), read_marks(self.second.ready.folder)
+
+    def processes(self) -> list[tuple[Process, Process]]:
+        """Return the processes that both have, the program itself first."""
+        ours, theirs = (read_processes(trial.ready.folder) for trial in (self.first, self.second))
+        pairs = [(ours[lineage], theirs[lineage]) for lineage in ours if lineage in theirs]
+        return sorted(pairs, key=lambda pair: (not pair[0].is_first, pair[0].lineage))
+
+
+class _Search:
+    """The search for one command."""
+
+    def __init__(self, trials: Trials, variant: str, limit: float, announce: Announce) -> None:
+        self.trials = trials
+        self.variant = variant
+        self.limit = limit
+        self.announce = announce
+        self.made = 0
+        self.replays = 0
+        self.limited = False
+        self.notes: list[str] = [*trials.skipped]
+        self.reason = ""
+
+    def search(self) -> Divergence:
+        """Find step, operation and line."""
+        replay = self._replay("steps 0, 1, 2, 4, 8, …", {}, lambda ours, theirs: _differ(ours, theirs))
+        marks = replay.marks()
+        unit = unit_of(*marks)
+        steps = common_steps(*marks, unit)
+        bracket = compare_marks(*marks, unit)
+        if self.reason or not steps or bracket is None:
+            return self._result(unit, steps, bracket)
+        if not bracket.is_exact:
+            bracket = self._narrowed(bracket)
+        return self._explained(bracket, steps)
+
+    def _narrowed(self, bracket: Bracket) -> Bracket:
+        """Return the exact step, by a replay in which every step in between is marked."""
+        low, high = bracket.equal + 1, bracket.differs
+        order = {"marks": [low, high], "record": None}
+
+        def is_over(ours: list[Mark], theirs: list[Mark]) -> bool:
+            return _differ(ours, theirs) or bool(theirs and theirs[-1].step >= high and theirs[-1].unit == bracket.unit)
+
+        replay = self._replay(f"steps {low} to {high}", order, is_over)
+        found = compare_marks(*replay.marks(), bracket.unit)
+        if found is None:
+            self.notes.append(
+                "In a further replay the runs did not part: whatever makes them differ does not each time"
+            )
+            return bracket
+        return found
+
+    def _explained(self, bracket: Bracket, steps: int) -> Divergence:
+        """Return the divergence with its cause, by a replay in which operations and statements are recorded."""
+        start = None if bracket.differs <= FROM_START else bracket.equal
+        last = None if bracket.at_end else bracket.differs
+        order = {"marks": None, "record": [bracket.unit, start, last]}
+        name = "the operations" if bracket.unit == "update" else "the lines"
+        at = "the end" if bracket.at_end else f"{bracket.unit} {bracket.differs}"
+        replay = self._replay(f"{name} up to {at}", order, None)
+        pairs = replay.processes()
+        again = compare_marks(*replay.marks(), bracket.unit)
+        if again is None and not any(first_difference(a.operations, b.operations) for a, b in pairs):
+            self.notes.append("In the last replay the runs did not part: whatever makes them differ does not each time")
+            cause = Cause(kind="between")
+        elif start is not None and again is not None and again.differs <= start:
+            self.notes.append(f"In the last replay the runs parted before {bracket.unit} {bracket.differs}")
+            cause = Cause(kind="between")
+        else:
+            cause = _Explanation(pairs, bracket, self._code).cause()
+        return msgspec.structs.replace(
+            self._result(bracket.unit, steps, bracket),
+            cause=cause,
+            operations=sum(len(ours.operations) for ours, _ in pairs),
+            statements=sum(len(ours.statements) for ours, _ in pairs),
+        )
+
+    def _code(self, file: str, line: int) -> str:
+        path = self.trials.source.folder.snapshot / file
+        try:
+            return path.read_text(encoding="utf-8").splitlines()[line - 1].strip()
+        except (OSError, UnicodeDecodeError, IndexError):
+            return ""
+
+    def _result(self, unit: Unit, steps: int, bracket: Bracket | None) -> Divergence:
+        reason = self.reason or (
+            "" if steps else "no step was seen: neither an update of PyTorch nor arrays in a main loop"
+        )
+        return Divergence(
+            command=mask_words(self.trials.source.experiment.command),
+            variant="as-is" if self.variant == AS_IT_IS else "control",
+            parted=bracket is not None if bracket is not None or not reason else None,
+            reason=reason if bracket is None else "",
+            unit=unit,
+            steps=steps,
+            step=bracket.differs if bracket else None,
+            equal=bracket.equal if bracket and bracket.equal >= 0 else None,
+            parts=bracket.parts if bracket else [],
+            at_end=bool(bracket and bracket.at_end),
+            replays=self.replays,
+            limited=self.limited,
+            limit=self.limit,
+            notes=list(dict.fromkeys(self.notes)),
+        )
+
+    # Replays
+
+    def _replay(
+        self, name: str, order: Mapping[str, object], is_over: Callable[[list[Mark], list[Mark]], bool] | None
+    ) -> _Replay:
+        """Train twice; the second training is ended once `is_over` says so of the marks of both."""
+        self.replays += 1
+        self.announce(f"replay {self.replays}: {name}")
+        first = self._train(
+            order, None if is_over is None or "marks" not in order else lambda marks: is_over([], marks)
+        )
+        known = read_marks(first.ready.folder)
+        second = self._train(order, None if is_over is None else lambda marks: is_over(known, marks))
+        return _Replay(first, second)
+
+    def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None) -> Trial:
+        trial = self.trials.prepare(Run(variant=self.variant, index=self.made), {VARIABLE: json.dumps(order)})
+        self.made += 1
+        folder = trial.ready.folder
+
+        def complete(_: float) -> bool:
+            if is_over is not None and is_over(read_marks(folder)):
+                return True
+            return order.get("record") is not None and is_done(folder)
+
+        ended = trial.watch(self.limit, self.trials.stop, complete)
+        self.limited = self.limited or trial.ending(ended) == "limit"
+        outcome = trial.outcome(ended)
+        if isinstance(outcome, Unfinished) and ended.cause is None:
+            self.reason = self.reason or outcome.reason
+        return trial
+
+
+def _differ(ours: list[Mark], theirs: list[Mark]) -> bool:
+    """Tell whether a mark of the second training differs from that of the first."""
+    return bool(ours) and compare_marks(ours, theirs, unit_of(ours, ours)) is not None
+
+
+class _Explanation:
+    """What the records of one replay say."""
+
+    def __init__(self, pairs: list[tuple[Process, Process]], bracket: Bracket, code: Callable[[str, int], str]) -> None:
+        self.pairs = pairs
+        self.bracket = bracket
+        self.code = code
+
+    def cause(self) -> Cause:
+        """Return the cause: of the operations, else of the statements."""
+        if not self.pairs:
+            return Cause(kind="between")
+        ours, theirs = self.pairs[0]
+        found = first_difference(ours.operations, theirs.operations)
+        lines = Lines(ours, theirs)
+        if found is None:
+            return self._of_line(lines.of_names(self.bracket.parts) or lines.parting() or self._of_children())
+        origin = self._origin(lines, found) if found.kind in _FROM_HOST else None
+        return self._of_operation(found, origin)
+
+    def _origin(self, lines: Lines, found: FirstDifference) -> Origin | None:
+        if found.kind == "flow":
+            return lines.parting()
+        operation, other = found.first, found.second
+        if found.kind == "draws" and operation is not None and other is not None:
+            drawn = lines.of_states(operation.random, other.random, operation.n)
+            if drawn is not None:
+                return drawn
+        if operation is None or other is None:
+            return None
+        origin = lines.at_operation(operation.frame, operation.n)
+        if origin is not None and origin.kind == "statement" and _is_own(origin, operation):
+            if operation.phase in _IN_OBJECTS:
+                numbers = differing_numbers(operation, other)
+                return lines.of_numbers(numbers, operation.n) if found.kind == "value" else None
+            return self._of_children() or origin
+        return origin or self._of_children()
+
+    def _of_children(self) -> Origin | None:
+        """Return the origin of what a worker returned."""
+        for ours, theirs in self.pairs[1:]:
+            found = Lines(ours, theirs).first_returned()
+            if found is not None:
+                return found
+        return None
+
+    def _of_line(self, origin: Origin | None) -> Cause:
+        if origin is None or origin.kind == "before":
+            return Cause(kind="between")
+        cause = Cause(kind="line", file=origin.file, line=origin.line, function=origin.function, origin=origin)
+        return self._completed(cause)
+
+    def _of_operation(self, found: FirstDifference, origin: Origin | None) -> Cause:
+        operation = found.first or found.second
+        assert operation is not None
+        named = origin is not None and origin.kind != "before"
+        cause = Cause(
+            kind=found.kind,
+            file=origin.file if origin is not None and named else operation.file,
+            line=origin.line if origin is not None and named else operation.line,
+            function=origin.function if origin is not None and named else operation.function,
+            operation=operation.op,
+            phase=operation.phase,
+            module=operation.module,
+            seen_file=operation.file,
+            seen_line=operation.line,
+            forward=operation.forward,
+            after=found.before.op if found.before else "",
+            after_file=found.before.file if found.before else "",
+            after_line=found.before.line if found.before else 0,
+            origin=origin,
+        )
+        return self._completed(cause)
+
+    def _completed(self, cause: Cause) -> Cause:
+        """Add the text of the line and the remedy."""
+        code = self.code(cause.file, cause.line)
+        with_code = msgspec.structs.replace(cause, code=code)
+        return msgspec.structs.replace(
+            with_code, remedy=remedy_of(with_code.kind, with_code.operation, code, cause.origin)
+        )
+
+
+def _is_own(origin: Origin, operation: Operation) -> bool:
+    """Tell whether a statement is the one that calls the operation: it reads what is equal, as far as can be seen."""
+    return (origin.file, origin.line) == (operation.file, operation.line)

@@ -1,0 +1,1 @@
+"""Where two runs part: their recorded steps, operations and lines, set against each other."""

@@ -1,0 +1,332 @@
+"""Which statement of the program made the host values differ that a step begins with."""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from deviate.probes.divergence.records import Process, Returned, Statement
+
+#: A frame by what is the same in both runs: the frame around it, its function, and how many there were before it.
+Path = tuple[object, ...]
+
+#: ``statement``: it reads equal values, and leaves others. ``unseeded``: it draws from a generator that nothing seeded.
+#: ``flow``: the runs go on with other statements. ``before``: what it reads was there before recording began.
+OriginKind = Literal["statement", "unseeded", "flow", "before"]
+
+#: Generators that everybody shares, by the digests of their states.
+STATE = "state:"
+
+#: Statements that are followed backwards at most.
+DEPTH = 400
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """The statement at which host values of two runs first differ."""
+
+    kind: OriginKind
+    file: str
+    line: int
+    function: str
+    #: The name that differs, with its two values where these are short; empty where none has a name.
+    name: str = ""
+    first: str = ""
+    second: str = ""
+
+
+class _Frame:
+    """The statements of one function's call in one run."""
+
+    def __init__(self, number: int, path: Path, parent: int | None, began: int, file: str, function: str) -> None:
+        self.number, self.path, self.parent, self.began = number, path, parent, began
+        self.file, self.function = file, function
+        self.statements: list[Statement] = []
+        self.returns: list[Returned] = []
+
+    def at(self, number: int) -> int:
+        """Return the position of the statement that was under way at a record."""
+        ends = [each.n for each in self.statements]
+        return bisect.bisect_left(ends, number)
+
+
+def _frames(process: Process) -> dict[Path, _Frame]:
+    paths: dict[int, Path] = {}
+    counts: dict[tuple[Path, str, str], int] = defaultdict(int)
+    frames: dict[int, _Frame] = {}
+    for number, frame in sorted(process.frames.items()):
+        around = paths.get(frame.parent, ()) if frame.parent is not None else ()
+        key = around, frame.file, frame.function
+        counts[key] += 1
+        # By its position a path is short, however deep the frame.
+        paths[number] = (hash(around), frame.file, frame.function, counts[key])
+        frames[number] = _Frame(number, paths[number], frame.parent, frame.n, frame.file, frame.function)
+    for statement in process.statements:
+        if statement.f in frames:
+            frames[statement.f].statements.append(statement)
+    for returned in process.returns:
+        if returned.f in frames:
+            frames[returned.f].returns.append(returned)
+    return {frame.path: frame for frame in frames.values()}
+
+
+class Lines:
+    """The statements of two runs in pairs."""
+
+    def __init__(self, first: Process, second: Process) -> None:
+        self.first, self.second = _frames(first), _frames(second)
+        self.by_number = {frame.number: frame for frame in self.first.values()}
+        self.children: dict[int | None, list[_Frame]] = defaultdict(list)
+        for frame in self.by_number.values():
+            self.children[frame.parent].append(frame)
+
+    def pair(self, frame: _Frame, position: int) -> tuple[Statement, Statement] | None:
+        """Return a statement in both runs; None where the second goes on with another one."""
+        other = self.second.get(frame.path)
+        if other is None or position >= min(len(frame.statements), len(other.statements)):
+            return None
+        pair = frame.statements[position], other.statements[position]
+        return pair if pair[0].line == pair[1].line else None
+
+    # Where to begin
+
+    def at_operation(self, frame: int | None, number: int) -> Origin | None:
+        """Return the origin of what the statement reads that called an operation."""
+        known = self.by_number.get(frame) if frame is not None else None
+        if known is None or not known.statements:
+            return None
+        return self._at(known, min(known.at(number), len(known.statements) - 1), DEPTH)
+
+    def of_states(self, first: str, second: str, number: int) -> Origin | None:
+        """Return the origin of the states in which a generator is in both runs; None where no statement left them."""
+        for frame, position in self._before(number):
+            pair = self.pair(frame, position)
+            states = [] if pair is None else _left(pair, first, second)
+            if pair is None or not states:
+                continue
+            if pair[0].seeds or not any(pair[0].reads.get(each) != pair[1].reads.get(each) for each in states):
+                return self._at(frame, position, DEPTH, without=states)
+            found = self.of_states(pair[0].reads[states[0]] or "", pair[1].reads[states[0]] or "", pair[0].begin)
+            return found or self._unseeded(frame, pair[0], states[0])
+        return None
+
+    def of_numbers(self, numbers: Sequence[tuple[str, str]], number: int) -> Origin | None:
+        """Return the origin of numbers that an operation is given out of an object, by where they were put into it."""
+        for frame, position in self._before(number):
+            pair = self.pair(frame, position)
+            if pair is None:
+                continue
+            ours, theirs = pair
+            same = any((value, theirs.writes.get(key)) in numbers for key, value in ours.writes.items())
+            into = ours.stores and any(ours.reads[key] != theirs.reads.get(key) for key in ours.reads)
+            if same or into:
+                return self._at(frame, position, DEPTH)
+        return None
+
+    def of_names(self, names: Sequence[str]) -> Origin | None:
+        """Return the origin of the value that one of several names was given last."""
+        ends = [
+            (frame.statements[position].n, frame, position, name)
+            for frame in self.by_number.values()
+            for name in names
+            for position in [self._last(frame, name, len(frame.statements))]
+            if position is not None
+        ]
+        if not ends:
+            return None
+        _, frame, position, _ = max(ends, key=lambda each: each[0])
+        return self._at(frame, position, DEPTH)
+
+    def first_returned(self) -> Origin | None:
+        """Return the origin of the first value that a function of the outermost frames returned and that differs."""
+        outermost = [each for each in self.by_number.values() if each.parent not in self.by_number]
+        for frame in sorted(outermost, key=lambda each: each.began):
+            found = self._inside(frame, DEPTH)
+            if found is not None:
+                return found
+        return None
+
+    def parting(self) -> Origin | None:
+        """Return the origin of what made the two runs go on with other statements, None where they do not."""
+        parted = [
+            (frame.statements[position].n, frame, position)
+            for frame in self.by_number.values()
+            for position in [self._parts_at(frame)]
+            if position is not None
+        ]
+        if not parted:
+            return None
+        _, frame, position = min(parted, key=lambda each: each[0])
+        if position == 0:
+            return self._make("flow", frame, frame.statements[0])
+        found = self._at(frame, position - 1, DEPTH)
+        decided = frame.statements[position - 1]
+        is_unexplained = found is None or (found.line == decided.line and not found.name)
+        return self._make("flow", frame, decided) if is_unexplained else found
+
+    def _parts_at(self, frame: _Frame) -> int | None:
+        other = self.second.get(frame.path)
+        if other is None:
+            return None
+        lines = ([each.line for each in run.statements] for run in (frame, other))
+        return next((i for i, (a, b) in enumerate(zip(*lines, strict=False)) if a != b), None)
+
+    # Backwards
+
+    def _at(self, frame: _Frame, position: int, depth: int, without: Sequence[str] = ()) -> Origin | None:
+        """Return the origin of what differs in one statement, but for names that it gives a state of their own."""
+        pair = self.pair(frame, position)
+        if depth == 0:
+            return None
+        if pair is None:
+            return self.parting()
+        ours, theirs = pair
+        differing = [
+            key
+            for key in ours.reads
+            if key in theirs.reads and ours.reads[key] != theirs.reads[key] and key not in without
+        ]
+        values = [key for key in differing if not (ours.reads[key] or "").startswith(STATE)]
+        # A module is read for its functions as well: its generator counts where the statement draws from it.
+        states = [key for key in differing if key not in values and key in ours.writes]
+        for key in values:
+            found = self._of(frame, position, key, depth - 1)
+            if found is not None:
+                return found
+        if states and not ours.seeds:
+            found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin)
+            return found or self._unseeded(frame, ours, states[0])
+        within = [each for each in self.children[frame.number] if ours.begin <= each.began <= ours.n]
+        for inner in within:
+            found = self._inside(inner, depth - 1, ours.n)
+            if found is not None:
+                return found
+        return self._make("before" if values else "statement", frame, ours, theirs)
+
+    def _of(self, frame: _Frame, position: int, key: str, depth: int) -> Origin | None:
+        """Return the origin of the value of a name at one statement."""
+        last = self._last(frame, key, position)
+        if last is not None:
+            return self._at(frame, last, depth)
+        if key.partition(".")[0] in self._parameters(frame) and frame.parent is not None:
+            around = self.by_number[frame.parent]
+            return self._at(around, around.at(frame.began), depth)
+        changed = self._changed(frame, position, key)
+        if changed is not None:
+            return self._at(*changed, depth)
+        began = frame.statements[position].begin
+        for other in self._outer(frame):
+            last = self._last(other, key, bisect.bisect_right([each.n for each in other.statements], began))
+            if last is not None:
+                return self._at(other, last, depth)
+        return None
+
+    def _changed(self, frame: _Frame, position: int, key: str) -> tuple[_Frame, int] | None:
+        """Return the statement that changed an object by another name since it was last equal in both runs."""
+        root = key.partition(".")[0]
+        since = next((place for place in range(position - 1, -1, -1) if self._agrees(frame, place, root)), None)
+        if since is None:
+            return None
+        for other, place in self._before(frame.statements[position].begin):
+            pair = self.pair(other, place)
+            if other.statements[place].n <= frame.statements[since].n:
+                return None
+            if (
+                pair is not None
+                and pair[0].stores
+                and any(
+                    pair[0].writes[name] != pair[1].writes.get(name) for name in pair[0].writes if name in pair[0].reads
+                )
+            ):
+                return other, place
+        return None
+
+    def _agrees(self, frame: _Frame, position: int, root: str) -> bool:
+        """Tell whether a statement reads a name, or one of its attributes, that is equal in both runs."""
+        pair = self.pair(frame, position)
+        read = [key for key in frame.statements[position].reads if key.partition(".")[0] == root]
+        return pair is not None and bool(read) and all(pair[0].reads[key] == pair[1].reads.get(key) for key in read)
+
+    def _parameters(self, frame: _Frame) -> set[str]:
+        """Return the names that a frame reads before it gives them a value."""
+        written: set[str] = set()
+        read: set[str] = set()
+        for statement in frame.statements:
+            read |= {key.partition(".")[0] for key in statement.reads} - written
+            written |= set(statement.writes)
+        return read if frame.function != "<module>" else set()
+
+    def _outer(self, frame: _Frame) -> Iterator[_Frame]:
+        """Yield the frames whose names a frame may read, and those that may change the same object."""
+        yield from sorted(
+            (each for each in self.by_number.values() if each is not frame), key=lambda each: each.file != frame.file
+        )
+
+    def _last(self, frame: _Frame, key: str, end: int) -> int | None:
+        """Return the position of the last statement before `end` that leaves another value of a name in each run."""
+        for position in range(end - 1, -1, -1):
+            ours = frame.statements[position]
+            name = next((each for each in ours.writes if each == key or each.startswith(f"{key}.")), None)
+            if name is None:
+                continue
+            pair = self.pair(frame, position)
+            if pair is None or pair[1].writes.get(name) != ours.writes[name] or ours.writes[name] is None:
+                return position
+        return None
+
+    def _inside(self, frame: _Frame, depth: int, until: int | None = None) -> Origin | None:
+        """Return the origin of a value that differs and that a function returned, or yielded, until a record."""
+        other = self.second.get(frame.path)
+        if other is None or depth <= 0:
+            return None
+        for ours, theirs in zip(frame.returns, other.returns, strict=False):
+            if (until is None or ours.n <= until) and ours.value != theirs.value and frame.statements:
+                return self._at(frame, max(min(frame.at(ours.n), len(frame.statements)) - 1, 0), depth)
+        for inner in self.children[frame.number]:
+            found = self._inside(inner, depth - 1, until)
+            if found is not None:
+                return found
+        return None
+
+    def _unseeded(self, frame: _Frame, statement: Statement, key: str) -> Origin:
+        return Origin(kind="unseeded", file=frame.file, line=statement.line, function=frame.function, name=key)
+
+    def _before(self, number: int) -> Iterator[tuple[_Frame, int]]:
+        """Yield the statements that ended before a record, the last first."""
+        ended = [
+            (statement.n, frame, position)
+            for frame in self.by_number.values()
+            for position, statement in enumerate(frame.statements)
+            if statement.n <= number
+        ]
+        ended.sort(key=lambda each: each[0], reverse=True)
+        yield from ((frame, position) for _, frame, position in ended)
+
+    def _make(self, kind: OriginKind, frame: _Frame, ours: Statement, theirs: Statement | None = None) -> Origin:
+        names = [] if theirs is None else [key for key in ours.writes if ours.writes[key] != theirs.writes.get(key)]
+        values = ("", "")
+        if names and theirs is not None:
+            values = _shown(ours.writes[names[0]]), _shown(theirs.writes.get(names[0]))
+        return Origin(
+            kind=kind,
+            file=frame.file,
+            line=ours.line,
+            function=frame.function,
+            name=names[0] if names else "",
+            first=values[0],
+            second=values[1],
+        )
+
+
+def _left(pair: tuple[Statement, Statement], first: str | None, second: str | None) -> list[str]:
+    """Return the names under which a statement left the states of a generator that each run goes on with."""
+    ours, theirs = pair
+    return [key for key, value in ours.writes.items() if value == first and theirs.writes.get(key) == second]
+
+
+def _shown(digest: str | None) -> str:
+    """Return a digest if it is the value itself, else nothing."""
+    return digest if digest is not None and ":" not in digest else ""

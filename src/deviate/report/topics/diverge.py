@@ -1,0 +1,138 @@
+"""The page of a search for the first place where two runs part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deviate.probes.diverge import Cause, Divergence
+from deviate.probes.divergence.lines import Origin
+from deviate.report.page import (
+    AT_TERMINAL,
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Page,
+    Reader,
+    Remark,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.topics.command import command_text
+from deviate.report.topics.metrics import remark_blocks
+from deviate.report.words import count, joined
+
+#: Kinds of causes that a statement of the program makes, where one was found.
+_OF_VALUES = frozenset({"draws", "value", "host", "flow", "shape", "line"})
+
+
+def divergence_page(facts: Divergence, reader: Reader) -> Page:
+    """Make the page of a search."""
+    command = command_text(facts.command)
+    options = " --as-is" if facts.variant == "as-is" else ""
+    blocks: list[Block] = [Answer(sentences=list(divergence_answer(facts)))]
+    if facts.parted:
+        blocks.append(_rungs(facts))
+    if facts.cause is not None and facts.cause.remedy:
+        blocks.append(Sentences(sentences=[facts.cause.remedy], about="To stop it"))
+    blocks.extend(remark_blocks(Remark(message=note, severity="note") for note in facts.notes))
+    return Page(
+        title="" if reader == "screen" else command,
+        subtitle="where two runs part" if reader not in AT_TERMINAL else "",
+        command=f"deviate diverge{options} -- {command}",
+        reader=reader,
+        sections=[Section(slug="divergence", blocks=blocks)],
+    )
+
+
+def divergence_answer(facts: Divergence) -> Iterator[str]:
+    """Say where two runs first part, or that they do not."""
+    if facts.parted is None:
+        yield f"The two runs were not compared: {facts.reason}."
+        return
+    if not facts.parted or facts.cause is None:
+        yield f"The two runs are equal in {count(facts.steps, facts.unit)}, bit for bit."
+    else:
+        yield cause_text(facts.cause, facts)
+    if facts.limited:
+        yield f"Trainings were ended after {facts.limit:g} seconds."
+
+
+def cause_text(cause: Cause, facts: Divergence) -> str:
+    """Say what the first difference is, and where."""
+    origin = cause.origin
+    if cause.kind in _OF_VALUES and origin is not None and origin.kind != "before":
+        return _origin_text(origin)
+    place = f"`{cause.operation}` at {_place(cause.seen_file, cause.seen_line)}"
+    if cause.kind == "operation":
+        return f"The runs first part in {place}: its inputs are equal, and its output differs."
+    if cause.kind == "threads":
+        return f"The runs first part in {place}: it runs with another number of threads."
+    if cause.kind == "unfilled":
+        return f"The runs first part in memory that nothing filled, allocated by {place}."
+    if cause.kind == "flow":
+        return f"The runs call other operations from {place} on."
+    if cause.operation:
+        return f"The runs part before {place}: {_ENTERS[cause.kind]}, and no line that made it was found."
+    return f"The runs part between {_before(facts)} and {_at(facts)}; neither an operation nor a line shows the cause."
+
+
+#: What an operation is given that differs, by the kind of a cause.
+_ENTERS = {
+    "draws": "its generator is in another state",
+    "value": "it is given another number",
+    "host": "it is given other data",
+    "memory": "it finds other data than the operations before it left",
+    "shape": "it is given a tensor of another shape",
+}
+
+
+def _origin_text(origin: Origin) -> str:
+    place = _place(origin.file, origin.line)
+    if origin.kind == "unseeded":
+        return f"The runs first part at {place}, which draws from `{origin.name}`: nothing seeded that generator."
+    if origin.kind == "flow":
+        return f"The runs go on with other lines behind {place}."
+    if origin.first and origin.second:
+        values = f"is {origin.first} in one and {origin.second} in the other"
+        return f"The runs first part at {place}: `{origin.name}` {values}."
+    if origin.name:
+        return f"The runs first part at {place}: what it reads is equal, and `{origin.name}` differs."
+    return f"The runs first part at {place}: what it reads is equal, and what it leaves differs."
+
+
+def _place(file: str, line: int) -> str:
+    return f"`{_bare(file, line)}`" if file else "no line of the program"
+
+
+def _bare(file: str, line: int) -> str:
+    return f"{file}:{line}" if file else "–"
+
+
+def _at(facts: Divergence) -> str:
+    return "the end" if facts.at_end else f"{facts.unit} {facts.step}"
+
+
+def _before(facts: Divergence) -> str:
+    return "the start" if facts.equal is None else f"{facts.unit} {facts.equal}"
+
+
+def _rungs(facts: Divergence) -> Table:
+    """Return the table of what each rung showed."""
+    cause = facts.cause
+    rows = [("step", _at(facts), joined(facts.parts))]
+    if cause is not None and cause.operation:
+        within = f"{cause.phase}, {cause.module}" if cause.module else cause.phase
+        rows.append(("operation", _bare(cause.seen_file, cause.seen_line), f"{cause.operation} ({within})"))
+        if cause.forward is not None:
+            rows.append(("forward", _bare(cause.forward.file, cause.forward.line), cause.forward.op))
+    if cause is not None and cause.code and cause.file:
+        rows.append(("line", _bare(cause.file, cause.line), cause.code))
+    return Table(
+        caption="What each replay showed",
+        columns=[Column(head=head, numeric=False) for head in ("", "first differs", "in")],
+        rows=[Row(cells=[Cell(text=text) for text in texts]) for texts in rows],
+        slug="rungs",
+    )

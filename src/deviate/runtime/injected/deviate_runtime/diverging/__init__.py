@@ -1,0 +1,181 @@
+"""Find where two runs part: digests of each step, and of every operation and line of one step.
+
+Input: the environment variable ``DEVIATE_DIVERGE``, a JSON object, set in trial runs of ``deviate diverge`` only:
+``marks``   ``[first, last]`` between which every step is marked, beside steps 0, 1, 2, 4, 8, …; null: only those
+``record``  ``[unit, first, last]``: operations and lines are recorded from the mark of step ``first`` of ``update`` or
+            ``iteration`` on, null for the start of the program, to that of ``last``, null for its end; null: none are
+
+Output: ``diverge-PID-STAMP.jsonl``, one JSON object a line: ``process``, ``mark``, ``operation``, ``frame``, ``line``,
+``return`` and ``done``, see `deviate.probes.divergence.records`.
+
+An update is a step of an optimizer of PyTorch, and its mark stands before it; an iteration is one of the main loop.
+"""
+
+import atexit
+import json
+import os
+
+from ..files import APPENDING, own_path, own_stem, use_file
+from .digests import Digests
+
+VARIABLE = "DEVIATE_DIVERGE"
+
+#: Records that are kept in memory before they are written.
+BUFFERED = 2000
+
+
+def start(process):
+    """Return what looks at the steps of this process; None where nobody asks, or draws are not looked at."""
+    order = os.environ.get(VARIABLE)
+    return Diverging(process, json.loads(order)) if order and process.streams is not None else None
+
+
+class Diverging:
+    """What is looked at in one process.
+
+    Attributes
+    ----------
+    number : int
+        Records so far: they are in order of execution.
+    recorders : list
+        What has to be told when recording begins and ends: the dispatch mode and the tracer of lines.
+    """
+
+    def __init__(self, process, order):
+        self.process = process
+        self.marks = order.get("marks")
+        self.unit, self.first, self.last = order.get("record") or (None, None, None)
+        self.digests = Digests(process)
+        self.recorders = []
+        self.is_recording = self.is_done = False
+        self.finishing = []
+        self.lines = None
+        self.forget()
+
+    def begin(self):
+        """Begin with the program."""
+        from .lines import Lines
+
+        atexit.register(self.end)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+        if self.unit is not None:
+            self.lines = Lines(self)
+            self.recorders.append(self.lines)
+            if self.first is None:
+                self.record()
+            else:
+                # What is set up before the first step may come to bear in any other.
+                self.lines.begin()
+
+    def hooks(self):
+        """Return what is called after the import of a module, before all else that is."""
+        return [
+            ("torch", "diverging.steps:watch_updates"),
+            ("torch.utils.data.dataloader", "diverging.steps:watch_loaders"),
+        ]
+
+    def forget(self):
+        """Begin anew in a forked child, with a file of its own."""
+        self.path = None
+        self.number = 0
+        self.buffer = []
+        if self.lines is not None:
+            self.lines.inherited = self.lines.made
+
+    # Steps
+
+    def is_marked(self, step):
+        """Tell whether a step is marked."""
+        return not step & (step - 1) or (self.marks is not None and self.marks[0] <= step <= self.marks[1])
+
+    def passed(self, unit, step, parts):
+        """Mark a step, where it is to be, and begin or end to record at it; `parts` returns what is digested."""
+        if self.is_done:
+            return
+        ends = unit == self.unit and step == self.last
+        if ends and self.is_recording:
+            self.stop()
+        if ends or self.is_marked(step):
+            self.write({"e": "mark", "unit": unit, "step": step, "parts": self.attempt(parts) or {}})
+            self.flush()
+        if ends:
+            self.finish()
+        elif unit == self.unit and step == self.first:
+            self.record()
+        elif unit == self.unit and step == 0 and not self.is_recording and self.lines is not None:
+            self.attempt(self.lines.stop)
+
+    def tick(self, iteration):
+        """Pass an iteration of the main loop."""
+        from .steps import variables
+
+        self.passed("iteration", iteration, lambda: variables(self))
+
+    # Recording
+
+    def record(self):
+        """Record operations and lines from here on."""
+        self.is_recording = True
+        for recorder in self.recorders:
+            self.attempt(recorder.begin)
+
+    def stop(self):
+        """Record no more."""
+        self.is_recording = False
+        for recorder in self.recorders:
+            self.attempt(recorder.stop)
+
+    def finish(self):
+        """Tell that all that was asked for is written: the program may be ended."""
+        self.is_done = True
+        self.write({"e": "done"})
+        self.flush()
+
+    def end(self):
+        """Mark the end of the program, and write what is not written yet."""
+        if self.is_recording:
+            self.stop()
+        if not self.is_done:
+            for finish in self.finishing:
+                self.attempt(finish)
+            self.finish()
+
+    def attempt(self, function, *args):
+        """Return what a function returns; a failure is noted, and ends nothing."""
+        try:
+            return function(*args)
+        except Exception as error:
+            self.process.events.note("not-compared", repr(error), str(function))
+            return None
+
+    # Records
+
+    def write(self, record):
+        """Add a record; return its number."""
+        number = record["n"] = self.number
+        self.number = number + 1
+        self.buffer.append(record)
+        if len(self.buffer) >= BUFFERED:
+            self.flush()
+        return number
+
+    def flush(self):
+        """Append the records to the file."""
+        if not self.buffer:
+            return
+        if self.path is None:
+            self.path = own_path(self.process.config["records"], "diverge", own_stem(), "jsonl")
+            streams = self.process.streams
+            lineage = [str(each) for each in streams.lineage] if streams is not None else []
+            self.buffer.insert(0, {"e": "process", "n": -1, "lineage": lineage})
+        data = "".join(json.dumps(record, default=repr) + "\n" for record in self.buffer)
+        self.buffer = []
+        use_file(self.path, APPENDING, lambda descriptor: write_all(descriptor, data.encode("utf-8", "replace")))
+
+
+def write_all(descriptor, data):
+    """Write all of `data`."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

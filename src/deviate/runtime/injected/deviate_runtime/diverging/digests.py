@@ -1,0 +1,191 @@
+"""Digests of tensors, arrays and other values: equal for equal bits in equal order.
+
+A digest is a text of the kind and shape of a value and a CRC-32 of its bytes, which every change of one element, of a
+sign, of an order or of one unit in the last place moves. Of short plain values it is the value itself. It is None for
+what has no content that can be read without running the program's own code.
+"""
+
+import ctypes
+import marshal
+import sys
+import types
+import zlib
+
+#: Plain values whose `repr` takes no more characters stand for themselves.
+SHORT = 40
+
+#: How deep, and how many items of a container that is not plain, are read.
+DEPTH, ITEMS = 6, 5000
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+#: Modules with a generator that everybody shares, and its name among the streams.
+SHARED = {"random": "random", "numpy": "numpy", "numpy.random": "numpy", "torch": "torch"}
+
+#: Bytes of an array that are read where not every bit counts; of a larger one as many are, evenly spread.
+SAMPLED = 16 << 20
+
+#: Of named values that hold settings, and nothing that computes.
+NAMESPACES = ("Namespace", "SimpleNamespace", "AttrDict", "EasyDict")
+
+
+class Digests:
+    """The digests of one process."""
+
+    def __init__(self, process):
+        self.process = process
+        #: True while a tensor is read: what PyTorch does then is not the program's.
+        self.is_reading = False
+
+    def of(self, value, depth=0):
+        """Return the digest of any value."""
+        kind = type(value)
+        if kind in PLAIN:
+            text = repr(value)
+            return text if len(text) <= SHORT else "%s:%s" % (kind.__name__, crc(text.encode("utf-8", "replace")))
+        try:
+            return self.content(kind, value, depth) if depth < DEPTH else None
+        except Exception:
+            return None
+
+    def content(self, kind, value, depth):
+        """Return the digest of a value that is not plain."""
+        if kind in (list, tuple, dict):
+            return self.container(kind, value, depth)
+        if kind in (set, frozenset):
+            return "set of %d:%s" % (len(value), crc(repr(sorted(map(repr, value))).encode()))
+        if isinstance(value, types.ModuleType):
+            return self.shared(SHARED.get(value.__name__))
+        if kind.__name__ in NAMESPACES:
+            return self.container(dict, vars(value), depth)
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            return self.tensor(torch, value)
+        if torch is not None and hasattr(value, "param_groups"):
+            return self.container(list, settings(value), depth)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+            return self.array(numpy, value)
+        return self.of_library(kind, value, numpy, depth)
+
+    def container(self, kind, value, depth):
+        """Return the digest of a list, a tuple or a dictionary, in its order."""
+        try:
+            # By this version equal values have equal bytes, however often an object is used.
+            return "%s of %d:%s" % (kind.__name__, len(value), crc(marshal.dumps(value, 2)))
+        except ValueError:
+            pass
+        items = list(value.items()) if kind is dict else list(value)
+        parts = [self.of(item, depth + 1) for item in items[:ITEMS]]
+        known = [part for part in parts if part is not None]
+        if items and not known:
+            return None
+        return "%s of %d:%s" % (kind.__name__, len(items), crc(repr(parts).encode("utf-8", "replace")))
+
+    def of_library(self, kind, value, numpy, depth):
+        """Return the digest of an array of JAX or TensorFlow, a model of Keras, a table or a generator."""
+        library = (kind.__module__ or "").partition(".")[0]
+        if library in ("jax", "jaxlib") and numpy is not None and hasattr(value, "dtype"):
+            if numpy.dtype(value.dtype).kind == "V" or "key<" in str(value.dtype):
+                value = sys.modules["jax"].random.key_data(value)
+            return self.array(numpy, numpy.asarray(value))
+        if library == "tensorflow" and hasattr(value, "numpy"):
+            return self.array(numpy, numpy.asarray(value.numpy()))
+        if library == "keras" and hasattr(value, "get_weights"):
+            return self.container(list, value.get_weights(), depth) if value.built else None
+        if library == "pandas" and hasattr(value, "to_numpy"):
+            columns = [str(each) for each in getattr(value, "columns", ())]
+            return self.container(list, [columns, value.to_numpy()], depth)
+        return self.generator(value)
+
+    # Generators
+
+    def generator(self, value):
+        """Return the digest of the state of a generator, or of that which a method draws from."""
+        value = getattr(value, "__self__", value)
+        streams = self.process.streams
+        for known in streams.all_generators() if streams is not None else ():
+            item = getattr(known, "item", None) or getattr(known, "find", None)
+            if item is not None and item() is value:
+                return "state:%08x" % known.mark(known.live())
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch._C.Generator):
+            # The object that an operation is given need not be the one that the program made.
+            return "state:" + tensor_crc(torch, torch._C.Generator.get_state(value))
+        numbers = getattr(value, "bit_generator", None)
+        if numbers is not None and type(value).__module__.startswith("numpy."):
+            return "state:" + crc(repr(numbers.state).encode())
+        return None
+
+    def shared(self, name):
+        """Return the digest of the state of a generator that everybody shares."""
+        streams = self.process.streams
+        for each in streams.generators if name is not None and streams is not None else ():
+            if each.name == name:
+                return "state:%08x" % each.mark(each.live())
+        return None
+
+    def shared_states(self):
+        """Return the digests of all generators that everybody shares, by name."""
+        streams = self.process.streams
+        generators = streams.generators if streams is not None else ()
+        return {each.name: "%08x" % each.mark(each.live()) for each in generators}
+
+    # Arrays
+
+    def array(self, numpy, value):
+        """Return the digest of an array of NumPy."""
+        value = numpy.asarray(value)
+        if value.dtype == object:
+            return self.container(list, value.reshape(-1).tolist(), 1)
+        data = value
+        if value.nbytes > SAMPLED:
+            data = value.reshape(-1)[:: -(-value.nbytes // SAMPLED)]
+        data = numpy.ascontiguousarray(data)
+        return "%s%s:%s" % (value.dtype, list(value.shape), crc(data.reshape(-1).view("uint8")))
+
+    def tensor(self, torch, value):
+        """Return the digest of a tensor; nothing that is done for it is recorded, or enters a graph."""
+        before, self.is_reading = self.is_reading, True
+        try:
+            return "%s%s:%s" % (str(value.dtype)[6:], list(value.shape), tensor_crc(torch, value))
+        finally:
+            self.is_reading = before
+
+
+def settings(optimizer):
+    """Return what an optimizer is set to, without what it updates."""
+    return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+
+
+def crc(data):
+    """Return the CRC-32 of bytes."""
+    return "%08x" % zlib.crc32(data)
+
+
+def tensor_crc(torch, value):
+    """Return the CRC-32 of the bytes of a tensor."""
+    with torch.no_grad():
+        value = value.detach()
+        if hasattr(value, "to_local"):
+            value = value.to_local()
+        if value.layout != torch.strided:
+            value = value.to_dense()
+        if value.device.type != "cpu":
+            value = value.cpu()
+        if value.is_conj() or value.is_neg():
+            value = value.resolve_conj().resolve_neg()
+        if not is_dense(value.shape, value.stride()):
+            value = value.contiguous()
+        size = value.numel() * value.element_size()
+        return crc((ctypes.c_char * size).from_address(value.data_ptr())) if size else "0"
+
+
+def is_dense(shape, strides):
+    """Tell whether a tensor fills a piece of memory without holes, in whatever order of its dimensions."""
+    expected = 1
+    for stride, size in sorted((strides[place], size) for place, size in enumerate(shape) if size != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True

@@ -1,0 +1,307 @@
+"""Every statement of the program's own code, with digests of what it reads and writes: where host data come from."""
+
+import ast
+import dis
+import sys
+import types
+
+#: Attributes that are followed from a name.
+CHAIN = 4
+
+#: Functions that put a generator into a state of its own, whatever it was in.
+SEEDING = {"seed", "manual_seed", "seed_everything", "set_seed", "set_random_seed", "set_state", "setstate"}
+
+#: Code within a function that has no statements of its own.
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+#: Of code: it is left and entered again.
+RESUMED = 0x20 | 0x80 | 0x200
+
+#: Statements that are recorded; then the tracer leaves.
+LIMIT = 400000
+
+#: Written is a part of an object.
+INSIDE = "inside"
+
+#: Names that begin so are what instrumented code calls.
+OURS = "__dv"
+
+
+class Lines:
+    """The statements of one process, in its first thread.
+
+    Attributes
+    ----------
+    plans : dict
+        By code: what each of its lines reads and writes, False for what is no part of the program.
+    frames : dict
+        By identity: the trace of each frame of the program that is not left for good.
+    """
+
+    def __init__(self, diverging):
+        self.diverging = diverging
+        self.callers = diverging.process.streams.callers
+        self.plans = {}
+        self.statements = {}
+        self.frames = {}
+        self.count = self.made = 0
+        #: In a forked child, how many frames its parent had entered.
+        self.inherited = 0
+        self.is_active = False
+
+    def begin(self):
+        """Trace from here on, also the functions that the program is in."""
+        self.is_active = True
+        frame, around = sys._getframe(1), []
+        while frame is not None:
+            around.append(frame)
+            frame = frame.f_back
+        for frame in reversed(around):
+            trace = self.enter(frame, "call", None)
+            if trace is not None:
+                frame.f_trace = trace
+                trace.open(frame, frame.f_lineno)
+        sys.settrace(self.enter)
+
+    def stop(self):
+        """Trace no more; the statements under way are written as they are."""
+        self.is_active = False
+        sys.settrace(None)
+        frame = sys._getframe(1)
+        while frame is not None:
+            trace = self.frames.get(id(frame))
+            if trace is not None and trace.code is frame.f_code:
+                frame.f_trace = None
+                trace.close(frame)
+            frame = frame.f_back
+
+    def enter(self, frame, event, argument):
+        """Return what traces a frame that is entered; None where it is none of the program's."""
+        code = frame.f_code
+        plan = self.plans.get(code)
+        if plan is None:
+            plan = self.plans[code] = self.plan(frame)
+        if plan is False or not self.is_active:
+            return None
+        known = self.frames.get(id(frame))
+        if known is None or known.code is not code:
+            known = self.frames[id(frame)] = FrameTrace(self, frame, plan)
+        return known
+
+    def plan(self, frame):
+        """Return what the lines of a frame's code read and write."""
+        code = frame.f_code
+        if code.co_name in COMPREHENSIONS or not self.callers.is_program(frame):
+            return False
+        file = code.co_filename
+        if file not in self.statements:
+            self.statements[file] = self.diverging.attempt(statement_lines, file) or {}
+        return plan_of(code, self.statements[file])
+
+    def number_of(self, frame):
+        """Return the number of a frame, None where it is not traced."""
+        trace = self.frames.get(id(frame))
+        return trace.number if trace is not None and trace.code is frame.f_code else None
+
+    def parent(self, frame):
+        """Return the number of the innermost traced frame around one."""
+        frame = frame.f_back
+        while frame is not None:
+            number = self.number_of(frame)
+            if number is not None:
+                return number
+            frame = frame.f_back
+        return None
+
+
+class FrameTrace:
+    """The statements of one frame; it is what the interpreter calls for each of its lines."""
+
+    def __init__(self, lines, frame, plan):
+        self.lines = lines
+        self.diverging = lines.diverging
+        self.code = frame.f_code
+        self.plan = plan
+        self.statement = None
+        self.number = lines.made
+        lines.made += 1
+        place = lines.callers.line(frame)
+        record = {"e": "frame", "f": self.number, "parent": lines.parent(frame), "file": place["file"]}
+        self.is_outermost = record["parent"] is None or record["parent"] < lines.inherited
+        self.diverging.write(dict(record, function=self.code.co_name))
+
+    def __call__(self, frame, event, argument):
+        if not self.lines.is_active:
+            frame.f_trace = None
+            return None
+        try:
+            if event == "line":
+                self.reach(frame, frame.f_lineno)
+            elif event == "return":
+                self.leave(frame, argument)
+        except Exception as error:
+            self.diverging.process.events.note("not-compared", repr(error), "lines")
+        return self
+
+    def reach(self, frame, line):
+        """Go on to a line, which may be one of the same statement."""
+        planned = self.plan.get(line)
+        if planned is None:
+            return
+        if planned is not self.statement:
+            self.close(frame)
+            self.open(frame, line)
+
+    def open(self, frame, line):
+        """Begin with the statement of a line."""
+        statement = self.statement = self.plan.get(line)
+        if statement is not None:
+            self.reads = self.values(frame, statement.reads)
+            self.begun = self.diverging.number
+
+    def close(self, frame):
+        """Write the statement that has ended."""
+        statement, self.statement = self.statement, None
+        if statement is None:
+            return
+        after = self.values(frame, statement.names)
+        stored = statement.writes
+        changed = {key: value for key, value in after.items() if key in stored or self.reads.get(key) != value}
+        record = {"e": "line", "f": self.number, "line": statement.line, "reads": self.reads, "writes": changed}
+        record["begin"] = self.begun
+        if statement.seeds:
+            record["seeds"] = True
+        if statement.stores:
+            record["stores"] = True
+        self.diverging.write(record)
+        self.lines.count += 1
+        if self.lines.count >= LIMIT:
+            self.diverging.write({"e": "lines end"})
+            self.lines.is_active = False
+            sys.settrace(None)
+
+    def leave(self, frame, value):
+        """Write what the function returns, or yields."""
+        self.close(frame)
+        if value is not None:
+            self.diverging.write({"e": "return", "f": self.number, "value": self.diverging.digests.of(value)})
+        if not self.code.co_flags & RESUMED:
+            self.lines.frames.pop(id(frame), None)
+        if self.is_outermost and self.lines.inherited:
+            # A worker may be ended at any time.
+            self.diverging.flush()
+
+    def values(self, frame, names):
+        """Return the digests of what names stand for now."""
+        local, shared, of = frame.f_locals, frame.f_globals, self.diverging.digests.of
+        values = {}
+        for key, chain in names.items():
+            root = chain[0]
+            if root in local or root in shared:
+                values[key] = of(follow(local[root] if root in local else shared[root], chain))
+        return values
+
+
+def follow(value, chain):
+    """Return what a chain of attributes leads to, as far as it can be followed without running code."""
+    for name in chain[1:]:
+        if isinstance(value, types.ModuleType) or not hasattr(value, "__dict__"):
+            return value
+        inside = vars(value)
+        if name not in inside:
+            return value
+        value = inside[name]
+    return value
+
+
+class Statement:
+    """What one statement reads and writes: chains of names, by their text."""
+
+    def __init__(self, line):
+        self.line = line
+        self.reads, self.writes, self.names = {}, {}, {}
+        self.seeds = self.stores = False
+
+    def add(self, chain, is_written):
+        """Add a name with its attributes."""
+        if chain[0].startswith(OURS):
+            return
+        key = ".".join(chain)
+        (self.writes if is_written else self.reads)[key] = chain
+        self.names[key] = chain
+        self.seeds = self.seeds or chain[-1] in SEEDING
+
+
+def plan_of(code, first_lines):
+    """Return the statement of each line of some code."""
+    statements, plan = {}, {}
+
+    def statement_at(line):
+        first = first_lines.get(line, line)
+        if first not in statements:
+            statements[first] = Statement(first)
+        plan[line] = statements[first]
+        return statements[first]
+
+    for line, chain, is_written in uses(code):
+        statement = statement_at(line)
+        statement.stores = statement.stores or is_written == INSIDE
+        if chain is not None:
+            statement.add(chain, is_written)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType) and inner.co_name in COMPREHENSIONS:
+            for line, chain, is_written in uses(inner):
+                if chain is not None and not is_written and chain[0] not in inner.co_varnames:
+                    statement_at(line).add(chain, False)
+    return plan
+
+
+def uses(code):
+    """Yield each line of some code with a chain of names that it reads, or writes, and whether it writes.
+
+    Without a chain it does neither, or it writes into an object, `INSIDE`.
+    """
+    starts = dict(dis.findlinestarts(code))
+    line, chain = code.co_firstlineno, None
+    for instruction in dis.get_instructions(code):
+        started = starts.get(instruction.offset)
+        if started is not None:
+            line = started
+            yield line, None, False
+        name, value = instruction.opname, instruction.argval
+        if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
+            chain = (*chain, value)[:CHAIN]
+            continue
+        if name in ("STORE_ATTR", "STORE_SUBSCR"):
+            yield line, None, INSIDE
+        if name == "STORE_ATTR" and chain is not None:
+            yield line, (*chain, value), True
+            chain = None
+            continue
+        if chain is not None:
+            yield line, chain, False
+            chain = None
+        if name.startswith("LOAD_") and name.partition("_")[2].split("_")[0] in ("FAST", "NAME", "GLOBAL", "DEREF"):
+            names = value if isinstance(value, tuple) else (value,)
+            for earlier in names[:-1]:
+                yield line, (earlier,), False
+            chain = (names[-1],)
+        elif name in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"):
+            yield line, (value,), True
+    if chain is not None:
+        yield line, chain, False
+
+
+def statement_lines(file):
+    """Return the first line of the statement that each line of a file belongs to; heads of blocks are statements."""
+    with open(file, "rb") as source:
+        tree = ast.parse(source.read())
+    lines = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if body else getattr(node, "end_lineno", node.lineno)
+            for line in range(node.lineno, max(last, node.lineno) + 1):
+                if lines.get(line, 0) <= node.lineno:
+                    lines[line] = node.lineno
+    return lines

@@ -1,0 +1,279 @@
+"""Every operation that PyTorch dispatches, in order of execution, with digests of what enters and leaves it."""
+
+import sys
+
+#: Operations that leave memory as they find it: what is in it then is no result of theirs.
+EMPTY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_")
+
+#: Operations on the same content under another name.
+SILENT = ("aten::detach", "aten::alias", "aten::lift_fresh", "aten::is_same_size")
+
+#: Operations that only tell a profiler where the program is.
+PROFILER = "profiler::"
+
+#: Scalars are written with so many characters at most.
+TEXT = 200
+
+
+class Kind:
+    """What is known of an operation by its schema.
+
+    Attributes
+    ----------
+    is_empty, is_view, is_random, is_skipped : bool
+    written : tuple
+        Positions and names of the arguments that it writes to.
+    """
+
+    def __init__(self, torch, function):
+        schema = function._schema
+        self.name = "%s.%s" % (schema.name.replace("::", "."), schema.overload_name or "default")
+        base = schema.name.partition("::")[2]
+        self.is_empty = base in EMPTY
+        written = [(i, each.name) for i, each in enumerate(schema.arguments) if is_written(each)]
+        self.written = tuple(written)
+        self.is_view = not written and any(each.alias_info is not None for each in schema.returns)
+        tags = getattr(torch, "Tag", None)
+        self.is_random = tags is not None and tags.nondeterministic_seeded in function.tags
+        self.is_skipped = schema.name in SILENT or schema.name.startswith(PROFILER)
+
+
+def is_written(argument):
+    """Tell whether an operation writes to an argument."""
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def make_recorder(torch, diverging):
+    """Return what records operations from its `begin` to its `stop`."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    operations = Operations(torch, diverging)
+
+    class Recorder(TorchDispatchMode):
+        """Stands between PyTorch's dispatcher and its kernels."""
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            if diverging.digests.is_reading or not diverging.is_recording:
+                return function(*args, **(kwargs or {}))
+            return operations.call(function, args, kwargs or {})
+
+        def begin(self):
+            self.__enter__()
+
+        def stop(self):
+            self.__exit__(None, None, None)
+
+    return Recorder()
+
+
+class Operations:
+    """The operations of one process.
+
+    Attributes
+    ----------
+    kinds : dict
+        By operation.
+    allocated : dict
+        The record that allocated a piece of memory without filling it, by its address, and what tells its end.
+    forward : dict
+        Where the operations of the forward pass were called, by the number that autograd gave them.
+    """
+
+    def __init__(self, torch, diverging):
+        self.torch = torch
+        self.diverging = diverging
+        self.digest = diverging.digests.of
+        self.kinds = {}
+        self.allocated = {}
+        self.forward = {}
+        self.places = Places(torch, diverging)
+        self.sequence = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
+        self.node = getattr(torch._C, "_current_autograd_node", lambda: None)
+        updates = diverging.updates
+        self.is_updating = lambda: updates.is_updating
+
+    def call(self, function, args, kwargs):
+        """Call an operation and record it."""
+        kind = self.kinds.get(function)
+        if kind is None:
+            kind = self.kinds[function] = Kind(self.torch, function)
+        if kind.is_skipped:
+            return function(*args, **kwargs)
+        record = self.diverging.attempt(self.before, kind, args, kwargs)
+        result = function(*args, **kwargs)
+        if record is not None:
+            self.diverging.attempt(self.after, record, kind, args, kwargs, result)
+        return result
+
+    def before(self, kind, args, kwargs):
+        """Return the record of an operation that is about to run."""
+        tensors, scalars = [], []
+        for value in (*args, *kwargs.items()):
+            sort(self.torch, value, tensors, scalars)
+        record = {"e": "operation", "op": kind.name, "scalars": repr(list(map(plain, scalars)))[:TEXT]}
+        if not kind.is_view:
+            record["in"] = [self.digest(tensor) for tensor in tensors]
+            empty = [self.empty_record(tensor) for tensor in tensors]
+            if any(each is not None for each in empty):
+                record["unfilled"] = empty
+        if kind.is_random:
+            record["random"] = self.random_state(tensors, kwargs)
+        record["threads"] = self.torch.get_num_threads()
+        self.locate(record)
+        return record
+
+    def random_state(self, tensors, kwargs):
+        """Return the digest of the state of the generator that an operation draws from."""
+        generator = kwargs.get("generator")
+        if generator is not None:
+            return self.digest(generator) or "given"
+        device = tensors[0].device if tensors else self.torch.device(kwargs.get("device") or "cpu")
+        name = "torch" if device.type == "cpu" else "%s:%d" % (device.type, device.index or 0)
+        return self.diverging.digests.shared(name) or "shared"
+
+    def locate(self, record):
+        """Add to a record where its operation is called, and in which phase."""
+        node = self.node()
+        place = self.places.here()
+        record.update(place)
+        if node is not None:
+            record["phase"] = "backward"
+            record["forward"] = self.forward.get(node._sequence_nr())
+            return
+        if self.is_updating():
+            record["phase"] = "optimiser"
+        elif place.get("data"):
+            record["phase"] = "data"
+        else:
+            record["phase"] = "forward" if place.get("module") else "program"
+        known = {key: place[key] for key in ("file", "line", "module") if key in place}
+        self.forward.setdefault(self.sequence() - 1, dict(known, op=record["op"]))
+
+    def after(self, record, kind, args, kwargs, result):
+        """Write the record of an operation that ran."""
+        tensors, scalars = [], []
+        sort(self.torch, result, tensors, scalars)
+        for position, name in kind.written:
+            value = args[position] if position < len(args) else kwargs.get(name)
+            sort(self.torch, value, tensors, [])
+        if kind.is_empty:
+            record["empty"] = [list(tensor.shape) for tensor in tensors]
+        elif not kind.is_view:
+            record["out"] = [self.digest(tensor) for tensor in distinct(tensors)]
+            if scalars != [None]:
+                record["out"] += [repr(each)[:TEXT] for each in scalars]
+        number = self.diverging.write(record)
+        for tensor in tensors if not kind.is_view else ():
+            self.remember(tensor, number if kind.is_empty else None)
+
+    # Memory
+
+    def remember(self, tensor, number):
+        """Note which record allocated the memory of a tensor without filling it."""
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if number is not None:
+            self.allocated[address] = number, StorageEnd(storage)
+        elif address in self.allocated:
+            is_filled = tensor.numel() * tensor.element_size() == storage.nbytes()
+            if is_filled or self.allocated[address][1].is_past():
+                del self.allocated[address]
+
+    def empty_record(self, tensor):
+        """Return the record that allocated the memory of a tensor without filling it, None where there is none."""
+        if not self.allocated or tensor.device.type == "meta":
+            return None
+        address = tensor.untyped_storage().data_ptr()
+        known = self.allocated.get(address)
+        if known is not None and known[1].is_past():
+            del self.allocated[address]
+            return None
+        return known and known[0]
+
+
+class StorageEnd:
+    """Tells whether a piece of memory has been given back since."""
+
+    def __init__(self, storage):
+        self.reference = storage._weak_ref()
+        self.cls = type(storage)
+
+    def is_past(self):
+        return self.cls._expired(self.reference)
+
+    def __del__(self):
+        self.cls._free_weak_ref(self.reference)
+
+
+def distinct(tensors):
+    """Return tensors without those that come twice: an operation in place returns what it writes to."""
+    known = {}
+    for tensor in tensors:
+        known.setdefault(id(tensor), tensor)
+    return known.values()
+
+
+def sort(torch, value, tensors, scalars):
+    """Put the tensors in a value, and what else is in it, into two lists."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            sort(torch, item, tensors, scalars)
+    elif not isinstance(value, torch.Generator):
+        scalars.append(value)
+
+
+def plain(value):
+    """Return what stands for an argument that is no tensor: of other objects than plain ones, their kind."""
+    library = type(value).__module__
+    return value if library in ("builtins", "torch") and "torage" not in type(value).__name__ else type(value).__name__
+
+
+class Places:
+    """Tells where in the program an operation is called."""
+
+    def __init__(self, torch, diverging):
+        self.diverging = diverging
+        self.callers = diverging.process.streams.callers
+        self.modules = (torch.nn.Module._call_impl.__code__,)
+        self.paths = {}
+        self.is_data = {}
+
+    def here(self):
+        """Return the file and line of the program that called, its function, and the path of the module it is in."""
+        frame = sys._getframe(1)
+        place, chain, in_data = {}, [], False
+        while frame is not None:
+            code = frame.f_code
+            if code in self.modules:
+                chain.append(frame.f_locals.get("self"))
+            elif self.callers.is_program(frame):
+                if "file" not in place:
+                    place.update(self.callers.line(frame), function=code.co_name)
+                    place["frame"] = self.diverging.lines.number_of(frame)
+            elif self.is_loader(code):
+                in_data = True
+            frame = frame.f_back
+        if chain:
+            place["module"] = self.path(chain)
+        if in_data:
+            place["data"] = True
+        return place
+
+    def is_loader(self, code):
+        """Tell whether code is that of a loader of data."""
+        known = self.is_data.get(code)
+        if known is None:
+            known = self.is_data[code] = "/torch/utils/data/" in code.co_filename.replace("\\", "/")
+        return known
+
+    def path(self, chain):
+        """Return the name of the innermost of the modules that call each other, as its outermost one has it."""
+        root, inner = chain[-1], chain[0]
+        key = id(root), id(inner)
+        if key not in self.paths:
+            names = {id(module): name for name, module in root.named_modules()}
+            name = names.get(id(inner), "")
+            self.paths[key] = ".".join(part for part in (type(root).__name__, name) if part)
+        return self.paths[key]

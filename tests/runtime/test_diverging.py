@@ -1,0 +1,82 @@
+"""What is recorded of steps, operations and lines, and that a program computes the same bits with and without."""
+
+from __future__ import annotations
+
+import json
+import types
+from pathlib import Path
+
+import pytest
+from installed import require
+from programs import INJECTED, Both
+
+PROGRAM = """
+import torch
+torch.manual_seed(3)
+model = torch.nn.Sequential(
+    torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Flatten(),
+    torch.nn.Linear(144, 5),
+)
+optimizer = torch.optim.Adam(model.parameters())
+loader = torch.utils.data.DataLoader(
+    torch.utils.data.TensorDataset(torch.randn(24, 1, 8, 8), torch.arange(24) % 5), batch_size=4, shuffle=True
+)
+def train(x, y):
+    error = torch.nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    error.backward()
+    optimizer.step()
+    return error.item()
+print([train(x, y) for x, y in loader], [float(w.double().sum()) for w in model.parameters()], torch.rand(1).item())
+"""
+
+
+def recorded(folder: Path) -> list[dict]:
+    return [json.loads(line) for path in folder.glob("diverge-*.jsonl") for line in path.read_text().splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [{}, {"record": ["update", None, None]}], ids=["steps", "operations"])
+def test_a_program_computes_the_same_bits_as_without(both: Both, tmp_path: Path, order: dict) -> None:
+    require("torch")
+    both(PROGRAM, environment={"DEVIATE_DIVERGE": json.dumps(order)}, control="observe")
+    records = recorded(next(path.parent for path in tmp_path.rglob("diverge-*.jsonl")))
+    assert [each["step"] for each in records if each["e"] == "mark"] == [0, 1, 2, 4, 6]
+    operations = [each for each in records if each["e"] == "operation"]
+    assert bool(operations) == bool(order)
+    if order:
+        assert {each["phase"] for each in operations} == {"program", "data", "forward", "backward", "optimiser"}
+        (convolved,) = {each["module"] for each in operations if each["op"] == "aten.convolution.default"}
+        assert convolved == "Sequential.0"
+        backward = next(each for each in operations if each["op"] == "aten.convolution_backward.default")
+        assert (backward["forward"]["module"], backward["line"]) == ("Sequential.0", 15)
+
+
+@pytest.fixture
+def digest(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.digests import Digests
+
+    return Digests(types.SimpleNamespace(streams=None)).of
+
+
+@pytest.mark.parametrize("change", ["ulp", "sign", "order", "dtype", "shape"])
+def test_a_digest_sees_each_change_of_a_tensor(digest, change: str) -> None:
+    torch = require("torch")
+    tensor = torch.arange(-6.0, 6.0).reshape(3, 4)
+    changed = {
+        "ulp": lambda: torch.nextafter(tensor, tensor + (torch.arange(12).reshape(3, 4) == 5)),
+        "sign": lambda: tensor * torch.where(torch.arange(12).reshape(3, 4) == 2, -1, 1),
+        "order": lambda: tensor[[1, 0, 2]],
+        "dtype": tensor.double,
+        "shape": lambda: tensor.reshape(4, 3),
+    }[change]()
+    assert digest(changed) != digest(tensor)
+    assert digest(tensor.clone()) == digest(tensor) is not None
+
+
+def test_values_are_told_apart_by_content_and_order_and_sets_by_content(digest) -> None:
+    assert digest([1, 2]) != digest([2, 1])
+    assert digest({"a": 1, "b": 2}) != digest({"b": 2, "a": 1})
+    assert digest({"x", "y", "z"}) == digest({"z", "y", "x"})
+    assert (digest(0.1), digest("a"), digest(object())) == ("0.1", "'a'", None)

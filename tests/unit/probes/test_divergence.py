@@ -1,0 +1,249 @@
+"""Which record of two runs is said to be the first that differs, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from deviate.probes.diverge import Cause, Divergence
+from deviate.probes.divergence.lines import Lines, Origin
+from deviate.probes.divergence.operations import first_difference
+from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
+from deviate.probes.divergence.remedies import remedy_of
+from deviate.probes.divergence.steps import compare_marks, unit_of
+from deviate.report.topics.diverge import divergence_page
+from deviate.report.writers.terminal import render_terminal
+
+# Steps
+
+
+def marks(*weights, unit="update"):
+    steps = (0, 1, 2, 4, 8)
+    return [Mark(n=n, unit=unit, step=steps[n], parts={"weights": each}) for n, each in enumerate(weights)]
+
+
+def test_two_runs_part_behind_the_last_mark_that_is_equal():
+    bracket = compare_marks(marks("a", "b", "c", "d"), marks("a", "b", "c", "x", "y"), "update")
+    assert (bracket.equal, bracket.differs, bracket.parts, bracket.is_exact) == (2, 4, ["weights"], False)
+    assert compare_marks(marks("a", "b"), marks("a", "b", "c"), "update") is None
+    assert compare_marks(marks("a"), marks("x"), "update").is_exact
+
+
+def test_parts_come_in_the_order_in_which_a_step_makes_them():
+    first, second = (
+        Mark(
+            n=0, unit="update", step=0, parts=dict.fromkeys(("generator torch", "gradients", "batch", "weights"), each)
+        )
+        for each in ("a", "b")
+    )
+    parts = compare_marks([first], [second], "update").parts
+    assert parts == ["weights", "batch", "gradients", "generator torch"]
+
+
+def test_a_generator_that_nobody_seeds_parts_no_runs_unless_it_was_equal_before():
+    def run(*states):
+        steps = enumerate(states)
+        return [Mark(n=n, unit="update", step=n, parts={"weights": "a", "generator random": each}) for n, each in steps]
+
+    assert compare_marks(run("a", "b"), run("x", "y"), "update") is None
+    assert compare_marks(run("a", "b"), run("a", "y"), "update").differs == 1
+
+
+def test_iterations_count_where_no_optimizer_makes_a_step():
+    assert unit_of(marks("a", unit="iteration"), marks("a", unit="iteration")) == "iteration"
+    assert unit_of(marks("a"), marks("a")) == "update"
+
+
+# Operations
+
+
+def operation(n=0, op="aten.mul.Tensor", entered=("a",), left=("b",), **more):
+    fields = {"scalars": "[]", "file": "train.py", "line": n, **more}
+    return Operation(n=n, op=op, entered=list(entered), left=None if left is None else list(left), **fields)
+
+
+def kind_of(first, second):
+    found = first_difference(first, second)
+    return None if found is None else found.kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        (None, {}, {}),
+        ("operation", {}, {"left": ["x"]}),
+        ("threads", {"threads": 1}, {"threads": 2, "left": ["x"]}),
+        (None, {"threads": 1}, {"threads": 2}),
+        ("draws", {"random": "state:1"}, {"random": "state:2", "left": ["x"]}),
+        ("value", {"scalars": "[1]"}, {"scalars": "[2]", "left": ["x"]}),
+        ("host", {}, {"entered": ["y"], "left": ["x"]}),
+        ("shape", {"entered": ["f[2]:a"]}, {"entered": ["f[3]:a"], "left": ["x"]}),
+        ("unfilled", {"unfilled": [0]}, {"entered": ["y"], "left": ["x"], "unfilled": [0]}),
+        (None, {"entered": ["garbage"]}, {"entered": ["rubbish"]}),
+        ("flow", {}, {"op": "aten.add.Tensor"}),
+    ],
+)
+def test_what_differs_of_an_operation_tells_its_kind(kind, first, second):
+    assert kind_of([operation(**first)], [operation(**second)]) == kind
+
+
+def test_memory_that_changed_since_an_operation_left_it_is_no_fault_of_the_next_one():
+    made = operation(0, left=["b"])
+    ours, theirs = operation(1, entered=["b"], left=["c"]), operation(1, entered=["x"], left=["y"])
+    assert kind_of([made, ours], [made, theirs]) == "memory"
+
+
+def test_the_first_record_counts_and_not_what_follows_from_it():
+    ours = [operation(0), operation(1, left=["c"]), operation(2, entered=["c"], left=["d"])]
+    theirs = [operation(0), operation(1, left=["x"]), operation(2, entered=["x"], left=["y"])]
+    found = first_difference(ours, theirs)
+    assert (found.kind, found.first.n, found.before.n) == ("operation", 1, 0)
+
+
+def test_an_operation_that_one_run_alone_has_is_another_way_through_the_program():
+    found = first_difference([operation(0), operation(1), operation(2)], [operation(0), operation(2)])
+    assert (found.kind, found.first.n, found.second) == ("flow", 1, None)
+
+
+# Statements
+
+
+def process(frames, statements, returns=()):
+    made = Process(lineage=("0",))
+    for record in (*frames, *statements, *returns):
+        made.add(record)
+    return made
+
+
+def statement(n, line, reads=None, writes=None, f=0, **more):
+    return Statement(n=n, f=f, line=line, reads=reads or {}, writes=writes or {}, begin=n - 1, **more)
+
+
+MAIN = Frame(n=0, f=0, parent=None, file="train.py", function="<module>")
+
+
+def origins(first, second, frames=(MAIN,), returns=((), ())):
+    return Lines(process(frames, first, returns[0]), process(frames, second, returns[1]))
+
+
+def test_the_statement_that_reads_what_is_equal_and_leaves_what_is_not():
+    def run(seed):
+        return [
+            statement(2, 1, writes={"seed": seed}),
+            statement(4, 2, writes={"other": "3"}),
+            statement(6, 3, {"seed": seed}, {"data": f"list:{seed}"}),
+            statement(9, 4, {"data": f"list:{seed}", "other": "3"}, {"x": f"f:{seed}"}),
+        ]
+
+    found = origins(run("1"), run("2")).at_operation(0, 8)
+    assert (found.kind, found.line, found.name, found.first, found.second) == ("statement", 1, "seed", "1", "2")
+
+
+def test_what_a_function_returned_leads_into_it():
+    inner = Frame(n=3, f=1, parent=0, file="data.py", function="load")
+
+    def run(value):
+        lines = [
+            statement(5, 7, writes={"clock": value}, f=1),
+            statement(6, 8, {"clock": value}, f=1),
+            Statement(n=8, f=0, line=2, reads={}, writes={"x": value}, begin=2),
+            statement(10, 3, {"x": value}),
+        ]
+        return lines, [Returned(n=7, f=1, value=value)]
+
+    first, second = run("1"), run("2")
+    found = origins(first[0], second[0], (MAIN, inner), (first[1], second[1])).at_operation(0, 10)
+    assert (found.file, found.line, found.function) == ("data.py", 7, "load")
+
+
+def test_a_generator_that_nothing_seeded_is_told_from_one_that_was():
+    def run(state, seed):
+        seeded = statement(2, 1, {"random": f"state:{state}", "s": seed}, {"random": f"state:s{seed}"}, seeds=True)
+        drawn = statement(4, 2, {"random": f"state:s{seed}"}, {"x": f"f:{seed}", "random": f"state:t{seed}"})
+        return [statement(1, 9, writes={"s": seed}), seeded, drawn]
+
+    found = origins(run("1", "5"), run("2", "6")).at_operation(0, 4)
+    assert (found.kind, found.line) == ("statement", 9)
+    unseeded = [run("1", "5")[2:], run("2", "6")[2:]]
+    assert origins(*unseeded).at_operation(0, 4).kind == "unseeded"
+
+
+def test_a_generator_that_a_statement_does_not_draw_from_is_no_cause():
+    def run(state, value):
+        return [statement(2, 1, {"np.frombuffer": f"state:{state}"}, {"x": value})]
+
+    found = origins(run("1", "f:a"), run("2", "f:b")).at_operation(0, 1)
+    assert (found.kind, found.line, found.name) == ("statement", 1, "x")
+
+
+def test_a_number_that_was_put_into_an_object_is_followed_to_where_it_came_from():
+    def run(rate):
+        return [
+            statement(2, 1, writes={"rate": rate}),
+            statement(4, 2, {"rate": rate}, stores=True),
+            statement(6, 3, {"optimizer": None}),
+        ]
+
+    found = origins(run("0.1"), run("0.2")).of_numbers([("0.1", "0.2")], 5)
+    assert (found.line, found.name) == (1, "rate")
+
+
+def test_runs_that_go_on_with_other_statements_part_at_what_decided_it():
+    first = [statement(2, 1, writes={"n": "1"}), statement(4, 2, {"n": "1"}), statement(6, 3)]
+    second = [statement(2, 1, writes={"n": "2"}), statement(4, 2, {"n": "2"}), statement(6, 5)]
+    assert origins(first, second).parting().line == 1
+
+
+# What is said
+
+NAMED = Cause(
+    kind="operation",
+    file="train.py",
+    line=12,
+    code="y = mix(x)",
+    operation="fault.mix",
+    phase="forward",
+    module="Net.block",
+    seen_file="train.py",
+    seen_line=12,
+)
+ORIGIN = Origin(kind="statement", file="data.py", line=3, function="load", name="seed", first="1", second="2")
+
+
+def said(cause, **more):
+    fields = {"parted": True, "steps": 9, "step": 4, "equal": 3, "parts": ["loss"], "cause": cause, **more}
+    facts = Divergence(command=["python", "train.py"], variant="control", **fields)
+    return " ".join(render_terminal(divergence_page(facts, "screen"), 200).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("first part in `fault.mix` at `train.py:12`: its inputs are equal, and its output differs", NAMED),
+        ("it runs with another number of threads", structs.replace(NAMED, kind="threads")),
+        ("memory that nothing filled, allocated by `fault.mix`", structs.replace(NAMED, kind="unfilled")),
+        ("The runs call other operations from `fault.mix` at `train.py:12` on", structs.replace(NAMED, kind="flow")),
+        ("it is given other data, and no line that made it was found", structs.replace(NAMED, kind="host")),
+        ("first part at `data.py:3`: `seed` is 1 in one", structs.replace(NAMED, kind="host", origin=ORIGIN)),
+        ("nothing seeded that generator", Cause(kind="line", origin=structs.replace(ORIGIN, kind="unseeded"))),
+        ("go on with other lines behind `data.py:3`", Cause(kind="line", origin=structs.replace(ORIGIN, kind="flow"))),
+        ("`seed` differs", Cause(kind="line", origin=structs.replace(ORIGIN, first="", second=""))),
+        ("what it leaves differs", Cause(kind="line", origin=structs.replace(ORIGIN, name="", first="", second=""))),
+        ("between update 3 and update 4; neither an operation nor a line", Cause(kind="between")),
+    ],
+)
+def test_each_kind_of_cause_has_its_sentence(text, cause):
+    assert text in said(cause)
+
+
+def test_equal_runs_are_counted_and_runs_that_were_not_compared_are_not():
+    assert "equal in 9 updates, bit for bit" in said(None, parted=False, limited=True)
+    assert "ended after 600 seconds" in said(None, parted=False, limited=True)
+    assert "not compared: it failed" in said(None, parted=None, reason="it failed")
+    assert [Divergence(command=[], variant="control", parted=each).status for each in (False, True, None)] == [0, 1, 1]
+
+
+def test_the_remedy_is_of_the_line_or_of_the_operation():
+    assert "sort" in remedy_of("host", "", "names = os.listdir('.')", ORIGIN)
+    assert "deterministic" in remedy_of("operation", "aten.index_add.default", "", None)
+    assert remedy_of("host", "", "x = f(y)", ORIGIN) == ""
