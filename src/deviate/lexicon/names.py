@@ -54,11 +54,11 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
     if match is None and (alike := _alike(name, names)):
         raise BadOption(f"{name!r} names {len(alike)} {what}s", hint=f"type one of them: {', '.join(map(repr, alike))}")
     if match is None:
-        raise BadOption(*missing_name(name, names, f"no {what} {name!r}"))
+        raise BadOption(*missing_name(name, names, f"no {what} {name!r}", what))
     return match
 
 
-def missing_name(name: str, names: Sequence[str], missing: str) -> tuple[str, str]:
+def missing_name(name: str, names: Sequence[str], missing: str, what: str = "metric") -> tuple[str, str]:
     """Return what to say of a name that is not there, and what to type: the name that it is nearly, else any of them.
 
     Examples
@@ -70,7 +70,7 @@ def missing_name(name: str, names: Sequence[str], missing: str) -> tuple[str, st
     """
     if near := difflib.get_close_matches(name, names, n=1):
         return f"{missing}; did you mean {near[0]!r}?", ""
-    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else "no metric was recorded"
+    return missing, f"type one of: {', '.join(dict.fromkeys(names))}" if names else f"there is no {what}"
 
 
 # Names that Deviate makes.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from deviate.core.experiment import Run, Status
 from deviate.core.factors import plain_name
-from deviate.facts.run import RunResult
-from deviate.observe.events import ReplacedSeed
+
+if TYPE_CHECKING:
+    from deviate.facts.run import RunResult
+    from deviate.observe.events import ReplacedSeed
 
 #: How a run ended, as the verb of a sentence.
 ENDED: dict[Status, str] = {

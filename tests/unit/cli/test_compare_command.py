@@ -1,6 +1,7 @@
 """``deviate compare`` and ``deviate plan`` on experiments in a workspace, and from Python."""
 
 import json
+import shlex
 from inspect import signature
 
 import numpy as np
@@ -544,3 +545,23 @@ def test_a_plan_looks_for_pairs_by_itself(tmp_path, monkeypatch):
     assert typed.paired_elsewhere is None
     assert deviate.plan("apart", difference=0.8).paired_elsewhere is None
     assert deviate.plan("base").paired_elsewhere is None
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_compare_and_plan_say_one_number(tmp_path, monkeypatch, paired):
+    monkeypatch.chdir(tmp_path)
+    drawn = [f"{k:08x}" for k in range(8)] if paired else None
+    noise = 0.7 * np.random.default_rng(5).standard_normal(8)
+    write_experiment(tmp_path, "base", BASE, drawn=drawn)
+    write_experiment(tmp_path, "near", {"test acc": (np.array(BASE["test acc"]) + noise).tolist()}, drawn=drawn)
+    (metric,) = deviate.compare("base", "near", metrics="test acc").pairs[0].metrics
+    known = metric.sensitivity
+    assert (metric.verdict, metric.contrast.paired) == ("no difference shown", paired)
+    said = run("compare", "base", "near", "--metric", "test acc").stdout
+    assert f"for {known.smaller:g}, {known.runs_for_smaller} runs of each:" in said
+    (typed,) = [line for line in said.replace("\n  ", " ").splitlines() if "deviate plan" in line]
+    words = shlex.split(typed.partition("deviate ")[2])
+    plan = json.loads(run(*words, "--json").stdout)
+    assert plan["answers"][0]["runs"] == known.runs_for_smaller
+    rung = next(each for each in plan["ladder"] if each["runs"] == 8)
+    assert rung["detectable_difference"] == pytest.approx(known.detectable_in_unit)

@@ -55,8 +55,9 @@ def project(tmp_path_factory):
     take(describe(folder), experiment)
     for name in ("other", "third"):
         write_experiment(folder, name, {"acc": [90.0, 91.5, 92.5]})
-    # The tables that `deviate run` leaves are there.
+    # The tables that `deviate run` leaves are there, and what `list` shows of them.
     imported(folder, "show", "train")
+    imported(folder, "list")
     return folder
 
 

@@ -133,6 +133,7 @@ def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = 
 
 def _columns(pair: PairComparison, comparison: Comparison, *, levels: bool, tested: bool) -> list[Column]:
     level, ci_levels = Numbers(pair.alpha).level(), pair.metrics[0].ci_levels
+    between = "\n" if tested else " "
     difference = (
         [Column(head="B − A"), *(Column(head=f"{show_level(each.level)} CI", sacrifice=1) for each in ci_levels)]
         if levels
@@ -141,8 +142,9 @@ def _columns(pair: PairComparison, comparison: Comparison, *, levels: bool, test
     p = "p (Holm)" if comparison.correction == "holm" and adjusted_text(comparison) else "p"
     return [
         Column(head="", numeric=False, fold_at=NAME_WIDTH),
-        Column(head=f"A {pair.a}", sacrifice=2),
-        Column(head=f"B {pair.b}", sacrifice=2),
+        # Means alone, which narrow screens show, are shorter than most names: the letter stands above them.
+        Column(head=f"A{between}{pair.a}", sacrifice=2),
+        Column(head=f"B{between}{pair.b}", sacrifice=2),
         *difference,
         *([Column(head=p, sacrifice=4)] if tested else []),
         Column(head="", numeric=False, sacrifice=3, emphasis="strong"),

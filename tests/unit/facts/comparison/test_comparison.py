@@ -11,8 +11,6 @@ from deviate.core.errors import BadOption
 from deviate.facts.comparable import pair_runs
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
-from deviate.facts.pilot import Pilot
-from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.samples import SampleOptions
 from deviate.observe.fingerprints import Fingerprint
 from deviate.report.topics.comparison import comparison_page
@@ -227,16 +225,6 @@ def test_the_runs_for_a_smaller_difference_are_those_of_a_plan():
     known = found.sensitivity
     assert known.smaller <= known.detectable_in_unit / 2 < 2.5 * known.smaller
     assert known.runs_for_smaller == planned_runs(known.smaller / known.pooled_sd, freedom=14)
-    plan = make_plan(PlanOptions(difference=known.smaller), pilot(found.a.n, known.pooled_sd), "deviate plan")
-    assert plan.answers[0].runs == known.runs_for_smaller
-
-
-def pilot(n, sd):
-    """Two sides that are not paired, as a plan knows them."""
-    return Pilot(
-        label="a", variant="algo", metric="acc", aggregate="last", unit="", decimals=None, n=n, mean=90.0, sd=sd,
-        sd_planned=sd, freedom=2 * n - 2, seconds=None,
-    )  # fmt: skip
 
 
 def test_the_same_trainings_under_two_names_are_an_answer_and_no_test():
