@@ -203,7 +203,7 @@ _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
 _BOXED = re.compile(r"\s*[|│║](?P<name>[^|│║]*[^\s|│║])\s*[|│║](?P<value>[^|│║]*)[|│║]\s*")
 
 #: A row of a table within lines: ``Loss | 0.5 | 0.6``.
-_BARRED = re.compile(rf"(?P<name>[A-Za-z][\w@ -]*\w)\s*\|\s*{NUMBER}\s*\|\s*{NUMBER}", re.IGNORECASE)
+_BARRED = re.compile(rf"(?P<name>[A-Za-z][\w@ -]{{0,60}}\w)\s*\|\s*{NUMBER}\s*\|\s*{NUMBER}", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -276,7 +276,7 @@ def _uncounted(made: Sequence[tuple[Row, Pairs]], kept: Collection[str]) -> tupl
 
 def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str]] | None:
     """Say which of the names stand in rows of a table within the lines, too, with the forms of these."""
-    matches = (_BARRED.search(line) for line in lines)
+    matches = (_BARRED.search(line) for line in lines if line.count("|") > 1)
     barred = list(dict.fromkeys(match["name"] for match in matches if match and match["name"] in names))
     forms = [f"{name} | {{{name} 1}} | {{{name} 2}}" for name in barred]
     return (f"{barred[0]!r} stands in rows of a table, too", forms) if barred else None
