@@ -16,6 +16,7 @@ from deviate.cli.watch import WatchServer
 from deviate.facts.live import LiveExperiment, LiveRun
 from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.live import live_page
+from deviate.report.topics.result import result_figure
 from deviate.report.writers.html.page import render_html
 
 pytestmark = pytest.mark.browser
@@ -362,7 +363,11 @@ def test_a_page_reads_without_scripts(browser, kind):
     outline = pages.Outline(browser.command("DOM.getOuterHTML", backendNodeId=root)["outerHTML"])
     assert "The charts need JavaScript" in outline.text
     facts = pages.said(kind)
-    said = comparison_headline(facts) if kind == "comparison" else facts.variants[0].headline
+    said = (
+        comparison_headline(facts)
+        if kind == "comparison"
+        else result_figure(facts.variants[0].facts, facts.facts).beside
+    )
     assert all(sentence in outline.text for sentence in said)
     assert len(outline.tables) == len(pages.outline_of(kind).tables)
     assert all("hidden" in button for button in outline.of("button"))

@@ -155,3 +155,8 @@ def test_runs_of_control_are_said_to_be_equal():
     document = cases.sources()
     (table,) = [block for block in sources_blocks(document.facts) if isinstance(block, Table)]
     assert "Control is bit-identical: 4 runs, 240 values and the final weights." in table.notes
+
+
+def test_what_could_not_vary_is_said_below_the_bars():
+    *_, notes = why_blocks(varied(algo_impl=1.0, init=0.9, impl=0.0))
+    assert "Kernels only: could not vary (1 thread, no GPU)." in notes.sentences

@@ -47,7 +47,7 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
     texts = [SpreadText(row.spread, table) for row in shown]
     distances = {each.variant: each.distance for each in facts.weights}
     cka = {each.variant: each.cka for each in facts.representations}
-    churn = {row.facts.variant: churn_of(row.facts, facts) for row in shown}
+    churn = [churn_of(row.facts, facts) for row in shown]
     columns: list[tuple[Column, list[Cell]]] = [
         (Column(head="what varied", numeric=False, fold_at=40), [Cell(row.name) for row in shown]),
         (Column(head="mean", sacrifice=3), _numbers([text.mean for text in texts], [row.spread.mean for row in shown])),
@@ -59,7 +59,10 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
             Column(head="range", sacrifice=2),
             _numbers([text.range for text in texts], [row.spread.range for row in shown]),
         ),
-        (Column(head="churn", leading=True, sacrifice=1), [_share(churn[row.facts.variant]) for row in shown]),
+        (
+            Column(head="churn", leading=True, sacrifice=1),
+            _numbers([_share(each) for each in churn], [each.value if each else None for each in churn]),
+        ),
         (Column(head="L2", sacrifice=4), [_estimate(distances.get(row.facts.variant), _DISTANCE) for row in shown]),
         (Column(head="CKA", sacrifice=5), [_estimate(cka.get(row.facts.variant), _CKA) for row in shown]),
     ]
@@ -86,21 +89,19 @@ def _with_ends(value: str, ends: str) -> str:
 
 
 def _numbers(texts: Sequence[str], values: Sequence[float | None]) -> list[Cell]:
-    """Return cells whose first numbers end in one column."""
-    heads = [text.partition(" ")[0] for text in texts]
-    width = max(map(len, heads), default=0) if any(" " in text for text in texts) else 0
-    longest = max((len(head) for head, text in zip(heads, texts, strict=True) if " " in text), default=0)
-    return [
-        number(" " * (min(width, longest) - len(head)) + text if " " in text else text, value)
-        for head, text, value in zip(heads, texts, values, strict=True)
-    ]
+    return [number(text, value) for text, value in zip(_aligned(texts), values, strict=True)]
 
 
-def _share(estimate: Estimate | None) -> Cell:
+def _aligned(texts: Sequence[str]) -> list[str]:
+    """Return texts with blanks before those that have an interval, so that their first numbers end in one column."""
+    longest = max((len(text.partition(" ")[0]) for text in texts if " " in text), default=0)
+    return [" " * (longest - len(text.partition(" ")[0])) + text if " " in text else text for text in texts]
+
+
+def _share(estimate: Estimate | None) -> str:
     if estimate is None or estimate.value is None:
-        return number(UNKNOWN)
-    ends = show_shares(estimate.interval) if estimate.value else UNKNOWN
-    return number(_with_ends(show_share(estimate.value), ends), estimate.value)
+        return UNKNOWN
+    return _with_ends(show_share(estimate.value), show_shares(estimate.interval) if estimate.value else UNKNOWN)
 
 
 def _estimate(estimate: Estimate | None, place: int) -> Cell:
@@ -312,7 +313,13 @@ def _part(row: SourceRow, table: SpreadAcross) -> str:
 
 def _unable(rows: Sequence[SourceRow]) -> Iterator[str]:
     if folded := [row for row in rows if row.folded]:
-        yield " ".join(f"{_capital(row.name)}: {row.folded}." for row in folded)
+        yield " ".join(f"{_capital(row.name)}: {_in_brackets(row.folded)}." for row in folded)
+
+
+def _in_brackets(why: str) -> str:
+    """Write ``could not vary: 1 thread`` as a part of a sentence that has a colon."""
+    what, _, reason = why.partition(": ")
+    return f"{what} ({reason})" if reason else why
 
 
 def _open(rows: Sequence[SourceRow], table: SpreadAcross) -> Iterator[str]:

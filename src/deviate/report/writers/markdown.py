@@ -29,7 +29,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.words import code
-from deviate.report.writers.terminal import add_bars, add_curves
+from deviate.report.writers.drawn import add_bars, add_curves
 
 #: Characters of a learning curve.
 CURVE_WIDTH = 20

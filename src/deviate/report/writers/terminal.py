@@ -18,7 +18,6 @@ from rich.text import Text
 from deviate.report.escape import clean
 from deviate.report.page import (
     Answer,
-    Bar,
     Bars,
     Block,
     ByMetric,
@@ -39,8 +38,9 @@ from deviate.report.page import (
     Strips,
     Table,
 )
-from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, block_line, sampled, strip
+from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, strip
 from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts, unbroken
+from deviate.report.writers.drawn import add_bars, add_curves
 
 # Tables on terminals: as many columns as the width allows, the important ones first.
 
@@ -64,12 +64,6 @@ KEY_WIDTH, KEY_GAP = 38, 2
 
 #: Fewest and most cells of a bar from 0 to the largest number.
 BAR_LEAST, BAR_MOST = 16, 46
-
-#: How a bar is drawn: up to the lower limit, to the number, and to the upper limit.
-BAR_SIGNS = "█▓░"
-
-#: Column behind which curves are drawn.
-_FIRST_VALUE = 1
 
 STYLES: dict[Emphasis, str] = {
     "plain": "",
@@ -175,58 +169,11 @@ def with_curves(strips: Strips, room: Room) -> Table:
     return add_curves(strips, min(CURVE_WIDTH, max(CURVE_LEAST, width)))
 
 
-def add_curves(strips: Strips, width: int) -> Table:
-    """Return the table with a column of curves of at most `width` cells."""
-    behind = _FIRST_VALUE + 1
-    rows = []
-    for row, curve in zip(strips.table.rows, strips.curves, strict=True):
-        line = Cell(block_line(sampled(*curve, width)), emphasis="accent")
-        rows.append(msgspec.structs.replace(row, cells=[*row.cells[:behind], line, *row.cells[behind:]]))
-    columns = [*strips.table.columns[:behind], Column(head="", numeric=False), *strips.table.columns[behind:]]
-    return msgspec.structs.replace(strips.table, columns=columns, rows=rows)
-
-
 def with_bars(block: Bars, room: Room) -> Table:
     """Return the table with a column of bars, as wide as the others leave it, and a row with the numbers below."""
     name, *others = _widths(block.table)
     width = min(BAR_MOST, max(BAR_LEAST, room.width - name - sum(GAP + each for each in others) - GAP))
     return add_bars(block, width)
-
-
-def add_bars(block: Bars, width: int) -> Table:
-    """Return the table with a column of bars of at most `width` cells."""
-    most = max([*(bar.high for bar in block.bars), *(place for place, _ in block.ticks)], default=0.0)
-    drawn = [Cell(bar.text) if bar.text else Cell(_bar(bar, width / most), emphasis="accent") for bar in block.bars]
-    table = block.table
-    rows = [
-        msgspec.structs.replace(row, cells=[row.cells[0], bar, *row.cells[1:]])
-        for row, bar in zip(table.rows, drawn, strict=True)
-    ]
-    below = "".join(_placed_texts([(round(place * width / most), text) for place, text in block.ticks])) if most else ""
-    rows += [Row(cells=[Cell(""), Cell(below, emphasis="quiet"), *(Cell("") for _ in table.columns[1:])])]
-    head, *columns = table.columns
-    return msgspec.structs.replace(
-        table, columns=[head, Column(head=_bar_head(block.head, width), leading=True, drawn=True), *columns], rows=rows
-    )
-
-
-def _bar_head(head: str, width: int) -> str:
-    """Return what stands above bars, without its brackets where these have no room."""
-    return head if cell_len(head) <= width else head.partition(" [")[0]
-
-
-def _bar(bar: Bar, scale: float) -> str:
-    low, value, high = (round(each * scale) for each in (bar.low, bar.value, bar.high))
-    return "".join(sign * count for sign, count in zip(BAR_SIGNS, (low, value - low, high - value), strict=True))
-
-
-def _placed_texts(placed: Sequence[tuple[int, str]]) -> Iterable[str]:
-    """Yield texts with the blanks before them that bring each to its place; one without room is left out."""
-    at = 0
-    for place, text in placed:
-        if place > at or not place:
-            yield " " * (place - at) + text
-            at = place + cell_len(text)
 
 
 def prose_grid(table: Table) -> RenderableType:
