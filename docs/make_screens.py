@@ -75,7 +75,7 @@ TRAINED = {
 #: Each screen and what is typed for it, in this order.
 TYPED = {
     "extract": "deviate extract -- python train.py",
-    "audit": "deviate audit -- python train.py",
+    "audit": "deviate audit --limit 300 -- python train.py",
     "report": "deviate report baseline",
     "why": "deviate report why",
     "compare": "deviate compare slower baseline --metric 'test acc'",
