@@ -124,8 +124,6 @@ def judged(kind, script, expected, result, cause):
     if not result["parted"]:
         return "not seen"
     marked = [number for number, text in enumerate(script.read_text().splitlines(), 1) if MARK in text]
-    if expected.get("kind") == "between":
-        return "wrong" if is_claimed(cause) else "right"
     if not is_claimed(cause):
         return "not named"
     wanted = [cause["line"] in marked, expected.get("operation", "") in cause["operation"]]

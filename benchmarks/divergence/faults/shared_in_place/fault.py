@@ -16,7 +16,7 @@ def disturb(array):
 torch.manual_seed(0)
 data = torch.randn(64, 10)
 target = (data.sum(1) > 0).long()
-threading.Thread(target=disturb, args=(data.numpy(),), daemon=True).start()
+threading.Thread(target=disturb, args=(data.numpy(),), daemon=True).start()  # here
 model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 for step in range(24):
