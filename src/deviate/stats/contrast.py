@@ -358,8 +358,8 @@ def judge(
 ) -> Judged:
     """Turn what was tested into a verdict.
 
-    ``too few runs`` below `fewest_runs`, and where no test could be made although the sides differ. ``equivalent`` goes
-    before a difference: a margin says that smaller differences do not matter. ``differs`` where a difference is shown
+    ``too few runs`` below `fewest_runs`; ``not compared`` where no test could be made although the sides differ.
+    ``equivalent`` goes before a difference: a margin says that smaller differences do not matter. ``differs`` where a difference is shown
     and the direction is unknown, so that neither side is called better.
 
     Parameters
@@ -378,8 +378,10 @@ def judge(
     >>> judge(n_a=3, n_b=3, alpha=0.05, p_adjusted=0.0001, difference=-0.5, direction="higher").verdict
     'too few runs'
     """
-    if min(n_a, n_b) < fewest_runs(alpha) or difference is None:
+    if min(n_a, n_b) < fewest_runs(alpha):
         return Judged(verdict="too few runs", differs=None)
+    if difference is None:
+        return Judged(verdict="not compared", differs=None)
     if p_adjusted is None:
         # All runs gave the same value, or each side repeats one value of its own: more runs change nothing.
         return Judged(verdict="not compared" if difference else "no difference shown", differs=None)

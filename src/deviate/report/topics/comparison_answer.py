@@ -78,8 +78,8 @@ def pair_sentence(metric: MetricComparison, pair: PairComparison, comparison: Co
         return f"No verdict: {one_draw(pair)}."
     if metric.verdict == "too few runs":
         n, m = metric.contrast.runs_compared
-        if min(n, m) < metric.fewest_runs:
-            return f"Too few runs to compare {a} and {b}: {n} against {m}, a verdict takes {metric.fewest_runs} of each."
+        return f"Too few runs to compare {a} and {b}: {n} against {m}, a verdict takes {metric.fewest_runs} of each."
+    if metric.verdict == "not compared" and metric.contrast.difference.value is None:
         return f"{a} and {b} are not compared in {name}: the difference is {metric.contrast.difference.reason}."
     if metric.verdict == "not compared" and metric.a.spread.identical and metric.b.spread.identical:
         return f"All runs of {a} gave one value and all runs of {b} another: that is no noise, and nothing to test."
