@@ -359,8 +359,8 @@ def judge(
     """Turn what was tested into a verdict.
 
     ``too few runs`` below `fewest_runs`; ``not compared`` where no test could be made although the sides differ.
-    ``equivalent`` goes before a difference: a margin says that smaller differences do not matter. ``differs`` where a difference is shown
-    and the direction is unknown, so that neither side is called better.
+    ``equivalent`` goes before a difference: a margin says that smaller differences do not matter. ``differs`` where a
+    difference is shown and the direction is unknown, so that neither side is called better.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ def test_a_curve_is_of_the_variant_that_a_comparison_takes(project):
     assert raised.value.hint == "type one of: control, algo+impl"
     with pytest.raises(BadOption, match="no metric 'acc'") as raised:
         two.curve("acc")
-    assert raised.value.hint == "metrics: train loss, test acc"
+    assert raised.value.hint == "type one of: train loss, test acc"
     with pytest.raises(BadOption, match="of 2 variants: algo, impl") as raised:
         deviate.load("arms").curve("test acc")
     assert raised.value.hint == "name one: variant='algo'"
