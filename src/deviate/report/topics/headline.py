@@ -247,7 +247,7 @@ def _time(metrics: Sequence[MetricSpread]) -> list[str]:
 def _diverged_shortly(facts: VariantFacts) -> list[str]:
     """Say how many runs diverged, where the main metric is given of the others; else as `_diverged_sentence`."""
     losses = diverged_runs(facts.metrics)
-    if facts.sound is None:
+    if facts.sound is None or not losses:
         return _diverged_sentence(facts)
     runs = f"{'run' if len(losses) == 1 else 'runs'} {listed([str(run) for run in losses])}"
     loss = next(iter(losses.values()))
@@ -256,10 +256,10 @@ def _diverged_shortly(facts: VariantFacts) -> list[str]:
 
 def all_sentence(facts: VariantFacts) -> list[str]:
     """Say what the main metric is of all runs, where some diverged, and how to leave these out everywhere."""
-    if facts.sound is None:
+    loss = next(iter(diverged_runs(facts.metrics).values()), "")
+    if facts.sound is None or not loss:
         return []
     text = MetricText(main_metric(_reported(facts)))
-    loss = next(iter(diverged_runs(facts.metrics).values()))
     return [f"All {text.n}: {text.mean} ± {text.sd}{text.unit}; leave them out: --set {typed_word(f'weak={loss}')}"]
 
 
