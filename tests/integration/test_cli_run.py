@@ -299,7 +299,7 @@ def test_extract_prints_the_documented_json(project):
     assert list(found) == keys.split()
     assert (found["entry"], found["main_loop"]["line"], found["main_loop"]["kind"]) == ("train.py", 6, "for")
     keys = "name variable expression file line end_line function sink kind direction aggregate confidence why selected"
-    assert all(list(metric) == [*keys.split(), "further"] for metric in found["metrics"])
+    assert all(list(metric) == [*keys.split(), "further", "decimals", "unit"] for metric in found["metrics"])
     keys = "file line function call factor why by_name"
     assert all(list(draw) == keys.split() for draw in found["draws"])
 

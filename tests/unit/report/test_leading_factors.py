@@ -160,3 +160,10 @@ def test_runs_of_control_are_said_to_be_equal():
 def test_what_could_not_vary_is_said_below_the_bars():
     *_, notes = why_blocks(varied(algo_impl=1.0, init=0.9, impl=0.0))
     assert "Kernels only: could not vary (1 thread, no GPU)." in notes.sentences
+
+
+def test_few_runs_do_not_say_that_no_source_stands_out():
+    assert said(varied(algo_impl=1.0, init=1.0, shuffle=0.01, n=3)) == (
+        "Of the SD of everything: initialisation alone 100% and data order alone 1%; too few runs to say which matters "
+        "most."
+    )

@@ -77,7 +77,9 @@ def screen_failures(variants: Sequence[VariantFacts], facts: ExperimentFacts) ->
         return []
     more = sum(map(len, ranked[WAYS_ON_SCREEN:]))
     rest = [Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"], emphasis="quiet")]
-    command = f"deviate logs {typed_word(facts.experiment)} {ranked[0][0].name}"
+    first = ranked[0][0]
+    typed = str(first.index) if len(facts.variants) == 1 else first.name
+    command = f"deviate logs {typed_word(facts.experiment)} {typed}"
     return [Remarks(remarks=lines), *(rest if more else []), Hint(text="log:", command=command)]
 
 

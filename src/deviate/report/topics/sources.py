@@ -144,9 +144,11 @@ def sources_sentence(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     if not shares:
         which = "; these runs do not show which matters most" if len(with_effect) > 1 else ""
         return [f"{name} alone: SD {SpreadText(first.spread, table).sd}{which}."]
-    if len(shares) == 1 or not all(source_of(row.spread.variant) for row in with_effect):
+    is_compared = table.leading is not None and table.leading.ci_ratio is not None and table.leading.ci_ratio.known
+    if len(shares) == 1 or not is_compared:
+        few = "; too few runs to say which matters most" if len(shares) > 1 and table.leading else ""
         each = joined([f"{name.removesuffix(' only')} alone {show_percent(share)}" for name, share in shares])
-        return [f"Of the SD of everything: {each}."]
+        return [f"Of the SD of everything: {each}{few}."]
     low, high = (bound(share for _, share in shares) for bound in (min, max))
     names = f"each of {_NUMERALS.get(len(shares), str(len(shares)))}"
     ends = show_percent(high) if show_percent(low) == show_percent(high) else f"{100 * low:.0f} to {100 * high:.0f}%"
