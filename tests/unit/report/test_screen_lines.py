@@ -159,7 +159,7 @@ def test_an_audit_with_everything_to_say(width, explained):
     said = (
         "The probe 'data' failed",
         "KeyError: 'data'",
-        *(["train.py:12", "and 18 other lines"] if explained else []),
+        *(["train.py:12", "and 16 other lines"] if explained else []),
     )
     assert all(any(text in line for line in shown[1:]) for text in said)
 
