@@ -420,6 +420,7 @@ def show_statistic(test: Tested) -> str:
 
     Examples
     --------
+    >>> from deviate.stats.results import Tested
     >>> show_statistic(Tested(statistic=-12.67123)), show_statistic(Tested(statistic=123456.0))
     ('−12.67', '1.235e5')
     """
