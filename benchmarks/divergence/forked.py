@@ -84,7 +84,7 @@ def train(launch):
         from deviate_runtime.streams.callers import Callers
 
         # The frames that the training is forked in are no part of its program.
-        Callers.is_program_file = lambda self, file, module: os.path.abspath(file).startswith(self.overlay)
+        Callers.is_program_file = is_in_overlay
         deviate_runtime.start()
         run_script(sys.argv[0], launch.environment["DEVIATE_RUNTIME"])
         status = 0
@@ -95,6 +95,11 @@ def train(launch):
         atexit._run_exitfuncs()
         sys.stdout.flush()
         os._exit(status)
+
+
+def is_in_overlay(callers, file, module):
+    """Stand for `Callers.is_program_file`."""
+    return not file.startswith("<") and os.path.abspath(file).startswith(callers.overlay)
 
 
 def run_script(script, runtime_file):

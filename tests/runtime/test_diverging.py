@@ -80,3 +80,14 @@ def test_values_are_told_apart_by_content_and_order_and_sets_by_content(digest) 
     assert digest({"a": 1, "b": 2}) != digest({"b": 2, "a": 1})
     assert digest({"x", "y", "z"}) == digest({"z", "y", "x"})
     assert (digest(0.1), digest("a"), digest(object())) == ("0.1", "'a'", None)
+
+
+def test_a_statement_reads_and_writes_names_and_an_import_writes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.lines import plan_of
+
+    plan = plan_of(compile("import random\nx = random.random() + y.z\nx[0] = 1\n", "train.py", "exec"), {})
+    assert [sorted(plan[line].writes) for line in (1, 2, 3)] == [[], ["x"], []]
+    assert {"y.z"} < set(plan[2].reads)
+    assert plan[3].stores
+    assert not plan[2].stores

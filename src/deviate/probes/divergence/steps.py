@@ -32,7 +32,7 @@ class Bracket(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Parts of a step in the order in which they come about; states of generators are last, as draws show in other parts.
 GENERATOR = "generator "
-ORDER = ("weights", "batch", "loss", "gradients")
+ORDER = ("weights", "batch", "loss", "gradients", "state")
 
 
 def unit_of(first: Sequence[Mark], second: Sequence[Mark]) -> Unit:

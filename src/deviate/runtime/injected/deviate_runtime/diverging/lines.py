@@ -262,13 +262,15 @@ def uses(code):
     Without a chain it does neither, or it writes into an object, `INSIDE`.
     """
     starts = dict(dis.findlinestarts(code))
-    line, chain = code.co_firstlineno, None
+    line, chain, is_import = code.co_firstlineno, None, False
     for instruction in dis.get_instructions(code):
         started = starts.get(instruction.offset)
         if started is not None:
-            line = started
+            line, is_import = started, False
             yield line, None, False
         name, value = instruction.opname, instruction.argval
+        # An import gives a module a name; the state of its generator is none of its doing.
+        is_import = is_import or name == "IMPORT_NAME"
         if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
             chain = (*chain, value)[:CHAIN]
             continue
@@ -286,7 +288,7 @@ def uses(code):
             for earlier in names[:-1]:
                 yield line, (earlier,), False
             chain = (names[-1],)
-        elif name in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"):
+        elif name in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF") and not is_import:
             yield line, (value,), True
     if chain is not None:
         yield line, chain, False

@@ -1,4 +1,4 @@
-"""The digests of a step: batch, loss, gradients, weights, and states of generators."""
+"""The digests of a step: batch, loss, gradients, weights, state of the optimizer, and states of generators."""
 
 import sys
 import weakref
@@ -109,6 +109,7 @@ class Updates:
             self.taken,
             weights=of(weights),
             gradients=of([each.grad for each in weights]),
+            state=of([optimizer.state.get(each) for each in weights]),
             **{"generator " + name: state for name, state in generators.items()},
         )
 
