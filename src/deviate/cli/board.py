@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from deviate.cli.live_screen import columns_of
-from deviate.cli.printing import terminal_width
+from deviate.cli.printing import columns_of, terminal_width
 from deviate.core.errors import DeviateError
 from deviate.core.experiment import IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name

@@ -30,7 +30,6 @@ from deviate.core.experiment import Direction, Metric, ObservedWish, Pace
 from deviate.core.shell_words import typed_line, typed_word
 from deviate.observe.headline import by_kind, main_metric
 from deviate.report.escape import clean
-from deviate.report.words import count
 from deviate.source.findings import Findings
 
 if TYPE_CHECKING:
@@ -283,6 +282,8 @@ def _screen(project: Path, findings: Findings, words: Sequence[str]) -> list[str
 
 def _head(project: Path, findings: Findings, chosen: Sequence[Metric]) -> str:
     """Count the metrics, and say where the main loop is; when they are reported, if that is the same of all."""
+    from deviate.report.words import count
+
     number = count(len(chosen), "metric") if chosen else f"No metric was found in {findings.entry}"
     paces = {metric.pace for metric in chosen} - {""}
     when = PACES[paces.pop()].format(round=_round(project, findings)) if len(paces) == 1 else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from deviate.cli.printing import columns_of
 from deviate.core.experiment import Experiment, Run
 from deviate.core.shell_words import typed_line, typed_word
 from deviate.report.aligned import about_seconds, aligned
@@ -175,12 +176,6 @@ def _going_lines(screen: LiveScreen, width: int) -> list[str]:
         if len(shown) >= min(least, len(values)):
             break
     return [BLANK.join(cells).rstrip() for cells in zip(*columns_of(columns), *columns_of(shown), strict=True)]
-
-
-def columns_of(columns: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return columns whose cells are equally wide."""
-    widths = [max(map(cell_len, column)) for column in columns]
-    return [[set_cell_size(cell, wide) for cell in column] for column, wide in zip(columns, widths, strict=True)]
 
 
 def _fitting(columns: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:

@@ -209,7 +209,8 @@ def _say_usage(error: click.ClickException) -> None:
     """Say what is wrong with the words that were typed, as any other error."""
     message = error.format_message().removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
-    fix = f"{context.command_path} --help" if context and "did you mean" not in message.lower() else ""
+    typed = ["deviate", *([context.info_name or ""] if context and context.parent else []), "--help"]
+    fix = " ".join(typed) if context and "did you mean" not in message.lower() else ""
     _say_both(message[:1].lower() + message[1:], vars(error).get("fix", fix))
 
 

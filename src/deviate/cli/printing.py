@@ -94,6 +94,14 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
     ]
 
 
+def columns_of(columns: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return columns whose cells are equally wide."""
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(map(cell_len, column)) for column in columns]
+    return [[set_cell_size(cell, wide) for cell in column] for column, wide in zip(columns, widths, strict=True)]
+
+
 def listing(title: str, described: Mapping[str, str]) -> str:
     """Return a paragraph of a sub-command's help: a line for each name, with what it is."""
     width = max(map(len, described))

@@ -13,7 +13,6 @@ from deviate.cli.output import verbose_option
 from deviate.cli.printing import aligned, examples, say, say_json, show_duration, show_range
 from deviate.core.factors import SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_line
-from deviate.report.words import count, ended_as, joined, run_name
 
 #: The variant in which nothing varies: its name says enough beside another one.
 CONTROL = "control"
@@ -86,6 +85,7 @@ def _run_facts(run: RunFiles) -> dict[str, Any]:
 
 
 def _full(folder: ExperimentFolder) -> list[str]:
+    from deviate.report.words import count
     from deviate.runs.snapshot.manifest import read_snapshot
 
     experiment = folder.read_experiment()
@@ -187,6 +187,8 @@ def _varied(proof: VariantProof) -> list[tuple[str, str]]:
 
 def _runs_text(proof: VariantProof, files: Sequence[RunFiles]) -> str:
     """Count the runs of a variant, those that another variant's training serves too, and say how long they took."""
+    from deviate.report.words import count
+
     runs = [run for run in files if run.name.rpartition("-")[0] == proof.variant]
     done = [run for run in runs if run.completed]
     number = count(proof.planned, "run") if len(done) == proof.planned else f"{len(done)} of {proof.planned} runs"
@@ -212,6 +214,8 @@ def _runs(indices: Sequence[str]) -> str:
     >>> _runs(["0"]), _runs(["0", "1", "2"]), _runs(["0", "2"])
     ('run 0', 'runs 0 to 2', 'runs 0 and 2')
     """
+    from deviate.report.words import joined
+
     numbers = list(map(int, indices))
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"runs {numbers[0]} to {numbers[-1]}"
@@ -224,6 +228,7 @@ def _is_shared(run: RunFiles) -> bool:
 
 def _unfinished(folder: ExperimentFolder, runs: Sequence[RunFiles], *, alone: bool) -> list[str]:
     """Return a line for each run that did not complete, or goes on."""
+    from deviate.report.words import ended_as, run_name
     from deviate.store.run_files import Unfinished
 
     open_runs = [run for run in runs if run.outcome is None or run.folder.worker.is_dir()]
@@ -276,6 +281,7 @@ _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 
 def _run_line(run: RunFiles, states: Mapping[str, State]) -> str:
     from deviate.observe.events import threads as threads_of
+    from deviate.report.words import count
     from deviate.store.run_files import Unfinished
 
     outcome, info, known = run.outcome, run.info, threads_of(run)

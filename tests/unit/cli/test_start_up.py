@@ -74,6 +74,8 @@ def imported(project, *words, program=PROGRAM):
     ids=" ".join,
 )
 def test_nothing_heavy_is_imported(project, words):
+    # What a list shows of an experiment is computed once, and kept.
+    imported(project, "list")
     status, heavy = imported(project, *words)
     assert not status
     assert heavy == []
