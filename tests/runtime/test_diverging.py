@@ -62,7 +62,9 @@ def digest(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("change", ["ulp", "sign", "order", "dtype", "shape"])
 def test_a_digest_sees_each_change_of_a_tensor(digest, change: str) -> None:
-    torch = require("torch")
+    require("torch")
+    import torch
+
     tensor = torch.arange(-6.0, 6.0).reshape(3, 4)
     changed = {
         "ulp": lambda: torch.nextafter(tensor, tensor + (torch.arange(12).reshape(3, 4) == 5)),
