@@ -114,7 +114,7 @@ def test_derived_seeds_are_the_same_on_every_machine():
     assert derive_seed(0, "all", 0) == 947416086
 
 
-@pytest.mark.parametrize("variant", VARIANTS.values(), ids=str)
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda variant: variant.name)
 def test_plain_words_may_be_typed_for_every_variant(variant):
     assert parse_variant(variant.plain) is variant
 
