@@ -102,7 +102,12 @@ def entries(overviews: Sequence[Mapping[str, Any]], summaries: Mapping[str, Summ
     for each in found:
         rank = _rank(each, lower=lower)
         best[each.grid or each.name] = min(rank, best.get(each.grid or each.name, math.inf))
-    return sorted(found, key=lambda each: (best[each.grid or each.name], each.grid, _rank(each, lower=lower)))
+
+    def place(each: Entry) -> tuple[float, bool, str, float]:
+        block = each.grid or each.name
+        return best[block], bool(each.same_as), block, _rank(each, lower=lower)
+
+    return sorted(found, key=place)
 
 
 def leading_metric(summaries: Mapping[str, Summary]) -> str:
