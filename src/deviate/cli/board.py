@@ -37,7 +37,7 @@ FULL_WIDTH = 100
 
 
 def project_board(
-    workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None, order: str, *, heads: bool
+    workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None, order: str
 ) -> list[str]:
     """Return the experiments as lines, below a head where it is wanted.
 
@@ -56,7 +56,7 @@ def project_board(
     found = entries(overviews, summaries, name)
     if order == "made":
         found = sorted(found, key=lambda each: each.made, reverse=True)
-    head = head_text(name, found) if heads else ""
+    head = head_text(name, found)
     return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
 
 

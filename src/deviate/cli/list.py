@@ -47,11 +47,10 @@ def command(metric: str | None, order: str, as_json: bool) -> None:
     if not found and not unreadable:
         click.echo("no experiment here yet; make one, such as deviate run -n 8 -- python train.py")
         return
-    # What a script reads are the experiments alone.
-    heads = sys.stdout.isatty()
-    say(*project_board(workspace, found, metric, order, heads=heads), *unread_rows(unreadable))
+    say(*project_board(workspace, found, metric, order), *unread_rows(unreadable))
     say(*hints(unreadable), err=True)
-    if heads:
+    # Programs read --json; the next command is for people.
+    if sys.stdout.isatty():
         from deviate.cli.standing import next_steps
 
         say(*next_steps(workspace, found, most=1))

@@ -155,8 +155,6 @@ class VariantProof(msgspec.Struct, frozen=True, kw_only=True):
     threads: list[int | None] = []
     #: Nothing but the number of threads decides the order of sums, and that is pinned.
     without_noise: bool = False
-    #: The program sets seeds, which were replaced.
-    own_seeds: bool = False
     #: Files that runs read outside the project and that were not the same for all, and those by which one run goes on
     #: from another.
     changed: list[ChangedInput] = []

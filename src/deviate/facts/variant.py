@@ -108,7 +108,7 @@ def variant_facts(
     runs = results.runs_of(name)
     proof = variant_proof(results.experiment, name, runs, results.identities.get(name), results.shared)
     return VariantFacts(
-        **{**msgspec.structs.asdict(proof), "own_seeds": any(not seed.library for seed in results.seeds)},
+        **msgspec.structs.asdict(proof),
         metrics=metrics,
         # Of those that were not chosen it is not known whether they were recorded.
         silent=_silent(results, metrics) if every else [],

@@ -112,10 +112,9 @@ def test_what_varied_is_said_of_every_variant(variant, noiseless, said):
 def test_seeds_of_the_program_and_draws_for_the_data_are_named():
     data = Evidence(name="data", meant="held", found="identical", groups=[])
     known = {"runs": [], "evidence": [data], "files_known": True}
-    proof = VariantProof(variant="algo", planned=2, completed=2, own_seeds=True, **known)
+    proof = VariantProof(variant="algo", planned=2, completed=2, **known)
     assert varied_statement(proof) == (
-        "Seeds, also those the program sets, varied; the files it reads, the draws that count as data and the "
-        "implementation were held fixed."
+        "Seeds varied; the files it reads, the draws that count as data and the implementation were held fixed."
     )
     varied = VariantProof(variant="algo,impl,data", planned=2, completed=2, runs=[], evidence=[data])
     assert varied_statement(varied) == "Seeds, the data and the implementation varied."

@@ -60,7 +60,7 @@ def _folded(spread: VariantSpread, variant: VariantFacts, by_name: dict[str, Var
     if known.varying == {IMPLEMENTATION} and variant.without_noise:
         return f"could not vary: {_threads(variant)}, no GPU"
     if not spread.is_drawn:
-        return "none in this program" if len(known.varying) == 1 else "nothing was drawn for them in this program"
+        return "no draw was counted"
     return ""
 
 

@@ -157,8 +157,7 @@ def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
     drawn = set() if seeds else variant.varying - set(facts.absent)
     named = [(_SHORT[factor], factor in drawn) for factor in (*ALGORITHMIC, DATA)]
     could = IMPLEMENTATION in variant.varying and not _is_noiseless(facts, variant)
-    name = "seeds, also those the program sets," if facts.own_seeds else "seeds"
-    return [(name, seeds), *named, ("the data", seeds and DATA in variant.varying), ("the implementation", could)]
+    return [("seeds", seeds), *named, ("the data", seeds and DATA in variant.varying), ("the implementation", could)]
 
 
 def _is_noiseless(facts: VariantProof, variant: Variant) -> bool:
