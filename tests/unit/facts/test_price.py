@@ -42,12 +42,12 @@ def test_the_ratio_is_of_pairs_with_its_interval_and_nothing_is_called_better():
     ends = stats.t.interval(0.95, 3, logs.mean(), logs.std(ddof=1) / 2)
     assert (price.interval.low, price.interval.high) == pytest.approx(tuple(np.exp(ends)))
     (said,) = price_sentences(facts.prices)
-    assert said.startswith("Holding the implementation takes 1.41 times as long (95% CI ")
+    assert said.startswith("Deterministic kernels take 1.41 times as long (95% CI ")
     assert "better" not in said
     assert "worse" not in said
     for reader in ("screen", "brief", "full"):
         shown = " ".join(render_terminal(experiment_page(facts, reader), 100).split())
-        assert "Holding the implementation takes 1.41 times as long" in shown
+        assert "Deterministic kernels take 1.41 times as long" in shown
 
 
 def test_runs_one_variant_after_the_other_tell_no_price():

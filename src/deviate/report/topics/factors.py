@@ -91,11 +91,11 @@ def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say what holding the implementation costs, where some runs hold it and others do not."""
+    """Say what determinism costs, where some runs hold kernels fixed and others do not."""
     sentences = price_sentences(facts.prices)
     if not sentences:
         return None
-    title = "Price of holding the implementation"
+    title = "Price of determinism"
     return Section(slug="price", title=title, blocks=[Sentences(sentences=sentences, listed=True)])
 
 

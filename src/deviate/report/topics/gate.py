@@ -343,14 +343,14 @@ def _screen(gate: Gate) -> Section:
     """Return what fails, is undecided and passes, a block each, and the first warnings."""
     shown, _ = split_caveats(gate_caveats(gate))
     blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
-    basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} lost.", *_level(gate)]
+    basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed.", *_level(gate)]
     return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *caveat_blocks(shown)])
 
 
 def _level(gate: Gate) -> list[str]:
     alpha = gate.look.alpha
     known = any(metric.ci_room.known for metric in gate.metrics)
-    return [f"{show_level(1 - 2 * alpha)} CI: each end is a {show_percent(alpha)} bound."] if known else []
+    return [f"Each end of a CI is a {show_percent(alpha)} bound."] if known else []
 
 
 def _reasons(gate: Gate) -> list[Fold]:

@@ -8,7 +8,7 @@ import msgspec
 
 from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import GateMetric
-from deviate.report.numbers import metric_place, show, show_interval, show_percent
+from deviate.report.numbers import metric_place, show, show_interval, show_level, show_percent
 from deviate.report.words import count, joined, listed
 from deviate.stats.contrast import PAIRED
 
@@ -75,7 +75,7 @@ def drop_lines(metric: GateMetric) -> Iterator[str]:
             drop = msgspec.structs.replace(
                 metric.ci_room, low=allowed - metric.ci_room.high, high=allowed - metric.ci_room.low
             )
-            ends = f" {show_interval(drop, place)}"
+            ends = f", {show_level(drop.level)} CI {show_interval(drop, place)}"
         runs = _runs(metric)
         limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
         yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}   {runs}"

@@ -327,11 +327,11 @@ def _ratio(price: HeldPrice) -> str:
         else ""
     )
     return (
-        f"Holding the implementation takes {show(price.ratio, _DIGITS)} times as long{ends}: {price.metric} of "
+        f"Deterministic kernels take {show(price.ratio, _DIGITS)} times as long{ends}: {price.metric} of "
         f"{price.held} beside {price.free}, {count(price.pairs, 'pair')} of runs made in turn."
     )
 
 
 def _unknown(prices: Sequence[HeldPrice]) -> str:
     named = " and ".join(f"{price.held} beside {price.free}" for price in prices)
-    return f"What holding the implementation costs is not known from {named}: {prices[0].reason}."
+    return f"What deterministic kernels cost is not known from {named}: {prices[0].reason}."
