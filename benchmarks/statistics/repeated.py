@@ -22,7 +22,7 @@ from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.samples import Sample
 from deviate.facts.side import Side
 from deviate.observe.fingerprints import Fingerprint
-from deviate.report.topics.verdicts import comparison_headline
+from deviate.report.topics.comparison_answer import comparison_headline
 
 ALPHA = 0.05
 

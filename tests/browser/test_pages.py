@@ -227,9 +227,9 @@ def test_curves_are_shown_by_variant_scale_and_part(browser):
     shape = "document.querySelector('#curves .panel:not([hidden]) .mark-line path').getAttribute('d')"
     buttons = {each.text: each for each in browser.driver.find_elements(By.CSS_SELECTOR, f"{ABOVE} button")}
     drawn, first = browser.ask(lines), browser.ask(shape)
-    buttons["init"].send_keys(Keys.ENTER)
+    buttons["initialisation"].send_keys(Keys.ENTER)
     browser.wait_for(f"{lines} < {drawn}")
-    buttons["init"].send_keys(Keys.ENTER)
+    buttons["initialisation"].send_keys(Keys.ENTER)
     browser.wait_for(f"{lines} === {drawn}")
     for name in ("Log scale", "Second half only"):
         before = buttons[name].get_attribute("aria-pressed")

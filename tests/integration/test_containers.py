@@ -113,7 +113,7 @@ def test_a_run_and_its_evaluation_are_started_in_a_container(project, engine):
 
 def test_nothing_is_written_where_there_is_no_engine_or_it_cannot_be(project):
     refused = deviate(*WORDS, "--", "python", "train.py")
-    assert (refused.status, "no-container" in refused.err, "no container engine" in refused.err) == (2, True, True)
+    assert (refused.status, "no container engine" in refused.err) == (2, True)
     install(project, "podman")
     (project / "deviate.toml").write_text("[container]\nengine = 'docker'\n")
     refused = deviate(*WORDS, "--", "python", "train.py")

@@ -84,7 +84,7 @@ def test_what_is_missing_is_made_and_nothing_else(project):
     again = deviate("run")
     assert again.status == 0
     assert "Nothing was trained: all that deviate.toml asks for is done." in again.out
-    assert "(1 of " not in again.err
+    assert "run 0 " not in again.err
     # The map of what was made says no verdict, and is no look at the cells.
     assert "mean ± SD, 3 runs" in again.out
     assert sum(line.startswith("lr 0.") for line in again.out.splitlines()) == 2

@@ -80,7 +80,12 @@ def test_secrets_reach_the_runs_and_no_file_of_the_experiment(project, monkeypat
     page = deviate("report", "train", "--format", "html").out
     assert "key ************ token **********" in page
     assert not any(key.decode() in page + deviate("report", "train", "--format", "json").out for key in keys)
-    for words in (("show", "train"), ("show", "train", "--json"), ("list",), ("report", "train", "--format", "html")):
+    for words in (
+        ("show", "train"),
+        ("show", "train", "--json"),
+        ("list", "--json"),
+        ("report", "train", "--format", "html"),
+    ):
         shown = deviate(*words)
         assert SECRET not in shown.out
         assert "***" in shown.out

@@ -88,7 +88,7 @@ def test_groups_that_are_none_are_refused(
     (project / "few.csv").write_text("sex\na\nb\n")
     ended = deviate("report", "one", *words)
     assert (ended.status, ended.out) == (2, "")
-    assert f"[{slug}]" in ended.err
+    assert f"[{slug}]" in deviate("report", "one", *words, "-v").err
     assert "fix: " in ended.err
 
 

@@ -10,9 +10,10 @@ from rich.cells import cell_len, set_cell_size
 
 from deviate.cli.printing import columns_of
 from deviate.core.experiment import Experiment, Run
-from deviate.core.shell_words import typed_line, typed_word
+from deviate.core.shell_words import typed_word
 from deviate.report.aligned import about_seconds, aligned
 from deviate.report.escape import clean
+from deviate.report.topics.command import command_text
 from deviate.report.words import count, listed, run_name
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
     takes_last = main is not None and main.aggregate == "last" and alone
     return LiveScreen(
         name=live.name,
-        command=typed_line(live.command),
+        command=command_text(live.command),
         planned=planned_text(experiment.planned, live.jobs),
         going=[
             GoingRun(

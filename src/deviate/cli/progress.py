@@ -19,10 +19,11 @@ from deviate.cli.live_screen import GoingRun, LiveScreen, planned_text, screen_l
 from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
-from deviate.core.shell_words import typed_line
+from deviate.core.secrets import mask_words
 from deviate.observe.headline import by_kind
 from deviate.report.aligned import about_seconds
 from deviate.report.escape import clean
+from deviate.report.topics.command import command_text
 from deviate.report.words import count, listed, run_name
 from deviate.runs.events import (
     ColdStart,
@@ -325,7 +326,7 @@ class RunsFollowed:
         seen = dict.fromkeys(name for each in self.going.values() for name in _values_of(each))
         return LiveScreen(
             name=experiment.name,
-            command=typed_line(experiment.command),
+            command=command_text(mask_words(experiment.command)),
             planned=planned_text(experiment.planned, self._jobs),
             going=[self._going(run, latest) for run, latest in self.going.items()],
             metrics=list(dict.fromkeys([*(metric.name for metric in self._metrics), *seen])),

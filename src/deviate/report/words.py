@@ -69,6 +69,7 @@ def seed_text(seed: ReplacedSeed) -> str:
 
     Examples
     --------
+    >>> from deviate.observe.events import ReplacedSeed
     >>> seed_text(ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0"))
     'torch.manual_seed(0) at train.py:12'
     """

@@ -243,7 +243,7 @@ def test_a_program_that_fails_in_every_probe_is_shown_once():
 
 def test_a_notebook_shows_the_sources_of_an_audit():
     view = audit_view(audit(factors=[judged(prints(digest="a"), prints(digest="b"))]))
-    assert "<td>init</td><td>varies</td><td>a ≠ b</td>" in view._repr_html_()
+    assert "<td>initialisation</td><td>varies</td><td>a ≠ b</td>" in view._repr_html_()
     assert view.factors[0].verdict == "varies"
 
 

@@ -166,7 +166,7 @@ def test_an_audit_with_everything_to_say(width, explained):
     explanation = structs.replace(audit.explanation, lines=lines, first_difference=11) if explained else None
     audit = structs.replace(audit, explanation=explanation)
     shown = lines_of(render_terminal(audit_page(audit, "screen"), width), width, most=20)
-    assert shown[0].startswith("Runs differ as they are: initialisation and augmentation have no seed.")
+    assert shown[0].startswith("Runs differ as they are: initialisation and augmentation vary.")
     assert shown[-1].startswith("Deviate cannot hold, or cannot vary alone: augmentation (8 probes, ")
     # The line at which the probes part, and the rest in number; a probe that failed, with its last words.
     said = (

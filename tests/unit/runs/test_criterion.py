@@ -84,9 +84,8 @@ def findings(**capture):
 def test_a_metric_that_no_run_can_report_is_refused_with_the_names():
     for name in ("val acc", "time per run", "time per iteration"):
         assert settle_metric(asked(until=f"{name} ±1"), findings()).metric == name
-    with pytest.raises(BadOption, match="no metric 'acc'") as raised:
+    with pytest.raises(BadOption, match="no metric 'acc' was found; did you mean 'val acc'"):
         settle_metric(asked(until="acc ±1"), findings())
-    assert "val acc" in raised.value.hint
 
 
 def test_a_metric_is_named_in_either_case():

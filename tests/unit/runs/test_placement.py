@@ -61,7 +61,7 @@ def test_a_grid_is_no_experiment_and_its_cells_are_named(workspace):
     stored(workspace, "g@lr=1", None)
     with pytest.raises(UnknownExperiment) as raised:
         workspace.find_experiment("g")
-    assert raised.value.hint == "it is a grid: deviate compare g; its cells: g@lr=1"
+    assert raised.value.hint == "deviate compare g, or one of its cells: g@lr=1"
 
 
 def test_the_file_says_it_of_new_experiments(workspace):

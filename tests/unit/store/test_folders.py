@@ -67,21 +67,21 @@ def test_an_unknown_or_ambiguous_run_is_a_message_with_the_names(workspace):
     folder = workspace.experiment("e")
     for name in ("as-is-0", "control-0"):
         (folder.runs_folder / name).mkdir(parents=True)
-    with pytest.raises(UnknownRun, match="names no run") as caught:
+    with pytest.raises(UnknownRun, match="no run '7' of e") as caught:
         folder.find_run("7")
-    assert caught.value.hint == "runs: as-is-0, control-0"
-    with pytest.raises(UnknownRun, match="names several runs"):
+    assert caught.value.hint == "type one of: as-is-0, control-0"
+    with pytest.raises(UnknownRun, match="several runs of e are called '0'"):
         folder.find_run("0")
 
 
 def test_an_unknown_experiment_is_a_message_with_the_names(workspace):
     with pytest.raises(UnknownExperiment) as caught:
         workspace.find_experiment("x")
-    assert "no experiment yet" in caught.value.hint
+    assert caught.value.hint == "deviate run -n 8 -- python train.py"
     workspace.experiment("e").write_experiment(EXPERIMENT)
     with pytest.raises(UnknownExperiment) as caught:
         workspace.find_experiment("x")
-    assert caught.value.hint == "experiments: e"
+    assert caught.value.hint == "type one of: e"
 
 
 def test_an_experiment_is_called_as_its_folder_where_a_new_name_was_cut_short(workspace):

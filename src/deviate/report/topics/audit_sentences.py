@@ -71,10 +71,8 @@ def _first(audit: Audit) -> str:
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
-        unseeded = f"{joined(varying)} {'has' if len(varying) == 1 else 'have'} no seed"
-        return (
-            f"{unseeded}, yet two runs are equal." if audit.compared.equal else f"Runs differ as they are: {unseeded}."
-        )
+        unlike = f"{joined(varying)} {'varies' if len(varying) == 1 else 'vary'}"
+        return f"{unlike}, yet two runs are equal." if audit.compared.equal else f"Runs differ as they are: {unlike}."
     pinned = _named(audit, "pinned")
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
     if audit.compared.equal:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deviate.core.shell_words import typed_line
-from deviate.facts.reproduce import run_command
 
 if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
@@ -33,6 +32,8 @@ def command_text(command: Sequence[str]) -> str:
 
 def reproduce_text(facts: ExperimentFacts) -> str:
     """Return what to type to make the experiment again, with programs as `command_text` names them."""
+    from deviate.facts.reproduce import run_command
+
     experiment = facts.definition
     if experiment.imported:
         return facts.reproduce.command

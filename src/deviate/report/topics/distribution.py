@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from deviate.core.factors import find_variant
 from deviate.facts.curves import rounded
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
@@ -140,7 +141,7 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
             },
             transform=[
                 flattened("index", "value", "lane"),
-                {"calculate": "datum.variant + '-' + datum.index", "as": "run"},
+                {"calculate": "datum.typed + '-' + datum.index", "as": "run"},
             ],
             filled=True,
             size=round(34 * small),
@@ -161,6 +162,8 @@ def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
     return [
         {
             "variant": variant,
+            # As its runs are typed, and named in the other charts.
+            "typed": known.name if (known := find_variant(variant)) else variant,
             "index": metric.runs,
             "value": [rounded(value) for value in metric.values],
             "lane": [round(RUNS_FROM + (RUNS_TO - RUNS_FROM) * lane, 4) for lane in lanes(metric.values)],

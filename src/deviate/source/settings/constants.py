@@ -304,6 +304,7 @@ class Constants:
         #: Settings in the order in which they were read.
         self._read: list[str] = []
         self._dead: dict[Nesting, bool] = {}
+        self._skipped: dict[Nesting, bool] = {}
         self._calls: dict[str, list[CallSite]] | None = None
         self._mentions: Counter[str] = Counter()
         self.alternatives = Alternatives(
@@ -318,7 +319,7 @@ class Constants:
     def pass_over(self, count: int) -> None:
         """Leave the first alternatives out of each choice that a setting which is not known makes."""
         self.alternatives.pass_over(count)
-        self._dead, self._known = {}, {}
+        self._dead, self._skipped, self._known = {}, {}, {}
 
     def is_dead(self, nesting: Nesting | None, scope: Scope) -> bool:
         """Whether code stands in a branch that is not taken."""
@@ -326,8 +327,13 @@ class Constants:
             return False
         if nesting not in self._dead:
             self._dead[nesting] = False  # while the test is being looked at
-            self._dead[nesting] = self._is_skipped(nesting, scope) or self.is_dead(nesting.outer, scope)
+            self._dead[nesting] = self._skips(nesting, scope) or self.is_dead(nesting.outer, scope)
         return self._dead[nesting]
+
+    def _skips(self, nesting: Nesting, scope: Scope) -> bool:
+        if nesting not in self._skipped:
+            self._skipped[nesting] = self._is_skipped(nesting, scope)
+        return self._skipped[nesting]
 
     def _is_skipped(self, nesting: Nesting, scope: Scope) -> bool:
         node = nesting.node
@@ -362,7 +368,10 @@ class Constants:
 
     def needed_option(self, nesting: Nesting | None, scope: Scope) -> str:
         """Return the option without which a branch around some code is not taken; empty where there is none."""
-        while nesting is not None and not self._is_skipped(nesting, scope):
+        if not self.is_dead(nesting, scope):
+            return ""
+        # What an outer branch leaves out stands in it; the innermost one that is left out decides.
+        while nesting is not None and not self._skips(nesting, scope):
             nesting = nesting.outer
         if nesting is None or not isinstance(nesting.node, ast.If) or nesting.branch != "body" or self.settings is None:
             return ""
