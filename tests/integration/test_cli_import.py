@@ -45,7 +45,7 @@ def test_an_imported_experiment_is_listed_shown_and_reported_as_such(project):
 
     said = deviate("report", "results", "-v").out
     assert "val acc  0.725 ± 0.019   (mean ± SD of 6 runs, last" in said
-    assert "What varied between these runs is not known." in " ".join(said.split())
+    assert "which seeds varied, only their author knows" in " ".join(said.split())
     assert "identical runs" not in said
     assert "only their author knows" in " ".join(said.split())
     (variant,) = deviate("report", "results", "--format", "json").json["variants"]
