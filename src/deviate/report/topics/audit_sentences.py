@@ -12,7 +12,7 @@ from deviate.probes.verdicts import Audit, AuditedFactor, Pin, Probe, Verdict
 from deviate.report.numbers import show_seconds
 from deviate.report.topics.explanation import compared_text, extent_text
 from deviate.report.topics.proof import place_text
-from deviate.report.words import count, joined, seed_text
+from deviate.report.words import count, joined, listed, seed_text
 
 VERDICTS: dict[Verdict, str] = {
     "varies": "varies",
@@ -50,7 +50,7 @@ def audit_answer(audit: Audit) -> Iterator[str]:
         yield f"Values differ between runs by what is not drawn, too: {joined(apart)}."
     if unknown := [*_named(audit, "unknown"), *([KERNELS] if audit.gpu else [])]:
         yield f"Unknown: {joined(unknown)}."
-    if elsewhere := [cause_name(cause) for cause in audit.causes if not cause.here]:
+    if elsewhere := [_caused(cause) for cause in audit.causes if not cause.here]:
         yield f"Values would differ elsewhere by: {joined(elsewhere)}."
 
 
@@ -71,7 +71,7 @@ def _first(audit: Audit) -> str:
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
-        unlike = f"{joined(varying)} {'varies' if len(varying) == 1 else 'vary'}"
+        unlike = f"{joined(varying)} {'vary' if len(varying) > 1 or varying == [plain_name('other')] else 'varies'}"
         return f"{unlike}, yet two runs are equal." if audit.compared.equal else f"Runs differ as they are: {unlike}."
     pinned = _named(audit, "pinned")
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
@@ -85,7 +85,8 @@ def _first(audit: Audit) -> str:
 
 def _caused(cause: Cause) -> str:
     line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if cause.lines else ""
-    return f"{cause_name(cause)}{line}"
+    files = f" ({listed(cause.files)})" if cause.files else ""
+    return f"{cause_name(cause)}{files}{line}"
 
 
 def audit_verdict(audit: Audit) -> str:
