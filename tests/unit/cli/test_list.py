@@ -38,15 +38,15 @@ def project(tmp_path, monkeypatch):
 def test_experiments_are_listed_with_mean_and_sd_the_best_first(project):
     write_experiment(project, "better", {"train loss": [0.2, 0.21], "test acc": [92.0, 93.5]})
     listed = CliRunner().invoke(group, ["list"]).stdout.splitlines()
-    assert " ".join(listed[2].split()) == (
+    assert " ".join(listed[3].split()) == (
         "arms everything same 2 runs as zero; and 2 other kinds of variation 2026-03-02"
     )
-    assert listed[0].split()[:5] == ["better", "92.75", "±", "1.06", "2"]
-    assert listed[1].split()[:5] == ["zero", "90.50", "±", "0.71", "2"]
+    assert listed[1].split()[:5] == ["better", "92.75", "±", "1.06", "2"]
+    assert listed[2].split()[:5] == ["zero", "90.50", "±", "0.71", "2"]
     newest = CliRunner().invoke(group, ["list", "--by", "made"]).stdout.splitlines()
-    assert newest[0].split()[0] == "arms"
+    assert newest[1].split()[0] == "arms"
     lower = CliRunner().invoke(group, ["list", "--metric", "train loss"]).stdout.splitlines()
-    assert lower[0].split()[0] == "better"
+    assert lower[1].split()[0] == "better"
 
 
 def facts(name, created="2026-03-01T12:00:00+00:00", command=("python", "a.py"), **planned):
@@ -147,7 +147,7 @@ def harmed(project):
 
 def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(project, harmed):
     ended = CliRunner().invoke(group, ["list"])
-    *others, last = ended.stdout.splitlines()
+    _, *others, last = ended.stdout.splitlines()
     reason = f"{harmed} was changed since it was written: its content does not fit its checksum"
     assert (ended.exit_code, [line.split()[0] for line in others]) == (0, ["zero", "arms"])
     assert last.split(maxsplit=3) == ["✗", "harmed", "unreadable", reason]

@@ -101,7 +101,7 @@ def test_everything_comes_first_and_control_last():
         ("nothing (control)", False),
     ]
     assert {row.name: row.folded for row in rows if row.folded} == {
-        "augmentation": "none in this program",
+        "augmentation": "no draw was counted",
         "kernels only": "could not vary: 1 thread, no GPU",
     }
     assert sources_table(facts.across[0], facts).folded == [(row.name, row.folded) for row in rows if row.folded]

@@ -166,7 +166,7 @@
     const layer = layersOf(spec).find((each) => each.mark.type in LOOKS && ofRuns(spec, each));
     if (!layer) return [];
     const rows = rowsOf(spec, layer);
-    const calculated = (row) => row.index.map((index) => `${row.kind || row.variant}-${index}`);
+    const calculated = (row) => row.index.map((index) => `${row.typed || row.kind || row.variant}-${index}`);
     return [...new Set(rows.flatMap((row) => ("run" in row ? [row.run] : calculated(row))))];
   };
 
