@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -111,6 +112,24 @@ class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     kind: Kind | None = None
 
 
+#: Names of a main loop's variable that say what it counts; of others an iteration.
+_COUNTED = (
+    (re.compile(r"epoch|^ep$", re.IGNORECASE), "epoch"),
+    (re.compile(r"step", re.IGNORECASE), "step"),
+    (re.compile(r"episode", re.IGNORECASE), "episode"),
+)
+
+#: How the values of a run become one, with what its main loop counts.
+_TAKEN = {
+    "last": "last {}",
+    "best": "best {}",
+    "mean": "mean over {}s",
+    "max": "largest of {}s",
+    "min": "smallest of {}s",
+    "area": "area over {}s",
+}
+
+
 class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     """The loop whose iterations the records count."""
 
@@ -126,19 +145,21 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """What a round of it is called."""
-        return "epoch" if self.kind == "call" or "epoch" in self.variable.lower() else "iteration"
+        """What a round of it is called, as far as its variable says so."""
+        return next((word for name, word in _COUNTED if name.search(self.variable)), "iteration")
 
     def value_taken(self, aggregate: str) -> str:
-        """Say which value stands for a run.
+        """Say which of its values stands for a run; another aggregate than those of a run as it is.
 
         Examples
         --------
         >>> loop = MainLoop(file="train.py", line=3, variable="epoch", kind="for", why="")
-        >>> loop.value_taken("last"), loop.value_taken("mean")
-        ('last epoch', 'mean')
+        >>> loop.value_taken("last"), loop.value_taken("mean"), loop.value_taken("at 5")
+        ('last epoch', 'mean over epochs', 'at epoch 5')
         """
-        return f"{aggregate} {self.word}" if aggregate in ("last", "best") else aggregate
+        if aggregate in _TAKEN:
+            return _TAKEN[aggregate].format(self.word)
+        return aggregate.replace("at ", f"at {self.word} ", 1)
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from deviate.store.folders import ExperimentFolder
 SUMMARY_FILE = "summary.json"
 
 #: Raised when the file has something else: older ones are made anew.
-VERSION = 1
+VERSION = 2
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,10 +107,3 @@ def _stamp(folder: ExperimentFolder) -> str:
 def _outcomes(folder: ExperimentFolder) -> Iterable[Path]:
     for run in folder.runs():
         yield from (step.outcome_file for step in (run, *run.steps()))
-
-
-def better_first(standings: Sequence[Standing]) -> list[int]:
-    """Return the places of standings, the best mean first; where no direction is known, the highest."""
-    lower = any(each.direction == "lower" for each in standings)
-    means = [each.mean if each.mean is not None else float("-inf") for each in standings]
-    return sorted(range(len(means)), key=lambda place: means[place] if lower else -means[place])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from deviate.core.experiment import IMPORTED, Experiment
 from deviate.core.factors import FACTORS, IMPLEMENTATION, PLAIN, find_variant
 from deviate.facts.experiment import ExperimentFacts
@@ -21,23 +19,6 @@ from deviate.report.topics.stability import screen_stability
 from deviate.report.topics.varied import varied_statement
 from deviate.report.words import count
 
-#: Names of a main loop's variable that say what it counts; of others an iteration.
-_COUNTED = (
-    (re.compile(r"epoch|^ep$", re.IGNORECASE), "epoch"),
-    (re.compile(r"step", re.IGNORECASE), "step"),
-    (re.compile(r"episode", re.IGNORECASE), "episode"),
-)
-
-#: How the values of a run become one, with what its main loop counts.
-_TAKEN = {
-    "last": "last {}",
-    "best": "best {}",
-    "mean": "mean over {}s",
-    "max": "largest of {}s",
-    "min": "smallest of {}s",
-    "area": "area over {}s",
-}
-
 
 def main_of(variant: VariantFacts) -> MetricSpread | None:
     """Return the main metric of a variant; None where no run gave a finite value."""
@@ -51,10 +32,7 @@ def taken_text(metric: MetricSpread, variant: VariantFacts, experiment: Experime
     if metric.name in variant.trainings.once:
         return ""
     loop = experiment.main_loop
-    if taken != metric.aggregate or loop is None:
-        return taken
-    counted = next((word for name, word in _COUNTED if name.search(loop.variable)), "iteration")
-    return _TAKEN.get(taken, taken).format(counted) if taken in _TAKEN else taken.replace("at ", f"at {counted} ", 1)
+    return taken if taken != metric.aggregate or loop is None else loop.value_taken(taken)
 
 
 def result_figure(variant: VariantFacts, facts: ExperimentFacts) -> KeyFigure | None:
