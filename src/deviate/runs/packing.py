@@ -53,8 +53,8 @@ class Packing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class _Made:
-    """What a run of the trial left."""
+class Made:
+    """What a run left that others are compared by."""
 
     name: str
     series: Mapping[str, Series]
@@ -128,7 +128,7 @@ def _make(
     make: Make,
     runs: int,
     clock: Callable[[], float],
-) -> list[_Made]:
+) -> list[Made]:
     asked = msgspec.structs.replace(
         experiment,
         planned={CONTROL: runs},
@@ -144,16 +144,17 @@ def _make(
                 enough.add(event.run)
             if len(enough) == runs or clock() - began >= LIMIT:
                 break
-    return [_made(experiment, place, Run(variant=CONTROL, index=index)) for index in range(runs)]
+    return [made_of(experiment, place, Run(variant=CONTROL, index=index)) for index in range(runs)]
 
 
-def _made(experiment: Experiment, place: ExperimentFolder, run: Run) -> _Made:
+def made_of(experiment: Experiment, place: ExperimentFolder, run: Run) -> Made:
+    """Return what a run of an experiment, which lies in `place`, left."""
     from deviate.observe.agreement import repeatable_series
 
     folder = place.run(run)
     outcome = folder.read_outcome()
     failed = isinstance(outcome, Unfinished) and outcome.done
-    return _Made(
+    return Made(
         name=run.folder,
         series=repeatable_series(folder, experiment.metrics),
         weights=read_run(folder).fingerprints.get(WEIGHTS),
@@ -162,13 +163,13 @@ def _made(experiment: Experiment, place: ExperimentFolder, run: Run) -> _Made:
     )
 
 
-def _judged(alone: _Made, packed: Sequence[_Made], packing: Packing) -> Packing:
-    compared = [_compared(alone, each) for each in packed]
+def _judged(alone: Made, packed: Sequence[Made], packing: Packing) -> Packing:
+    compared = [compare_made(alone, each) for each in packed]
     reason = next((reason for _, reason in compared if reason), "")
     return msgspec.structs.replace(packing, values=min(count for count, _ in compared), reason=reason)
 
 
-def _compared(alone: _Made, packed: _Made) -> tuple[int, str]:
+def compare_made(alone: Made, packed: Made) -> tuple[int, str]:
     """Return how many values were compared, and why nothing or too little is equal; empty where all are."""
     from deviate.observe.identity import first_difference
 

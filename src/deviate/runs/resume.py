@@ -18,7 +18,6 @@ from deviate.core.experiment import Decided, Experiment, Run, Until
 from deviate.core.factors import IMPLEMENTATION, SEEDED, find_variant, parse_variants
 from deviate.core.shell_words import typed_line
 from deviate.observe.events import threads, used_gpu
-from deviate.observe.fingerprints import WEIGHTS, agree
 from deviate.observe.inherited import differing, inherited, names_in_project
 from deviate.observe.processes import processes
 from deviate.observe.records import RunFiles, read_run
@@ -32,7 +31,6 @@ from deviate.runs.snapshot.working_copy import overlay_path
 from deviate.source.config import FILE_NAME
 from deviate.source.overlay import instrument_experiment, skipped_edits
 from deviate.store.folders import ExperimentFolder, Workspace
-from deviate.store.run_files import Completed
 
 # Whether what the runs of an experiment read beside their copy of the project is as it was, when runs are added.
 
@@ -478,14 +476,9 @@ class Sharing:
 
 def _are_equal(folder: ExperimentFolder, one: Run, other: Run) -> bool:
     """Tell whether two runs completed with equal values and final weights, to the bit."""
-    from deviate.observe.agreement import repeatable_series
-    from deviate.observe.identity import first_difference
+    from deviate.runs.packing import compare_made, made_of
 
-    runs = [folder.run(run) for run in (one, other)]
-    if not all(isinstance(run.read_outcome(), Completed) for run in runs):
-        return False
-    metrics = folder.read_experiment().metrics
-    first, second = (repeatable_series(run, metrics) for run in runs)
-    weights = [read_run(run).fingerprints.get(WEIGHTS) for run in runs]
-    different = first_difference(one.folder, first, other.folder, second, ended=True)
-    return bool(first) and different is None and agree(*weights) is not False
+    experiment = folder.read_experiment()
+    first, second = (made_of(experiment, folder, run) for run in (one, other))
+    values, reason = compare_made(first, second)
+    return first.has_completed and second.has_completed and values > 0 and not reason
