@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli import main
+from deviate.cli.main import BeforeCommand
 from deviate.cli.output import format_named, json_option, request_fields, set_option, show, verbose_option
 from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
@@ -22,7 +22,7 @@ DEFAULT_FILE = Path("certificate.json")
 
 @click.command(
     "certify",
-    cls=main.BeforeCommand,
+    cls=BeforeCommand,
     epilog=examples(
         "deviate certify -- python train.py                does it repeat?",
         "deviate certify --verify certificate.json         does it repeat here?",
@@ -108,7 +108,7 @@ def command(
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
     show(view, writer, target, view.page().command, "certificate", verbose=verbose)
-    if getattr(view.facts, "parting", None) is not None and "diverge" in main.COMMANDS:
+    if getattr(view.facts, "parting", None) is not None:
         say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)
 
@@ -168,7 +168,7 @@ def _stored(files: list[Path]) -> View[Any]:
 
 
 def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:
-    """Make the control runs, and return what came of them."""
+    """Make the control runs and return their certificate, or the comparison with the one that is verified."""
     from deviate.probes.certify import DEFAULT_RUNS, Certified, certify, verify_certificate
     from deviate.report.views import certified_view, likened_view
 

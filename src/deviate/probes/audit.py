@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,7 +28,17 @@ from deviate.observe.records import RunFiles, read_run
 from deviate.observe.repetitions import repeated_draws, repetitions
 from deviate.observe.tally import RunTallies
 from deviate.probes.causes import NOTHING, Cause, Conditions, Outcome, Search, value_difference
-from deviate.probes.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials, printed_numbers, printed_series
+from deviate.probes.trial import (
+    DEFAULT_LIMIT,
+    Announce,
+    Trial,
+    Trials,
+    check_limit,
+    left_files,
+    open_trials,
+    printed_numbers,
+    printed_series,
+)
 from deviate.probes.verdicts import (
     NOT_MADE,
     Audit,
@@ -230,9 +240,6 @@ LONGER, MORE = 3.0, 10.0
 
 #: What the runtime reads, see `fixing` there.
 FIXED_VARIABLE = "DEVIATE_FIXED"
-
-#: Is given the name of each probe when it begins.
-Announce = Callable[[str], None]
 
 
 def audit(
@@ -474,13 +481,3 @@ def named_files(folder: Path, names: set[str]) -> list[str]:
     """Return the files of a folder that have one of these names, relative to it; links lead to what is large."""
     found = (path for name in names for path in files_below(folder, glob.escape(name)))
     return sorted(str(path.relative_to(folder)) for path in found if not os.path.islink(path))
-
-
-def left_files(copy: Path, snapshot: Path) -> list[str]:
-    """Return the files in a copy that are not in what it was made of, relative to it."""
-    files = []
-    for folder, folders, names in os.walk(copy):
-        folders[:] = [name for name in folders if name != "__pycache__"]
-        relative = Path(folder).relative_to(copy)
-        files += [str(relative / name) for name in names if not os.path.lexists(snapshot / relative / name)]
-    return sorted(files)

@@ -9,7 +9,7 @@ import hashlib
 import importlib.metadata
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -42,7 +42,7 @@ from deviate.probes.certificate import (
     read_certificate,
     training_changes,
 )
-from deviate.probes.trial import Trials, open_trials, printed_series
+from deviate.probes.trial import Announce, Trials, open_trials, printed_series
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
@@ -58,9 +58,6 @@ DEFAULT_RUNS, LEAST_RUNS = 2, 2
 #: Bytes of files outside the copies of the project that are read for their digests, of all files together.
 MOST_READ = 4 << 30
 
-#: Is told what begins.
-Announce = Callable[[str], None]
-
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A control run that failed, or that nothing was heard from."""
@@ -69,6 +66,11 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     hint: str = ""
     stderr: list[str] = []
+
+
+def failed(run: str, outcome: Unfinished) -> Failure:
+    """Return how a run ended that did not complete."""
+    return Failure(run=run, reason=outcome.reason, hint=outcome.hint, stderr=outcome.stderr)
 
 
 class Certified(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,8 +217,7 @@ def make_run(trials: Trials, index: int, threads: int | None) -> Made | Failure:
     outcome = trial.outcome(ended)
     folder, experiment = trial.ready.folder, trial.source.experiment
     if isinstance(outcome, Unfinished):
-        name = folder.run.folder
-        return Failure(run=name, reason=outcome.reason, hint=outcome.hint, stderr=outcome.stderr)
+        return failed(folder.run.folder, outcome)
     files = read_run(folder)
     tallies = RunTallies(folder, trial.source.metric_names)
     tallies.look()

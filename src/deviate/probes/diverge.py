@@ -25,7 +25,7 @@ from deviate.probes.divergence.records import (
 )
 from deviate.probes.divergence.remedies import remedy_of
 from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
-from deviate.probes.trial import Trial, Trials, check_limit, open_trials
+from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_trials
 from deviate.runs.executors.executor import Executor
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.prepared import prepare_request
@@ -121,10 +121,6 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     def status(self) -> int:
         """Return the exit status."""
         return 0 if self.parted is False else 1
-
-
-#: Is given what begins.
-Announce = Callable[[str], None]
 
 
 def diverge(

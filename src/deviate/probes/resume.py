@@ -12,7 +12,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -32,8 +32,8 @@ from deviate.observe.processes import run_processes
 from deviate.observe.records import RunFiles, read_run
 from deviate.observe.tally import RunTallies
 from deviate.probes.certificate import Parting
-from deviate.probes.certify import CONTROL, Announce, Failure, parting_of
-from deviate.probes.trial import Trial, Trials, open_trials, printed_series
+from deviate.probes.certify import CONTROL, Failure, failed, parting_of
+from deviate.probes.trial import Announce, Trial, Trials, left_files, open_trials, printed_series
 from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.kept import written_states
 from deviate.runs.prepare import given_slot, make_ready
@@ -231,9 +231,7 @@ class _Resuming:
         self.trials.stop.obey()
         ended = trial.watch(math.inf, self.trials.stop, lambda seconds: False)
         outcome, folder = trial.outcome(ended), trial.ready.folder
-        failure = None
-        if isinstance(outcome, Unfinished):
-            failure = Failure(run="the training", reason=outcome.reason, hint=outcome.hint, stderr=outcome.stderr)
+        failure = failed("the training", outcome) if isinstance(outcome, Unfinished) else None
         tallies = RunTallies(folder, trial.source.metric_names)
         tallies.look()
         experiment = trial.source.experiment
@@ -290,20 +288,13 @@ def _first_item(folder: RunFolder) -> int | None:
 def newest_checkpoint(copy: Path, snapshot: Path) -> str:
     """Return the checkpoint that was written last into a copy of the project, relative to it; empty: there is none."""
     found = [
-        (path.stat().st_mtime_ns, str(path.relative_to(copy)))
-        for path in _new_files(copy, snapshot)
-        if is_checkpoint_like(str(path.relative_to(copy)))
+        ((copy / name).stat().st_mtime_ns, name)
+        for name in left_files(copy, snapshot)
+        if is_checkpoint_like(name) and not (copy / name).is_symlink()
     ]
     newest = Path(max(found, default=(0, ""))[1])
     whole = next((folder for folder in newest.parents if _WHOLE.fullmatch(folder.name)), None)
     return str(whole or newest) if found else ""
-
-
-def _new_files(copy: Path, snapshot: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(copy):
-        for path in (Path(folder) / name for name in names):
-            if not path.is_symlink() and not os.path.lexists(snapshot / path.relative_to(copy)):
-                yield path
 
 
 def _compared(facts: Resumed, whole: _Part, resumed: _Part, first: int) -> Resumed:

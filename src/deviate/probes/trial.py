@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -61,6 +62,9 @@ Ending = Literal["completed", "limit", "all seen", "failed"]
 
 #: Returns seconds.
 Clock = Callable[[], float]
+
+#: Is told what begins.
+Announce = Callable[[str], None]
 
 
 def check_limit(limit: float) -> None:
@@ -228,6 +232,16 @@ class Trial:
 
 
 # What trial runs reported in text and the source does not show.
+
+
+def left_files(copy: Path, snapshot: Path) -> list[str]:
+    """Return the files in a copy that are not in what it was made of, relative to it."""
+    files = []
+    for folder, folders, names in os.walk(copy):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        relative = Path(folder).relative_to(copy)
+        files += [str(relative / name) for name in names if not os.path.lexists(snapshot / relative / name)]
+    return sorted(files)
 
 
 class PrintedNumber(msgspec.Struct, frozen=True, kw_only=True):
