@@ -9,9 +9,9 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
-from deviate.cli.printing import columns_of, terminal_width
+from deviate.cli.printing import columns_of, cut, terminal_width
 from deviate.core.errors import DeviateError
 from deviate.core.experiment import IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name
@@ -19,7 +19,7 @@ from deviate.core.shell_words import typed_line
 from deviate.facts.leaderboard import Standing, Summary, summary_of
 from deviate.lexicon.names import find_name
 from deviate.report.escape import clean
-from deviate.report.numbers import metric_place, show
+from deviate.report.numbers import mean_and_sd, metric_place, show
 from deviate.source.cells import AT
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 #: Cells of the scale, with the columns from which on it has room; below, it is left out.
 SCALES = ((26, 100), (16, 80))
 
-#: Columns from which on it is said when an experiment was made, and from which on a cell has a row of its own.
-MADE_FROM, CELLS_FROM = 80, 80
-
+#: Columns from which on a cell has a row of its own.
+CELLS_FROM = 80
 
 #: Columns of a table that no terminal shows.
 FULL_WIDTH = 100
@@ -39,7 +38,7 @@ FULL_WIDTH = 100
 def project_board(
     workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None, order: str
 ) -> list[str]:
-    """Return the experiments as lines, below a head where it is wanted.
+    """Return the experiments as lines below a head.
 
     Raises
     ------
@@ -48,7 +47,7 @@ def project_board(
     """
     summaries = {}
     for facts in overviews:
-        # Whoever looks at one experiment is told what is wrong with its files or with deviate.toml.
+        # `deviate report NAME` names what is wrong with its files or with deviate.toml.
         with suppress(DeviateError):
             if any(facts["completed"].values()):
                 summaries[facts["name"]] = summary_of(workspace.experiment(facts["name"]))
@@ -143,7 +142,7 @@ def _rank(entry: Entry, *, lower: bool) -> float:
 
 def _entry(facts: Mapping[str, Any], summary: Summary | None, metric: str, recipes: Mapping[str, str]) -> Entry:
     done, planned = sum(facts["completed"].values()), sum(facts["planned"].values())
-    made = datetime.fromisoformat(facts["created"]).astimezone()
+    made = _moment(facts)
     standings = main_standings(summary) if summary else []
     standing = next((each for each in standings if each.name == metric), None)
     said = f"running, {done} of {planned}" if facts.get("running") else ""
@@ -197,7 +196,7 @@ def _settings(name: str) -> str:
 
 
 def board_lines(found: Sequence[Entry], width: int, head: str, now: datetime) -> list[str]:
-    """Lay the table out; `head` is the metric, empty where scripts read the rows alone."""
+    """Lay the table out; `head` is the metric."""
     is_narrow = width < CELLS_FROM
     found = _folded(found) if is_narrow else found
     names = [_name(each, before) for before, each in zip([None, *found[:-1]], found, strict=True)]
@@ -220,10 +219,10 @@ def board_lines(found: Sequence[Entry], width: int, head: str, now: datetime) ->
     else:
         made = [_made(each.made, now) for each in found]
         room = width - max(map(cell_len, begins), default=0) - max(map(len, made), default=0) - 4
-        middles = columns_of([[_cut(middle, room) for middle in middles]])[0] if middles else []
+        middles = columns_of([[cut(middle, room) for middle in middles]])[0] if middles else []
         lines = ["  ".join(cells) for cells in zip(begins, middles, made, strict=True)]
     before = max(map(cell_len, begins), default=0) + 2 + numbers
-    return [*([_head(head, before, ends, scale, place)] if head else []), *(_cut(line, width) for line in lines)]
+    return [_head(head, before, ends, scale, place), *(cut(line, width) for line in lines)]
 
 
 #: Cells of the number of runs, and of the longest recipe, also on a narrow screen.
@@ -248,7 +247,7 @@ def _text(entry: Entry, number: str, *, is_narrow: bool) -> str:
 
 def _recipe(entry: Entry, *, is_narrow: bool) -> str:
     recipe = f"{entry.others + 1} kinds of variation" if is_narrow and entry.others else clean(entry.recipe)
-    return _cut(recipe, NARROW_RECIPE if is_narrow else RECIPE)
+    return cut(recipe, NARROW_RECIPE if is_narrow else RECIPE)
 
 
 def _drawn(standing: Standing | None, ends: tuple[float, float] | None, scale: int) -> str:
@@ -256,15 +255,11 @@ def _drawn(standing: Standing | None, ends: tuple[float, float] | None, scale: i
 
 
 def _head(head: str, before: int, ends: tuple[float, float] | None, scale: int, place: int | None) -> str:
-    text = f"{head.ljust(before)}{'runs'.rjust(6)}"
+    text = f"{head.ljust(before)}{'runs'.rjust(RUNS_WIDTH)}"
     if ends is None:
         return text
     low, high = (show(end, place if place is None else max(place, -1)) for end in ends)
     return f"{text}   {low}{high.rjust(scale - len(low))}   made"
-
-
-def _cut(line: str, width: int) -> str:
-    return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1)}…"
 
 
 def _folded(found: Sequence[Entry]) -> list[Entry]:
@@ -295,10 +290,7 @@ def _place(found: Sequence[Entry]) -> int | None:
 
 
 def _number(standing: Standing | None, place: int | None) -> str:
-    if standing is None:
-        return ""
-    mean = show(standing.mean, place)
-    return f"{mean} ± {show(standing.sd, place)}" if standing.sd is not None else mean
+    return mean_and_sd(standing.mean, standing.sd, place) if standing else ""
 
 
 def _made(made: datetime, now: datetime) -> str:

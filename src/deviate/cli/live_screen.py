@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
-from deviate.cli.printing import columns_of
+from deviate.cli.printing import columns_of, cut
 from deviate.core.experiment import Experiment, Run
 from deviate.core.shell_words import typed_word
 from deviate.report.aligned import about_seconds, aligned
@@ -37,7 +37,7 @@ class GoingRun(NamedTuple):
 
     name: str
     seconds: float
-    #: Rounds of the main loop of which a value was reported; None before the first.
+    #: Iterations of the main loop with a reported value; None before the first.
     done: int | None
     #: The latest value of each metric.
     values: Mapping[str, float]
@@ -148,7 +148,7 @@ def planned_text(planned: Mapping[str, int], jobs: int) -> str:
 def screen_lines(screen: LiveScreen, width: int) -> list[str]:
     """Lay the screen out for a terminal of so many columns."""
     lines = [title(screen), *_going_lines(screen, width), *_result_line(screen, width), _count_line(screen, width)]
-    return [line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…" for line in lines]
+    return [cut(line, width) for line in lines]
 
 
 def value_texts(values: Sequence[float | None], decimals: int | None) -> list[str]:

@@ -88,10 +88,20 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
         "  ".join([*(set_cell_size(cell, wide) for cell, wide in zip(row[:-1], widths, strict=False)), row[-1]])
         for row in rows
     ]
-    too_long = [width is not None and cell_len(line) > width for line in lines]
-    return [
-        set_cell_size(line, (width or 1) - 1) + "…" if cut else line for line, cut in zip(lines, too_long, strict=True)
-    ]
+    return lines if width is None else [cut(line, width) for line in lines]
+
+
+def cut(line: str, width: int) -> str:
+    """Return a line that has no more than `width` cells; a longer one ends in dots.
+
+    Examples
+    --------
+    >>> cut("python train.py", 9), cut("python", 9)
+    ('python t…', 'python')
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1)}…"
 
 
 def columns_of(columns: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len, set_cell_size
 
+from deviate.cli.printing import cut
 from deviate.core.errors import DeviateError
 from deviate.report.escape import clean
 
@@ -170,7 +171,7 @@ class Review:
         typed = [f"{asked[self.typing]}{clean(self.text)}_"] if self.typing is not None else []
         said = [self.message] if self.message else []
         lines = [*HELP, *rows, *below, *typed, *said]
-        return [line.rstrip() if cell_len(line) <= width else set_cell_size(line, width - 1) + "…" for line in lines]
+        return [cut(line.rstrip(), width) for line in lines]
 
 
 def _column(texts: Sequence[str], most: int | None = None) -> list[str]:
