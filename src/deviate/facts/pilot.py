@@ -81,7 +81,7 @@ def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:
 
 
 def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
-    """Return the runs of a side as a pilot of the metric, by default the one that a reader asks for first.
+    """Return the runs of a side as a pilot; the metric is the main one unless another is named.
 
     Raises
     ------

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import msgspec
 
 from deviate.core.experiment import Experiment, Run, Status
-from deviate.core.factors import plain_name
 from deviate.core.secrets import mask_lines, secrets_of
 from deviate.observe.events import TurnedBit, threads, turned_bit, used_gpu
 from deviate.observe.fingerprints import Fingerprint
@@ -78,11 +77,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def called(self) -> str:
         """What a reader knows it by, where the variant is said or there is one."""
         return self.label or f"run {self.index}"
-
-    @property
-    def called_in_full(self) -> str:
-        """What a reader knows it by among the runs of several variants."""
-        return self.label or f"{plain_name(self.variant)}, run {self.index}"
 
 
 class Ending(NamedTuple):

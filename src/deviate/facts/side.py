@@ -147,7 +147,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
 
 
 def command_for(side: Side, runs: int) -> str:
-    """Return what to type for a side with so many runs; empty where it has them or was imported."""
+    """Return the command that brings a side to so many runs; empty where it has them or was imported."""
     if side.made is None or side.completed >= runs:
         return ""
     return grow_command(side.made, side.variant, runs)

@@ -258,7 +258,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _unclear(several: Mapping[str, list[str]]) -> tuple[str, list[str]]:
-    """Say of which result it is open which value is meant, with the forms of its lines; nothing where of none."""
+    """Name a result whose value is ambiguous, with the forms of its lines; nothing where each is clear."""
     name, forms = next(((name, forms) for name, forms in several.items() if _is_result(name)), ("", []))
     how = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
     return (f"{name!r} stands {how}", forms) if name else ("", [])

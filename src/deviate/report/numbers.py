@@ -215,6 +215,11 @@ def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGI
     return _signed(_shown(value, place, digits))
 
 
+def mean_and_sd(mean: float | None, sd: float | None, place: int | None) -> str:
+    """Write ``mean ± SD`` to the digit at `place`; the mean alone where no SD is known."""
+    return show(mean, place) if sd is None else f"{show(mean, place)} ± {show(sd, place)}"
+
+
 def significant(value: float | None, digits: int) -> str:
     """Write a number with as many digits as are worth showing, zeros among them, and more before the point only.
 

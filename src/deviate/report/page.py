@@ -6,7 +6,6 @@ no sentence and no table of their own. A new kind of content is one block here a
 
 from __future__ import annotations
 
-import textwrap
 from typing import Literal
 
 import msgspec
@@ -320,8 +319,3 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Lines of a screen of that many columns, and of the head of a table with its rule.
 LINES, COLUMNS, HEAD_LINES = 12, 80, 2
-
-
-def lines_taken(*texts: str) -> int:
-    """Return how many lines texts take below each other."""
-    return sum(len(textwrap.wrap(text, COLUMNS)) for text in texts)

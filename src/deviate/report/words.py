@@ -141,3 +141,14 @@ def listed(names: Sequence[str], most: int = NAMES_LISTED) -> str:
     """
     parts = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def capital(text: str) -> str:
+    """Return a text as a sentence begins.
+
+    Examples
+    --------
+    >>> capital("data order"), capital("")
+    ('Data order', '')
+    """
+    return text[:1].upper() + text[1:]

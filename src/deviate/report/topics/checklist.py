@@ -12,7 +12,7 @@ from deviate.core.factors import DESCRIBED
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import Timeline
 from deviate.facts.variant import VariantFacts
-from deviate.report.numbers import last_place, show, show_level, show_seconds
+from deviate.report.numbers import last_place, mean_and_sd, show_level, show_seconds
 from deviate.report.page import Cell, Fold, Row, Section, Sentences, Table
 from deviate.report.topics.command import reproduce_text
 from deviate.report.topics.curves import Charts
@@ -197,7 +197,7 @@ def _time(facts: ExperimentFacts) -> str:
 
 def _mean_seconds(seconds: Spread) -> str:
     place = last_place(seconds.sd) if seconds.sd else None
-    return show(seconds.mean, place) + (f" ± {show(seconds.sd, place)}" if seconds.sd is not None else "")
+    return mean_and_sd(seconds.mean, seconds.sd, place)
 
 
 def _added_up(variants: Sequence[VariantFacts]) -> str:

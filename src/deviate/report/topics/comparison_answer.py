@@ -23,9 +23,9 @@ from deviate.report.topics.verdicts import (
     failures_text,
     last_digit,
     limit_text,
-    mean_and_sd,
     one_draw,
     places,
+    side_spread,
 )
 from deviate.report.words import count, joined, listed
 from deviate.stats.factorial import Place
@@ -268,4 +268,4 @@ def main_sides(comparison: Comparison) -> dict[str, MetricSpread]:
 def side_text(side: MetricSpread, sides: Mapping[str, MetricSpread]) -> str:
     """Write mean and SD of a side, to the digit of all of them."""
     place = metric_place(side.decimals, *(each.spread.sd for each in sides.values()))
-    return mean_and_sd(side.spread, place)
+    return side_spread(side.spread, place)

@@ -16,7 +16,7 @@ from deviate.report.escape import code_pieces
 from deviate.report.page import Page
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.metrics import resolution_footnotes, rounded_footnotes, weak_footnotes
-from deviate.report.words import count, drawn_factors, joined, listed
+from deviate.report.words import capital, count, drawn_factors, joined, listed
 from deviate.source.cells import AT
 
 
@@ -258,7 +258,7 @@ def pairing_sentences(pairings: Sequence[Pairing]) -> list[str]:
         reason: "between any two" if len(names) == len(pairings) else listed(names)
         for reason, names in by_reason.items()
     }
-    return [f"{where[:1].upper()}{where[1:]}, {reason[:1].lower()}{reason[1:]}" for reason, where in between.items()]
+    return [f"{capital(where)}, {reason[:1].lower()}{reason[1:]}" for reason, where in between.items()]
 
 
 # Experiments whose names share a part: a screen says that part once, and names each by the rest.

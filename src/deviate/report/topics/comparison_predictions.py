@@ -12,7 +12,7 @@ from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, points, show_share, show_shares
 from deviate.report.page import Block, Cell, Row, Section, Sentences, Table
 from deviate.report.topics.metrics import columns, number, share_cell
-from deviate.report.words import count, listed
+from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import WELCH_AND_PERMUTATION
 from deviate.stats.multiplicity import CORRECTION_NAMES
 
@@ -38,7 +38,7 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
     ]
     if within:
         text = ", ".join(within)
-        sentences.append(f"{text[:1].upper()}{text[1:]}.")
+        sentences.append(f"{capital(text)}.")
     excess = measured.excess
     if excess.value is not None and excess.interval.low is not None and excess.interval.high is not None:
         sentences.append(

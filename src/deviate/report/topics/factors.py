@@ -32,9 +32,6 @@ from deviate.report.topics.sources import sources_sentence, sources_table
 from deviate.report.topics.varied import factors_of
 from deviate.report.words import disturbed
 
-#: Metrics whose spread is shown by variant on a brief page before the rest is counted.
-ACROSS_SHOWN = 5
-
 #: Variants that are all open on a full page.
 OPEN = 2
 

@@ -60,7 +60,7 @@ from deviate.report.topics.metrics import (
     number,
 )
 from deviate.report.topics.verdicts import runs_at_looks
-from deviate.report.words import count, listed
+from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import TESTS
 
 # Why a metric passes a gate or does not, in sentences with numbers, and what to know before trusting it.
@@ -143,7 +143,7 @@ def _stand(metric: GateMetric) -> Iterator[str]:
         f"{show(metric.mean_a, place)} ± {show(metric.sd_a, place)}{unit} ({count(metric.n_a, 'run')}) against "
         f"{show(metric.mean_b, place)} ± {show(metric.sd_b, place)}{unit} ({count(metric.n_b, 'run')}), mean ± SD."
     )
-    yield from (f"{line[:1].upper()}{line[1:]}." for line in drop_lines(metric))
+    yield from (f"{capital(line)}." for line in drop_lines(metric))
 
 
 def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
     elif metric.compared < metric.fewest_runs:
         yield f"Below {metric.fewest_runs} runs of each, nothing is claimed."
     elif metric.reason:
-        yield f"{metric.reason[:1].upper()}{metric.reason[1:]}."
+        yield f"{capital(metric.reason)}."
     else:
         yield (
             "These runs show neither that the drop exceeds the limit (p "

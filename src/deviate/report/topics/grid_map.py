@@ -9,7 +9,7 @@ from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.report.escape import clean
 from deviate.report.figures.charts import chart, domain, quantity, tips, view, word
 from deviate.report.figures.figure import Figure, slug
-from deviate.report.numbers import UNKNOWN, Numbers, metric_place, show, show_interval, show_level
+from deviate.report.numbers import UNKNOWN, Numbers, mean_and_sd, metric_place, show, show_interval, show_level
 from deviate.report.page import Cell, Column, Row, Table
 from deviate.report.topics.metrics import number
 from deviate.report.words import count
@@ -30,7 +30,7 @@ def mean_sd(cell: GridCell, metric: GridMetric) -> str:
     place = metric_place(metric.decimals, *(each.sd for each in metric.cells))
     if cell.mean is None:
         return UNKNOWN
-    return f"{show(cell.mean, place)} ± {show(cell.sd, place)}" if cell.sd is not None else show(cell.mean, place)
+    return mean_and_sd(cell.mean, cell.sd, place)
 
 
 class _Laid(NamedTuple):

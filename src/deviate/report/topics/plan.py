@@ -47,7 +47,7 @@ from deviate.report.topics.metrics import (
     resolution_footnotes,
     weak_footnotes,
 )
-from deviate.report.words import count
+from deviate.report.words import capital, count
 from deviate.stats.intervals import MOST_RUNS
 
 # How many runs questions take, in sentences.
@@ -121,7 +121,7 @@ def page_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
     """Say the same beside a figure that has the question and the number."""
     question = question_text(answer, plan)
     time = [] if answer.hours is None else [f"They take {time_text(answer.hours, plan)}."]
-    first = f"{question[:1].upper()}{question[1:]}: {_runs(answer)}."
+    first = f"{capital(question)}: {_runs(answer)}."
     return [first, *time, *_there(answer, plan), *_to_be_safe(answer, plan)]
 
 

@@ -33,7 +33,7 @@ from deviate.report.topics.verdicts import (
     one_draw,
     planned_runs,
 )
-from deviate.report.words import count, drawn_factors, listed
+from deviate.report.words import capital, count, drawn_factors, listed
 from deviate.stats.effects import MEANINGFUL
 from deviate.stats.multiplicity import CORRECTION_NAMES, claim_factor
 from deviate.stats.power import DEFAULT_ALPHA
@@ -105,7 +105,7 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     test, ratio = contrast.tests[contrast.spread.test], contrast.sd_ratio.inverted
     if metric.noisier == "too few runs":
         runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} of each."
-        return [f"{test.reason[:1].upper()}{test.reason[1:]}." if test.reason else runs]
+        return [f"{capital(test.reason)}." if test.reason else runs]
     p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, metric, pair, comparison)
     sentences = [f"{contrast.spread.label}: {p}."]
     if ratio.value is not None:
@@ -143,7 +143,7 @@ def _p(
 def _tested(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
     chosen = metric.contrast.location
     p = _p(metric.contrast.p, metric.p_adjusted, metric.family, metric, pair, comparison)
-    return f"{chosen.label[:1].upper() + chosen.label[1:]}: {p}; {chosen.reason}."
+    return f"{capital(chosen.label)}: {p}; {chosen.reason}."
 
 
 def _later_claim(metric: MetricComparison) -> Iterator[str]:

@@ -20,7 +20,8 @@ from deviate.report.topics.metrics import number
 from deviate.report.topics.proof import identity_text
 from deviate.report.topics.result import taken_text
 from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
-from deviate.report.words import count, joined
+from deviate.report.words import capital, count, joined
+from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 from deviate.stats.power import runs_for_sd_ratio
 
@@ -130,13 +131,15 @@ def sources_sentence(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     """Say which source makes runs differ, as far as the runs show it."""
     if table.broken:
         return ["Something Deviate does not control makes runs differ.", *alarms(facts.variants)]
-    rows = [row for row in source_rows(table, facts) if not row.folded]
+    every = source_rows(table, facts)
+    rows = [row for row in every if not row.folded]
     parts = [row for row in rows if row.inner or (not table.whole and source_of(row.spread.variant))]
     with_effect = [row for row in parts if row.spread.sd]
     if not with_effect:
         return [_without_sources(rows, table)]
-    first, name = with_effect[0], _capital(plain_name(with_effect[0].spread.variant))
-    if len(with_effect) == 1 and len(parts) + _folded_sources(table, facts) > 1:
+    first, name = with_effect[0], capital(plain_name(with_effect[0].spread.variant))
+    folded = [row for row in every if row.folded and source_of(row.spread.variant)]
+    if len(with_effect) == 1 and len(parts) + len(folded) > 1:
         return [f"{name} {_verb(name, 'explain')} it: the others have no effect in these runs."]
     if _apart(table):
         return [f"{name} {_verb(name, 'explain')} most{_of_variance(first.spread)}."]
@@ -162,20 +165,17 @@ def _verb(name: str, verb: str) -> str:
 _NUMERALS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
-def _folded_sources(table: SpreadAcross, facts: ExperimentFacts) -> int:
-    return sum(bool(row.folded and source_of(row.spread.variant)) for row in source_rows(table, facts))
-
-
 def _of_variance(row: VariantSpread) -> str:
     if row.relative is None:
         return ""
-    ends = row.ci_relative
-    within = (
-        f" [{100 * ends.low**2:.0f}, {100 * ends.high**2:.0f}]"
-        if ends is not None and ends.low is not None and ends.high is not None
-        else ""
-    )
-    return f": alone {100 * row.relative**2:.0f}%{within} of the variance of everything"
+    return f": alone {100 * row.relative**2:.0f}%{_within(row.ci_relative, 2)} of the variance of everything"
+
+
+def _within(ends: Interval | None, power: int = 1) -> str:
+    """Write the interval of a share, or of a power of it, in percent; empty where it is not known."""
+    if ends is None or ends.low is None or ends.high is None:
+        return ""
+    return f" [{100 * ends.low**power:.0f}, {100 * ends.high**power:.0f}]"
 
 
 def _without_sources(rows: Sequence[SourceRow], table: SpreadAcross) -> str:
@@ -184,13 +184,9 @@ def _without_sources(rows: Sequence[SourceRow], table: SpreadAcross) -> str:
         return f"{table.metric}: all runs of each kind are equal."
     first = SpreadText(differing[0].spread, table).sd
     if len(differing) == 1:
-        return f"{_capital(differing[0].name)} gives an SD of {first}."
+        return f"{capital(differing[0].name)} gives an SD of {first}."
     each = (f"{row.name} {SpreadText(row.spread, table).sd}" for row in differing)
     return f"SD of {table.metric}: {joined(list(each))}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # The screen.
@@ -302,20 +298,15 @@ def _bar(row: SourceRow) -> Bar:
 
 def _part(row: SourceRow, table: SpreadAcross) -> str:
     """Write the SD as a share of that of the whole, with its interval."""
-    share, ends = row.spread.relative, row.spread.ci_relative
+    share = row.spread.relative
     if not share or row.spread.variant == table.whole:
         return ""
-    within = (
-        f" [{100 * ends.low:.0f}, {100 * ends.high:.0f}]"
-        if ends is not None and ends.low is not None and ends.high is not None
-        else ""
-    )
-    return f"{100 * share:.0f}%{within}"
+    return f"{100 * share:.0f}%{_within(row.spread.ci_relative)}"
 
 
 def _unable(rows: Sequence[SourceRow]) -> Iterator[str]:
     if folded := [row for row in rows if row.folded]:
-        yield " ".join(f"{_capital(row.name)}: {_in_brackets(row.folded)}." for row in folded)
+        yield " ".join(f"{capital(row.name)}: {_in_brackets(row.folded)}." for row in folded)
 
 
 def _in_brackets(why: str) -> str:

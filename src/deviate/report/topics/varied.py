@@ -9,7 +9,7 @@ import msgspec
 from deviate.core.experiment import IMPORTED
 from deviate.core.factors import ALGORITHMIC, DATA, DESCRIBED, FACTORS, IMPLEMENTATION, Variant, find_variant
 from deviate.facts.proof import VariantProof
-from deviate.report.words import joined, listed
+from deviate.report.words import capital, joined, listed
 
 _DISTURBANCES = {
     "platform": "the processor it seems to run on",
@@ -128,7 +128,7 @@ def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
         return f"Only {joined(varying)} varied." if varying else nothing
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) and not brief else ""
-    return f"{_capital(joined(varying))} varied{kept}.{pinned}"
+    return f"{capital(joined(varying))} varied{kept}.{pinned}"
 
 
 def _held(variant: Variant, facts: VariantProof, *, brief: bool) -> Iterator[str]:
@@ -162,10 +162,6 @@ def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
 
 def _is_noiseless(facts: VariantProof, variant: Variant) -> bool:
     return IMPLEMENTATION in variant.varying and facts.without_noise
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def absences(facts: VariantProof) -> list[str]:
@@ -241,7 +237,7 @@ def _controlled(controlled: Sequence[tuple[VariantProof, Variant]], variants: in
     more = "".join(f"; between those of {name}, {text}" for name, text in others)
     yield f"Between the runs of {names[0]}, {varied[0]} varied on purpose{more}."
     where = "in all of these runs" if others else "in these runs"
-    yield f"{held[:1].upper()}{held[1:]} stayed the same {where}."
+    yield f"{capital(held)} stayed the same {where}."
 
 
 def _varied(factors: Factors, known: Variant) -> str:

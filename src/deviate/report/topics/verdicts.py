@@ -135,7 +135,7 @@ class MetricCells:
         # The time of a run is one number already.
         self.aggregate = "" if metric.name == TIME_PER_RUN else metric.aggregate
         self.runs = f"{contrast.n_a}, {contrast.n_b}"
-        self.a, self.b = mean_and_sd(a, place), mean_and_sd(b, place)
+        self.a, self.b = side_spread(a, place), side_spread(b, place)
         self.mean_a, self.mean_b = show(a.mean, place), show(b.mean, place)
         difference, ratio = contrast.difference.negated, contrast.sd_ratio.inverted
         self.place = place
@@ -154,7 +154,7 @@ def last_digit(metric: MetricComparison) -> int | None:
     return metric_place(metric.a.decimals, metric.a.spread.sd, metric.b.spread.sd)
 
 
-def mean_and_sd(spread: Spread, place: int | None) -> str:
+def side_spread(spread: Spread, place: int | None) -> str:
     """Write ``mean ± SD``; of one run the mean."""
     if spread.sd is None:
         return show(spread.mean)
