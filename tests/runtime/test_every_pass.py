@@ -24,13 +24,12 @@ TARGETS = np.arange(30) % 3
 @pytest.fixture
 def runtime(monkeypatch):
     monkeypatch.syspath_prepend(str(INJECTED))
-    return [importlib.import_module(f"deviate_runtime.predictions.{name}") for name in ("every", "storing")]
+    return importlib.import_module("deviate_runtime.predictions.storing")
 
 
 def written(runtime, path, passes):
     """Write passes, each with its number, columns and perhaps classes, in two goes."""
-    every, storing = runtime
-    kept = every.Every()
+    kept = runtime.Every()
     for number, (columns, classes) in enumerate(passes):
         header = {
             **HEADER,
@@ -41,15 +40,15 @@ def written(runtime, path, passes):
         }
         kept.add(np, header, columns)
         if number % 2:
-            flush(storing, kept, path)
-    flush(storing, kept, path)
+            flush(runtime, kept, path)
+    flush(runtime, kept, path)
     return read_pass(path)
 
 
-def flush(storing, kept, path):
+def flush(runtime, kept, path):
     waiting, kept.waiting = kept.waiting, []
-    storing.append_passes(
-        str(path), [(dict(header, kept="every"), storing.compact(np, columns, False)) for header, columns in waiting]
+    runtime.append_passes(
+        str(path), [(dict(header, kept="every"), runtime.compact(np, columns, False)) for header, columns in waiting]
     )
 
 

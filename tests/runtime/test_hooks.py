@@ -40,14 +40,12 @@ def test_every_row_has_its_fields(records: Any) -> None:
 
 def test_files_by_framework_are_reached_from_a_record(records: Any) -> None:
     named = {target.partition(":")[0] for _, target in records.every("hooks")}
-    folders = [PACKAGE / "streams" / name for name in ("torch", "keras", "tensorflow", "jax")]
-    files = {path.relative_to(PACKAGE) for folder in (*folders, PACKAGE / "trainers") for path in folder.glob("*.py")}
+    folders = [PACKAGE / "streams" / name for name in ("torch", "jax")]
+    files = {path.relative_to(PACKAGE) for folder in folders for path in folder.glob("*.py")}
     modules = {".".join(path.with_suffix("").parts) for path in files if path.stem != "__init__"}
     # Parts of a framework's streams that other files of its folder import.
     assert modules - named == {
         "streams.jax.trained",
-        "streams.tensorflow.data",
-        "streams.tensorflow.objects",
         "streams.torch.objects",
         "streams.torch.order",
         "streams.torch.states",

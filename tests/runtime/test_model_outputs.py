@@ -33,7 +33,7 @@ def test_scores_are_picked_from_containers_of_any_kind(kind: Any, monkeypatch: p
     require("torch")
     monkeypatch.syspath_prepend(str(INJECTED))
     torch: Any = importlib.import_module("torch")
-    reading: Any = importlib.import_module("deviate_runtime.predictions.torch.models")
+    reading: Any = importlib.import_module("deviate_runtime.predictions.torch")
     hidden, logits = torch.zeros(4, dtype=torch.long), torch.ones(4, 3)
     returned = kind(hidden=hidden, logits=logits)
     assert reading.main_output(returned) is logits

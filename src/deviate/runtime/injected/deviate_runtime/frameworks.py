@@ -76,9 +76,9 @@ FRAMEWORKS = (
             ("torch", "streams.torch.random:patch_torch"),
             ("torch", "streams.torch.modules:patch_modules"),
             ("torch", "streams.torch.weights:watch_optimizers"),
-            ("torch", "switches.torch:set_threads"),
-            ("torch", "switches.torch:hold_torch"),
-            ("torch.utils.data", "predictions.torch.loaders:watch_loaders"),
+            ("torch", "switches:set_threads"),
+            ("torch", "switches:hold_torch"),
+            ("torch.utils.data", "predictions.torch:watch_loaders"),
             ("torch.utils.data", "streams.torch.data:patch_data"),
             ("torch._dynamo.trace_rules", "streams.torch.modules:skip_runtime"),
             ("torch._dynamo", "compilers:leave_out_of_graphs"),
@@ -106,11 +106,11 @@ FRAMEWORKS = (
         hooks=(
             ("sklearn.utils.validation", "streams.sklearn:patch_check"),
             ("sklearn.utils", "streams.sklearn:patch_copies"),
-            ("xgboost.training", "streams.boosting:patch_training"),
-            ("lightgbm.engine", "streams.boosting:patch_training"),
-            ("xgboost.callback", "trainers.boosting:observe_xgboost"),
-            ("lightgbm.basic", "trainers.boosting:observe_lightgbm"),
-            ("catboost.core", "trainers.boosting:observe_catboost"),
+            ("xgboost.training", "streams.sklearn:patch_training"),
+            ("lightgbm.engine", "streams.sklearn:patch_training"),
+            ("xgboost.callback", "trainers:observe_xgboost"),
+            ("lightgbm.basic", "trainers:observe_lightgbm"),
+            ("catboost.core", "trainers:observe_catboost"),
             ("sklearn.metrics", "predictions.metrics:watch_sklearn"),
             ("torchmetrics.metric", "predictions.metrics:watch_torchmetrics"),
             ("evaluate.module", "predictions.metrics:watch_evaluate"),
@@ -160,9 +160,9 @@ FRAMEWORKS = (
     Framework(
         "tensorflow",
         hooks=(
-            ("tensorflow", "streams.tensorflow.random:patch_tensorflow"),
-            ("tensorflow.python.eager.backprop", "predictions.keras.hooks:watch_tapes"),
-            ("tensorflow.python.summary.writer.writer", "trainers.tensorflow:observe_summaries"),
+            ("tensorflow", "streams.tensorflow:patch_tensorflow"),
+            ("tensorflow.python.eager.backprop", "predictions.keras:watch_tapes"),
+            ("tensorflow.python.summary.writer.writer", "trainers:observe_summaries"),
         ),
         boundaries=(
             ("tensorflow", "random.shuffle", SHUFFLE, OUTSIDE),
@@ -185,23 +185,23 @@ FRAMEWORKS = (
         "keras",
         hooks=(
             ("keras", "streams.boundaries:disregard_all_draws"),
-            ("keras.src.random.seed_generator", "streams.keras.random:patch_generators"),
-            ("keras.src.utils.rng_utils", "streams.keras.random:patch_seeding"),
-            ("keras.src.initializers.random_initializers", "streams.keras.random:patch_initializers"),
-            ("keras.src.layers.layer", "streams.keras.layers:patch_layer"),
-            ("keras.src.trainers.data_adapters.array_data_adapter", "streams.keras.layers:patch_arrays"),
-            ("keras.src.trainers.data_adapters.py_dataset_adapter", "streams.keras.layers:patch_sequences"),
-            ("keras.src.optimizers.base_optimizer", "streams.keras.weights:watch_optimizers"),
-            ("keras.src.backend.tensorflow.trainer", "predictions.keras.hooks:watch_trainer"),
-            ("keras.src.backend.jax.trainer", "predictions.keras.hooks:watch_trainer"),
-            ("keras.src.backend.torch.trainer", "predictions.keras.hooks:watch_trainer"),
-            ("keras.src.metrics.reduction_metrics", "predictions.keras.hooks:watch_metrics"),
-            ("keras.src.metrics.metric", "predictions.keras.hooks:watch_resets"),
+            ("keras.src.random.seed_generator", "streams.keras:patch_generators"),
+            ("keras.src.utils.rng_utils", "streams.keras:patch_seeding"),
+            ("keras.src.initializers.random_initializers", "streams.keras:patch_initializers"),
+            ("keras.src.layers.layer", "streams.keras:patch_layer"),
+            ("keras.src.trainers.data_adapters.array_data_adapter", "streams.keras:patch_arrays"),
+            ("keras.src.trainers.data_adapters.py_dataset_adapter", "streams.keras:patch_sequences"),
+            ("keras.src.optimizers.base_optimizer", "streams.keras:watch_optimizers"),
+            ("keras.src.backend.tensorflow.trainer", "predictions.keras:watch_trainer"),
+            ("keras.src.backend.jax.trainer", "predictions.keras:watch_trainer"),
+            ("keras.src.backend.torch.trainer", "predictions.keras:watch_trainer"),
+            ("keras.src.metrics.reduction_metrics", "predictions.keras:watch_metrics"),
+            ("keras.src.metrics.metric", "predictions.keras:watch_resets"),
             # Where the versions of Keras keep the list of callbacks that ``fit`` calls.
-            ("keras.src.callbacks.callback_list", "trainers.keras:observe_fit"),
-            ("keras.src.callbacks", "trainers.keras:observe_fit"),
-            ("keras.callbacks", "trainers.keras:observe_fit"),
-            ("tensorflow.python.keras.callbacks", "trainers.keras:observe_fit"),
+            ("keras.src.callbacks.callback_list", "trainers:observe_fit"),
+            ("keras.src.callbacks", "trainers:observe_fit"),
+            ("keras.callbacks", "trainers:observe_fit"),
+            ("tensorflow.python.keras.callbacks", "trainers:observe_fit"),
         ),
         boundaries=(
             ("keras.src.layers.layer", "Layer.add_weight", INIT, ALL_BUT_DATA),
@@ -225,15 +225,15 @@ FRAMEWORKS = (
         # Under its own name, as TensorFlow brings it up to 2.15; below `keras.src` from 2.13 on.
         "keras 2",
         hooks=(
-            ("keras.backend", "streams.keras.random:patch_backend"),
-            ("keras.engine.base_layer", "streams.keras.layers:patch_layer"),
-            ("keras.utils.tf_utils", "streams.keras.random:patch_seeding"),
-            ("keras.optimizers.optimizer_experimental.optimizer", "streams.keras.weights:watch_optimizers"),
-            ("keras.optimizers.optimizer", "streams.keras.weights:watch_optimizers"),
-            ("keras.src.backend", "streams.keras.random:patch_backend"),
-            ("keras.src.engine.base_layer", "streams.keras.layers:patch_layer"),
-            ("keras.src.utils.tf_utils", "streams.keras.random:patch_seeding"),
-            ("keras.src.optimizers.optimizer", "streams.keras.weights:watch_optimizers"),
+            ("keras.backend", "streams.keras:patch_backend"),
+            ("keras.engine.base_layer", "streams.keras:patch_layer"),
+            ("keras.utils.tf_utils", "streams.keras:patch_seeding"),
+            ("keras.optimizers.optimizer_experimental.optimizer", "streams.keras:watch_optimizers"),
+            ("keras.optimizers.optimizer", "streams.keras:watch_optimizers"),
+            ("keras.src.backend", "streams.keras:patch_backend"),
+            ("keras.src.engine.base_layer", "streams.keras:patch_layer"),
+            ("keras.src.utils.tf_utils", "streams.keras:patch_seeding"),
+            ("keras.src.optimizers.optimizer", "streams.keras:watch_optimizers"),
         ),
         boundaries=(
             ("keras.engine.base_layer", "Layer.add_weight", INIT, ALL_BUT_DATA),
@@ -245,12 +245,12 @@ FRAMEWORKS = (
     Framework(
         "tf_keras",
         hooks=(
-            ("tf_keras.src.backend", "streams.keras.random:patch_backend"),
-            ("tf_keras.src.engine.base_layer", "streams.keras.layers:patch_layer"),
-            ("tf_keras.src.utils.tf_utils", "streams.keras.random:patch_seeding"),
-            ("tf_keras.src.optimizers.optimizer", "streams.keras.weights:watch_optimizers"),
-            ("tf_keras.src.callbacks", "trainers.keras:observe_fit"),
-            ("tf_keras.callbacks", "trainers.keras:observe_fit"),
+            ("tf_keras.src.backend", "streams.keras:patch_backend"),
+            ("tf_keras.src.engine.base_layer", "streams.keras:patch_layer"),
+            ("tf_keras.src.utils.tf_utils", "streams.keras:patch_seeding"),
+            ("tf_keras.src.optimizers.optimizer", "streams.keras:watch_optimizers"),
+            ("tf_keras.src.callbacks", "trainers:observe_fit"),
+            ("tf_keras.callbacks", "trainers:observe_fit"),
         ),
         boundaries=(
             ("tf_keras.src.engine.base_layer", "Layer.add_weight", INIT, ALL_BUT_DATA),
@@ -289,14 +289,14 @@ FRAMEWORKS = (
         hooks=(
             (
                 "lightning.pytorch.trainer.connectors.logger_connector.logger_connector",
-                "trainers.torch:observe_lightning",
+                "trainers:observe_lightning",
             ),
-            ("lightning.pytorch.trainer.connectors.logger_connector.result", "trainers.torch:observe_lightning"),
+            ("lightning.pytorch.trainer.connectors.logger_connector.result", "trainers:observe_lightning"),
             (
                 "pytorch_lightning.trainer.connectors.logger_connector.logger_connector",
-                "trainers.torch:observe_lightning",
+                "trainers:observe_lightning",
             ),
-            ("pytorch_lightning.trainer.connectors.logger_connector.result", "trainers.torch:observe_lightning"),
+            ("pytorch_lightning.trainer.connectors.logger_connector.result", "trainers:observe_lightning"),
         ),
         epochs=(
             ("lightning.pytorch.loops.fit_loop", "_FitLoop.on_advance_start", EPOCH),
@@ -308,7 +308,7 @@ FRAMEWORKS = (
     ),
     Framework(
         "stable-baselines3",
-        hooks=(("stable_baselines3.common.logger", "trainers.baselines:observe_logger"),),
+        hooks=(("stable_baselines3.common.logger", "trainers:observe_logger"),),
         boundaries=(
             # What a step learns from, of all that the agent met.
             (
@@ -334,11 +334,11 @@ FRAMEWORKS = (
     ),
     Framework(
         "skorch",
-        hooks=(("skorch.callbacks.logging", "trainers.torch:observe_skorch"),),
+        hooks=(("skorch.callbacks.logging", "trainers:observe_skorch"),),
         epochs=(("skorch.net", "NeuralNet.on_epoch_begin", EPOCH),),
         packages=("skorch",),
     ),
-    Framework("ignite", hooks=(("ignite.engine.engine", "trainers.torch:observe_ignite"),)),
+    Framework("ignite", hooks=(("ignite.engine.engine", "trainers:observe_ignite"),)),
     Framework(
         "gymnasium",
         hooks=(

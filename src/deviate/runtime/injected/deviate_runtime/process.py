@@ -147,7 +147,7 @@ class Process:
         """Return what is called after the outermost call of a module of PyTorch's, with all it was called with."""
         if self.predictions is None:
             return lambda module, args, kwargs, returned: None
-        from .predictions.torch.models import Models
+        from .predictions.torch import Models
 
         return Models(torch, self.predictions).look
 
@@ -158,7 +158,7 @@ class Process:
         """
         if self.predictions is None:
             return None, None
-        from .predictions.keras.models import keras_of
+        from .predictions.keras import keras_of
 
         keras = keras_of(self)
         return keras.called, None if self.predictions.last_input is None else keras.see

@@ -15,10 +15,9 @@ from ..files import own_path
 from ..interruption import raised_by_handler
 from ..streams.callers import Callers
 from .columns import columns_of, content_of, crc_of, goodness_of
-from .every import Every
 from .features import LastInput
 from .passes import Batch, Kept, Pass, Point
-from .storing import append_passes, compact, write_pass
+from .storing import Every, append_passes, compact, write_pass
 
 #: Callers that tell one evaluation from another.
 MAX_FRAMES = 12

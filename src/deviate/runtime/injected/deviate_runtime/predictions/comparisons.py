@@ -2,8 +2,7 @@
 
 import sys
 
-from .outputs import is_on_device, numpy_of
-from .targets import flat
+from .outputs import flat, is_on_device, numpy_of
 
 COMPILED = (
     "predictions are compared with their targets in a function that JAX compiles, which stays as it is: they are not "

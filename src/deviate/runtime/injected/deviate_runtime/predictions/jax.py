@@ -17,9 +17,8 @@ from ..streams.jax.trained import COMPARES, training_of
 from .columns import columns_of
 from .comparisons import first_choices
 from .features import features_of
-from .passes import Batch, Pass
-from .targets import flat
-from .undrawn import Undrawn
+from .outputs import flat
+from .passes import Batch, Pass, Undrawn
 
 #: Bytes of arguments that are kept for the end.
 MAX_BYTES = 1 << 28

@@ -7,8 +7,7 @@ import weakref
 from ..libraries import inside_library
 from ..patching import observes
 from .comparisons import column_of, first_choices
-from .outputs import is_floating, is_on_device, is_scores, is_values, numpy_of, read_outputs
-from .targets import flat, read_targets
+from .outputs import flat, is_floating, is_on_device, is_scores, is_values, numpy_of, read_outputs, read_targets
 
 #: Functions of scikit-learn by what their second argument is.
 LABELS = (

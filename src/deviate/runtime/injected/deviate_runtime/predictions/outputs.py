@@ -1,4 +1,4 @@
-"""Labels, scores and values read off what a model returns."""
+"""What a model returns (labels, scores, values), what it was to predict, and inputs that are small pictures."""
 
 import sys
 
@@ -161,3 +161,85 @@ def probabilities(numpy, columns):
         return top
     with numpy.errstate(over="ignore"):
         return numpy.exp(top - log_sum)
+
+
+def read_targets(value, size):
+    """Return one target an example: a copy, or the tensor where it lies on a device; None where `value` is none."""
+    shape = tuple(getattr(value, "shape", ()))
+    if not shape and type(value) in (list, tuple):
+        array = numpy_of(value)
+        return array if array is not None and array.shape == (size,) else None
+    if not shape or shape[0] != size:
+        return None
+    if all(length == 1 for length in shape[1:]):
+        return flat(value)
+    if len(shape) == 2 and is_floating(value):
+        return one_hot(value)
+    return None
+
+
+def flat(value):
+    """Return the elements of an array or tensor, no part of the program's memory."""
+    if is_on_device(value):
+        return value.detach().reshape(-1).clone()
+    array = numpy_of(value)
+    return None if array is None else array.reshape(-1).copy()
+
+
+def one_hot(value):
+    """Return the class of each row that is 1 in one column and 0 elsewhere; None where rows are no such thing."""
+    array = None if is_on_device(value) else numpy_of(value)
+    if array is None or array.shape[1] < 2:
+        return None
+    numpy = sys.modules["numpy"]
+    is_hot = array == 1
+    if not ((is_hot | (array == 0)).all() and (is_hot.sum(axis=1) == 1).all()):
+        return None
+    return numpy.argmax(array, axis=1)
+
+
+#: Pixels of an edge at most: of larger pictures every second pixel is kept, and so on.
+EDGE = 64
+
+#: Channels of a picture: grey, colors, colors with transparency.
+CHANNELS = (1, 3, 4)
+
+
+def pictures_of(value, size, axis):
+    """Return the pictures in an array or a tensor, small and with channels last; None for anything else.
+
+    They have shape ``(size, height, width, channels)`` and are a view of the value, whose channels are looked for on
+    `axis` first: 1 as PyTorch has them, or 3.
+    """
+    shape = tuple(getattr(value, "shape", ()))
+    if len(shape) != 4 or shape[0] != size or 0 in shape:
+        return None
+    axis = next((each for each in (axis, 4 - axis) if shape[each] in CHANNELS), None)
+    value = value.detach() if is_on_device(value) else numpy_of(value)
+    if value is None or axis is None:
+        return None
+    if axis == 1:
+        value = value.swapaxes(1, 2).swapaxes(2, 3)
+    step = -(-max(value.shape[1:3]) // EDGE)
+    return value[:, ::step, ::step]
+
+
+def bytes_of_pictures(numpy, pictures):
+    """Return pictures with values of 8 bits."""
+    return numpy.stack([stretched(numpy, each) for each in pictures])
+
+
+def stretched(numpy, values):
+    """Return a picture with values of 8 bits.
+
+    Values in 0 to 1 and in 0 to 255 are taken for what they are; others are stretched from the least to the greatest.
+    """
+    if values.dtype == numpy.uint8:
+        return values
+    values = numpy.nan_to_num(values.astype(numpy.float64))
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 255:
+        values = (values - low) / ((high - low) or 1.0)
+    elif high > 1:
+        values = values / 255
+    return numpy.rint(255 * values).astype(numpy.uint8)

@@ -1,17 +1,24 @@
-"""Keras: seed generators, initialisers, and the function that seeds.
+"""Keras 3, Keras 2 and `tf_keras`: seed generators, layers, the order of the data, optimizers.
 
 Keras draws from states that begin with a seed: given by the program, or drawn from `random`. A seed belongs to the
 purpose of what holds it: an initialiser, a layer, a layer that transforms data. Many layers make a generator and never
 draw from it, as their rate is 0 or they are not trained; so a seed counts as drawn where its generator first is.
 """
 
+import atexit
 import functools
+import random
 import sys
+import threading
+import weakref
+import zlib
 
-from ...factors import AUGMENT, INIT, LAYERS, OTHER
-from ...patching import replaces
-from ..derive import mix
-from ..seeds import (
+from ..factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
+from ..patching import replaces
+from ..weights import Tensor
+from .boundaries import bind, iterate
+from .derive import mix
+from .seeds import (
     Derived,
     derived,
     keeps_seed,
@@ -278,3 +285,257 @@ def forget_globals():
         if generator is not None:
             # One for all factors; without it seeds are drawn from `random`.
             generator.generator = None
+
+
+#: The module whose layers multiply by a matrix.
+DENSE = "keras.src.layers.core.dense"
+
+
+def patch_layer(module, streams):
+    """Have layers called for their purpose and, in Keras 3, built for `init`."""
+    if not hasattr(module.Layer.__call__, "_deviate"):
+        wrap_call(module.Layer, streams)
+        if module.__name__ == "keras.src.layers.layer":
+            wrap_new(module.Layer, streams)
+
+
+def wrap_call(cls, streams):
+    """Have a layer's call draw for `layers`, or for `augment` where it transforms data."""
+    plain = cls.__call__
+    factors = {}
+    called, see_input = streams.process.after_layers()
+
+    @replaces(cls, "__call__")
+    def __call__(self, *args, **kwargs):
+        if see_input is not None and type(self).__module__ == DENSE:
+            see_input(args)
+        factor = factors.get(type(self)) or factors.setdefault(type(self), purpose(self) or LAYERS)
+        current = streams.current
+        if current == factor or current in (AUGMENT, DATA) or in_thread(streams):
+            return plain(self, *args, **kwargs)
+        before = streams.enter(factor)
+        try:
+            returned = plain(self, *args, **kwargs)
+        finally:
+            streams.leave(before)
+        if called is not None and before == OTHER:
+            called(self, args, kwargs, returned)
+        return returned
+
+
+def in_thread(streams):
+    """Tell whether another thread than the program's first one runs."""
+    return threading.get_ident() != streams.thread
+
+
+def wrap_new(cls, streams):
+    """Have the method `build` of each layer draw for `init`."""
+    plain = cls.__new__
+
+    @functools.wraps(plain)
+    def __new__(cls, *args, **kwargs):
+        layer = plain(cls, *args, **kwargs)
+        build = layer.build
+
+        @replaces(layer, "build")
+        def build_for_init(*args, **kwargs):
+            before = streams.enter(INIT if streams.current in ALL_BUT_DATA else streams.current)
+            try:
+                return build(*args, **kwargs)
+            finally:
+                streams.leave(before)
+
+        return layer
+
+    cls.__new__ = staticmethod(__new__)
+
+
+def patch_arrays(module, streams):
+    """Have arrays given to `fit` shuffled for `shuffle`, and take down what they hold."""
+    cls = module.ArrayDataAdapter
+    name = "_get_iterator" if hasattr(cls, "_get_iterator") else "get_numpy_iterator"  # up to Keras 3.0
+    plain, plain_init = getattr(cls, name), cls.__init__
+
+    @replaces(cls, "__init__")
+    def __init__(self, *args, **kwargs):
+        streams.examples.add_arrays((args[:2], kwargs.get("x"), kwargs.get("y")))
+        plain_init(self, *args, **kwargs)
+
+    @replaces(cls, name)
+    def batches(self, *args, **kwargs):
+        once = getattr(self, "_shuffle", "batch") != "batch"
+        return iterate(streams, SHUFFLE, plain(self, *args, **kwargs), once)
+
+
+def patch_sequences(module, streams):
+    """Have the batches of a `PyDataset` ordered for `shuffle` and made for `augment`."""
+    cls = module.PyDataset
+    plain = cls.__init_subclass__
+
+    def __init_subclass__(cls, **kwargs):
+        plain(**kwargs)
+        bind(streams, cls, "__getitem__", AUGMENT)
+        bind(streams, cls, "on_epoch_end", SHUFFLE)
+
+    cls.__init_subclass__ = classmethod(__init_subclass__)
+    module.random = Random(streams)
+
+
+class Random:
+    """Stands for the module `random` where Keras orders batches, sometimes in a thread."""
+
+    def __init__(self, streams):
+        self.streams = streams
+
+    def __getattr__(self, name):
+        return getattr(random, name)
+
+    def shuffle(self, items):
+        """Shuffle for `shuffle`; draws of a thread meet no other's."""
+        streams = self.streams
+        if in_thread(streams) and streams.controls:
+            seed = streams.seed(SHUFFLE, streams.next_key("keras.utils.PyDataset"))
+            streams.fingerprints.add_draw(SHUFFLE, seed)
+            plain = getattr(random.Random.seed, "__wrapped__", random.Random.seed)
+            generator = random.Random.__new__(random.Random)
+            plain(generator, seed)
+            return generator.shuffle(items)
+        return streams.call(SHUFFLE if streams.current == OTHER else streams.current, random.shuffle, items)
+
+
+def watch_optimizers(module, streams):
+    """Look at the weights of each optimizer as it is built, and at the end."""
+    cls = getattr(module, "BaseOptimizer", None) or getattr(module, "_BaseOptimizer", None)
+    if cls is None or hasattr(cls.build, "_deviate"):
+        return
+    weights = Weights(streams)
+    plain = cls.build
+
+    @replaces(cls, "build")
+    def build(self, variables):
+        result = plain(self, variables)
+        weights.begin(self, list(variables))
+        return result
+
+
+class Weights:
+    """Fingerprints of initial and final weights.
+
+    The weights themselves are kept no longer than their optimizer keeps them.
+    """
+
+    def __init__(self, streams):
+        self.streams = streams
+        self.initial = 0
+        self.optimizers = 0
+        #: What takes the final weights of each optimizer that is still there, by number; and the digests of those gone.
+        self.ends = {}
+        self.final = {}
+        self.count = 0
+        atexit.register(self.end)
+        streams.process.weights.at_iteration.append(self.keep_iteration)
+
+    def begin(self, optimizer, variables):
+        """Take the initial weights down, before the first update."""
+        try:
+            if any(set(map(id, variables)) == known for known in self.known()):
+                return
+            number = self.optimizers
+            self.optimizers += 1
+            finalizer = weakref.finalize(optimizer, self.take, number, variables)
+            finalizer.atexit = False
+            self.ends[number] = finalizer
+            if have_values(variables):
+                self.initial = digest(variables, self.initial)
+                self.count += len(variables)
+                self.streams.fingerprints.write_content("init", self.initial, self.count, "first")
+        except Exception as error:
+            self.streams.process.events.note("weights-unseen", "keras: %r" % (error,), "keras")
+
+    def known(self):
+        """Yield the identities of the variables of each optimizer that is still there."""
+        for finalizer in self.ends.values():
+            kept = finalizer.peek()
+            if kept is not None:
+                yield set(map(id, kept[2][1]))
+
+    def take(self, number, variables):
+        """Take the final weights of one optimizer down."""
+        self.ends.pop(number, None)
+        weights = self.streams.process.weights
+        try:
+            if weights.takes_digests:
+                self.final[number] = digest(variables, 0)
+            if weights.is_kept:
+                weights.write("keras-%d" % number, [as_tensor(variable) for variable in variables])
+        except Exception as error:
+            self.streams.process.events.note("weights-unseen", "keras: %r" % (error,), "keras end")
+
+    def keep_iteration(self, iteration):
+        """Write the weights as they are after an iteration."""
+        for number, finalizer in list(self.ends.items()):
+            kept = finalizer.peek()
+            try:
+                if kept is not None:
+                    tensors = [as_tensor(variable) for variable in kept[2][1]]
+                    self.streams.process.weights.write("keras-%d" % number, tensors, iteration)
+            except Exception as error:
+                self.streams.process.events.note("weights-unseen", "keras: %r" % (error,), "keras iteration")
+
+    def end(self):
+        """Write the digest of the final weights."""
+        for finalizer in list(self.ends.values()):
+            kept = finalizer.detach()
+            if kept is not None:
+                self.take(*kept[2])
+        if self.final:
+            digests = b"".join(b"%08x" % self.final[number] for number in sorted(self.final))
+            self.streams.fingerprints.write_content("weights", zlib.crc32(digests), len(self.final), "end")
+
+
+def have_values(variables):
+    """Tell whether all variables have values: TensorFlow's get them after the function is traced that makes them."""
+    tensorflow = sys.modules.get("tensorflow")
+    values = [value_of(variable) for variable in variables]
+    if tensorflow is None or not all(hasattr(value, "is_initialized") for value in values):
+        return True
+    with tensorflow.init_scope():
+        return all(bool(value.is_initialized()) for value in values)
+
+
+def value_of(variable):
+    """Return what holds the value of a variable of Keras 3; one of TensorFlow's does so itself."""
+    return variable if hasattr(variable, "read_value") else variable.value
+
+
+def digest(variables, start):
+    """Return the CRC of the values of `variables`."""
+    for variable in variables:
+        start = zlib.crc32(memoryview(read(variable)).cast("B"), start)
+    return start
+
+
+def as_tensor(variable):
+    """Return a variable as a tensor that is to be written."""
+    values = array_of(variable)
+    name = getattr(variable, "path", None) or variable.name
+    return Tensor(name, str(values.dtype), values.shape, values.nbytes, values.tobytes)
+
+
+def read(variable):
+    """Return the value of a variable as a contiguous array of bytes."""
+    return array_of(variable).reshape(-1).view(sys.modules["numpy"].uint8)
+
+
+def array_of(variable):
+    """Return the value of a variable as a contiguous array."""
+    numpy = sys.modules["numpy"]
+    tensorflow = sys.modules.get("tensorflow")
+    value = value_of(variable)
+    if tensorflow is not None and hasattr(value, "read_value"):
+        with tensorflow.init_scope():
+            value = value.numpy()
+    elif hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
+    return numpy.ascontiguousarray(numpy.asarray(value))

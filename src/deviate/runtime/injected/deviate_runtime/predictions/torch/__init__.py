@@ -1,1 +1,0 @@
-"""PyTorch: what its models return in evaluation, and the batches of its loaders."""

@@ -1,1 +1,0 @@
-"""TensorFlow: the seeds of operations, generator objects, `tf.data`."""
