@@ -38,8 +38,7 @@ from deviate.runs.events import (
     Submitted,
     Waits,
 )
-from deviate.runs.executors.executor import Slot
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Slot
 from deviate.runs.experiment_events import (
     Begun,
     Compared,

@@ -16,7 +16,7 @@ from deviate.cli.printing import examples, listing, say
 from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.core.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.core.shell_words import typed_word
-from deviate.runs.executors.registry import WORDS
+from deviate.runs.executors.executor import WORDS
 
 if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
@@ -181,7 +181,7 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     from deviate.cli.progress import EarlyImports, Progress
     from deviate.cli.report import experiment_writers
     from deviate.cli.stdin import given_input
-    from deviate.facts.referee import Referee
+    from deviate.facts.until import Referee
     from deviate.runs.cells import asks_for_cells
     from deviate.runs.pipeline import run
     from deviate.runs.request import Request

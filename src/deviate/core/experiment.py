@@ -287,7 +287,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
     """Where runs are made, in the words that were typed for it."""
 
-    #: By its word in `deviate.runs.executors.registry`.
+    #: By its word in `deviate.runs.executors.executor`.
     executor: str
     #: Options of a cluster; None: as ``deviate.toml`` says.
     partition: str | None = None

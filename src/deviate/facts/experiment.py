@@ -20,12 +20,11 @@ from deviate.facts.variant import FEW_RUNS, SdPrecision, VariantFacts, sd_precis
 from deviate.facts.weight_distances import RepresentationFacts, WeightFacts, representation_facts, weight_facts
 from deviate.lexicon.names import find_name
 from deviate.observe.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
-from deviate.observe.inherited import ChangedVariable
 from deviate.observe.metrics import with_times
 from deviate.observe.repetitions import Repetitions
 from deviate.observe.reported import ReportedNumber
-from deviate.observe.surroundings import ChangedInput, KeptState
-from deviate.observe.trackers.recognition import SENDERS
+from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
+from deviate.observe.trackers import SENDERS
 from deviate.observe.unseen import WarnedOperation
 from deviate.stats.intervals import DEFAULT_LEVEL
 

@@ -49,14 +49,13 @@ from deviate.observe.events import (
     switches,
 )
 from deviate.observe.identity import Identity, RunValues
-from deviate.observe.inherited import ChangedVariable, changed_variables
 from deviate.observe.metrics import Directions, MeasuredMetric, measured_metrics
 from deviate.observe.observation import Printed
 from deviate.observe.recorded import values_by_run
 from deviate.observe.records import RunFiles, read_ended_runs
 from deviate.observe.repetitions import Repetitions, repetitions
 from deviate.observe.reported import ReportedNumber
-from deviate.observe.surroundings import SharedFiles, shared_files
+from deviate.observe.surroundings import ChangedVariable, SharedFiles, changed_variables, shared_files
 from deviate.observe.tables import Tables, open_tables
 from deviate.observe.unseen import WarnedOperation, warned_operations
 from deviate.runs.snapshot.manifest import Snapshot, read_snapshot

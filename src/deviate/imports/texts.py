@@ -12,7 +12,7 @@ import yaml
 
 from deviate.core.errors import NotImportable
 from deviate.imports.rows import number
-from deviate.source.yaml_files import compose_yaml
+from deviate.source.configurations import compose_yaml
 
 #: Endings of the names of YAML files.
 YAML = (".yaml", ".yml")

@@ -53,8 +53,7 @@ from deviate.probes.verdicts import (
     explain_factor,
     with_explanation,
 )
-from deviate.runs.executors.executor import Executor
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
 from deviate.source.analysis import written_names

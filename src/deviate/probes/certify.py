@@ -43,7 +43,7 @@ from deviate.probes.certificate import (
     training_changes,
 )
 from deviate.probes.trial import Announce, Trials, open_trials, printed_series
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
 from deviate.runs.snapshot.named_files import unnamed_files

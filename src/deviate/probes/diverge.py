@@ -26,8 +26,7 @@ from deviate.probes.divergence.records import (
 from deviate.probes.divergence.remedies import remedy_of
 from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
 from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_trials
-from deviate.runs.executors.executor import Executor
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
 from deviate.store.run_files import Unfinished

@@ -34,7 +34,7 @@ from deviate.observe.tally import RunTallies
 from deviate.probes.certificate import Parting
 from deviate.probes.certify import CONTROL, Failure, failed, parting_of
 from deviate.probes.trial import Announce, Trial, Trials, left_files, open_trials, printed_series
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, make_executor
 from deviate.runs.kept import written_states
 from deviate.runs.prepare import given_slot, make_ready
 from deviate.runs.prepared import Prepared, prepare_request

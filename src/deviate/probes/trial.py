@@ -32,8 +32,7 @@ from deviate.observe.processes import run_processes
 from deviate.observe.records import read_run, run_table
 from deviate.observe.reported import ReportedNumber, RunSeries, mined_run, reported_numbers
 from deviate.observe.tally import RunTallies, Tally
-from deviate.runs.executors.executor import Executor
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.kept import keep_written, written_states
 from deviate.runs.outcomes import run_outcome, without_secrets
 from deviate.runs.prepare import Ready, Source, prepare_run

@@ -14,8 +14,7 @@ from deviate.runs.engines.printed import Workers
 from deviate.runs.engines.ray import Ray
 from deviate.runs.engines.slurm import Slurm
 from deviate.runs.events import LeftToCluster
-from deviate.runs.executors.executor import Executor, Places
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, EXPORTED, make_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, EXPORTED, Executor, Places, make_executor
 from deviate.runs.hardware import Gpus
 from deviate.runs.lease import live_holder
 from deviate.runs.orders import Order, read_job, read_order

@@ -17,7 +17,7 @@ from deviate.runs.lease import LeaseHeld, acquire, live_holder
 from deviate.runs.options import ReplicateOptions
 from deviate.runs.orders import Order, clear_submissions
 from deviate.runs.prepare import make_source, step_source
-from deviate.runs.snapshot.git import describe_commit
+from deviate.runs.snapshot.survey import describe_commit
 from deviate.runs.todo import Probe, Todo, end_leftovers, share_steps
 from deviate.runs.work import LOOK_EVERY, Job, Means, TwinOf, Worker
 from deviate.source.edits import FileCode

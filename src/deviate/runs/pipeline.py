@@ -20,7 +20,7 @@ from deviate.runs.cluster import Engines, handed_to, lacks_runs
 from deviate.runs.containers import find_container
 from deviate.runs.criterion import settle_metric, settle_until
 from deviate.runs.events import Idle
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, ENGINES
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, ENGINES
 from deviate.runs.experiment import make_runs, make_slots, run_maker, shared_gpus
 from deviate.runs.experiment_events import GoesOn, OpenedAnew, RunsPlaced, StudyEvent
 from deviate.runs.prepared import (
@@ -43,7 +43,7 @@ from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked, locked_workspace
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.criterion import Referee
 
 
 # Where the runs of a request are made: as is typed, else where those of the experiment were made last.

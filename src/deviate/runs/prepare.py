@@ -31,7 +31,7 @@ from deviate.core.factors import (
 )
 from deviate.core.secrets import mask_text, mask_variables, mask_words
 from deviate.core.variables import VARIABLES, deterministic, numerical_variables, thread_count, thread_variables
-from deviate.observe.inherited import inherited
+from deviate.observe.surroundings import inherited
 from deviate.runs.containers import Container, Inside, container_command, find_container, without_doubles
 from deviate.runs.environment import (
     RUNTIME_VARIABLE,

@@ -11,7 +11,7 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.core.factors import DEFAULT_VARIANT, parse_variants
 from deviate.runs.containers import ContainerWish, check_wish
-from deviate.runs.executors.registry import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
+from deviate.runs.executors.executor import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
 from deviate.runs.kept import CAPTURED_PREDICTIONS, WEIGHT_SUFFIXES, is_file
 from deviate.runs.kept import CAPTURED_WEIGHTS as WEIGHT_KINDS
 from deviate.source.config import EvaluateEntry, TypedSettings, read_config, said
@@ -33,7 +33,7 @@ class Request(TypedSettings, frozen=True, kw_only=True):
     #: GPUs of this machine that runs share: ``all``, how many, or a list as CUDA_VISIBLE_DEVICES has it; None: those
     #: that are visible.
     gpus: str | None = None
-    #: Where runs are started, by its word in `deviate.runs.executors.registry`; None: see
+    #: Where runs are started, by its word in `deviate.runs.executors.executor`; None: see
     #: `deviate.runs.pipeline`.
     executor: str | None = None
     #: A file of what each run reads from standard input; None: nothing, or what the experiment has.

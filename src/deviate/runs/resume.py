@@ -18,10 +18,9 @@ from deviate.core.experiment import Decided, Experiment, Run, Until
 from deviate.core.factors import IMPLEMENTATION, SEEDED, find_variant, parse_variants
 from deviate.core.shell_words import typed_line
 from deviate.observe.events import threads, used_gpu
-from deviate.observe.inherited import differing, inherited, names_in_project
 from deviate.observe.processes import processes
 from deviate.observe.records import RunFiles, read_run
-from deviate.observe.surroundings import changed_since
+from deviate.observe.surroundings import changed_since, differing, inherited, names_in_project
 from deviate.runs.environment import find_program
 from deviate.runs.prepared import Prepared
 from deviate.runs.request import Request

@@ -9,8 +9,7 @@ from functools import cached_property
 
 from deviate.core.experiment import MainLoop, Pace
 from deviate.lexicon.words import BEGINS, words_of
-from deviate.source.flow.evaluator import Evaluator
-from deviate.source.flow.program import COMMON_METHODS, Program
+from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.reach import CallGraph, Edge
 from deviate.source.flow.starts import taken_from
 from deviate.source.frameworks.trainers import is_compiled_loop, is_fitting_call
@@ -29,7 +28,7 @@ from deviate.source.loop_candidates import (
     names_counted,
     training_signs,
 )
-from deviate.source.settings.known import Known
+from deviate.source.settings.options import Known
 from deviate.source.syntax import called_name, dotted_text, text_of
 
 _ASIDE = re.compile(rf"{BEGINS}(?i:pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"

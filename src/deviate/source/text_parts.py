@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from deviate.source.flow.attributes import given_fields
 from deviate.source.flow.calls import forwarded_param
-from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.expressions import is_mapping, makes_mapping
-from deviate.source.flow.records import given_fields
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance
 from deviate.source.index import Binding, Scope, Unit
 from deviate.source.syntax import called_name, dotted_text, passed_for

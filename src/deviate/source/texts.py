@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, From, Instance
 from deviate.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings
 from deviate.source.syntax import called_name, dotted_text, is_namespace

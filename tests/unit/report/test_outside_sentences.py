@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from deviate.facts.proof import Evidence, VariantProof
-from deviate.observe.inherited import ChangedVariable
-from deviate.observe.surroundings import ChangedInput, KeptState
+from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
 from deviate.observe.unseen import UnseenPrograms
 from deviate.report.topics.caveats import surrounding_caveats
 from deviate.report.topics.headline import screen_headline

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deviate.observe.inherited import DIGITS, differing, inherited, named_in
+from deviate.observe.surroundings import DIGITS, differing, inherited, named_in
 
 
 def test_what_a_session_sets_is_left_out_and_no_value_can_be_found_out():

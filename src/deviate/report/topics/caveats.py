@@ -12,8 +12,7 @@ from deviate.facts.metric import MetricSpread, TrainingsFacts
 from deviate.facts.run import RunResult
 from deviate.facts.variant import VariantFacts
 from deviate.observe.events import EnvironmentDifference
-from deviate.observe.inherited import ChangedVariable
-from deviate.observe.surroundings import ChangedInput, KeptState
+from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.explanation import repetition_caveats
 from deviate.report.topics.metrics import rounded_footnotes, weak_footnotes

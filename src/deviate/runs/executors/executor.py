@@ -1,16 +1,23 @@
 """What starts the commands of runs.
 
 An executor starts a command, says whether it still runs, and ends it. All else is read from the files of the run: what
-it recorded, and how its command ended (``ended.json``, written by whatever watches the command).
+it recorded, and how its command ended (``ended.json``, written by whatever watches the command). Users name one by a
+word; its module is imported when it is used.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+
+from deviate.core.errors import BadOption
+
+if TYPE_CHECKING:
+    from deviate.runs.hardware import Gpus
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,3 +138,38 @@ class Executor(Protocol):
 
     def wait(self, seconds: float) -> None:
         """Return when a command has ended, or after `seconds`."""
+
+
+#: Those that start commands on this machine. Module and class; made with the number of runs side by side.
+EXECUTORS = {
+    "local": ("deviate.runs.executors.local", "LocalExecutor"),
+}
+
+DEFAULT_EXECUTOR = "local"
+
+#: Those that start workers elsewhere, see `deviate.runs.engines`.
+ENGINES = ("slurm", "ray", "workers")
+
+#: Of these, the one whose commands are printed, and never started or followed from here.
+EXPORTED = "workers"
+
+WORDS = (*EXECUTORS, *ENGINES)
+
+
+def check_executor(name: str) -> None:
+    """Refuse a name that no executor has.
+
+    Raises
+    ------
+    BadOption
+        With the names there are.
+    """
+    if name not in WORDS:
+        raise BadOption(f"no executor is named {name!r}", hint=f"type one of: {', '.join(WORDS)}")
+
+
+def make_executor(name: str, jobs: int, gpus: Gpus | None = None) -> Executor:
+    """Return the executor of a name, for `jobs` runs side by side that share `gpus`; None: those that are visible."""
+    module, kind = EXECUTORS[name]
+    executor: Executor = getattr(importlib.import_module(module), kind)(jobs, gpus=gpus)
+    return executor

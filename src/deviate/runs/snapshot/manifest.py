@@ -19,10 +19,9 @@ from deviate.core.experiment import SCHEMA
 from deviate.core.paths import real_path
 from deviate.core.secrets import star_text
 from deviate.runs.snapshot.credentials import shows_credentials
-from deviate.runs.snapshot.git import tracked_files
 from deviate.runs.snapshot.named_files import unnamed_files
 from deviate.runs.snapshot.surroundings import Outside, levels_above, named_outside, outside_reach, pinned_files
-from deviate.runs.snapshot.survey import CREDENTIALS, OWN, UNREADABLE, Item, survey
+from deviate.runs.snapshot.survey import CREDENTIALS, OWN, UNREADABLE, Item, survey, tracked_files
 from deviate.store.files import read_json, write_json
 from deviate.store.folders import FOLDER, ExperimentFolder, Workspace
 from deviate.store.snapshot_rules import SnapshotRules, matches

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.paths import real_path
-from deviate.runs.snapshot.git import lead_to_repository
 from deviate.runs.snapshot.manifest import Snapshot
 from deviate.runs.snapshot.surroundings import levels_above
+from deviate.runs.snapshot.survey import lead_to_repository
 from deviate.source.edits import FileCode
 from deviate.store.folders import RunFolder
 

@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass
 
 from deviate.source.draws import tables
-from deviate.source.draws.makers import Makers
-from deviate.source.draws.tables import Gives
+from deviate.source.draws.tables import Gives, Makers
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.reach import CallGraph
 from deviate.source.flow.values import External, Instance

@@ -1,4 +1,4 @@
-"""Values of attributes: of modules, of objects of the project, of objects outside."""
+"""Values of attributes: of modules, objects, named tuples and data classes of the project, and of others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,34 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from deviate.source.flow.calls import attribute_of
-from deviate.source.flow.evaluator import Evaluator
-from deviate.source.flow.program import Program
-from deviate.source.flow.records import given_fields
+from deviate.source.flow.program import Evaluator, Program
 from deviate.source.flow.values import NOTHING, External, From, Instance, Ref, Valuation, Value, join, of
 from deviate.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit, bindings_of
-from deviate.source.syntax import called_name, text_of
+from deviate.source.syntax import called_name, is_dataclass, text_of
+
+
+def given_fields(program: Program, flow: Valuation, instance: Instance) -> dict[str, ast.expr]:
+    """Return the arguments that make a record, by the names of its fields; nothing of any other object."""
+    made = instance.made
+    if made is None or not _is_record(program, flow, instance.cls):
+        return {}
+    if any(isinstance(arg, ast.Starred) for arg in made.args):
+        return {}
+    given = dict(zip(_fields(instance.cls), made.args, strict=False))
+    return given | {key.arg: key.value for key in made.keywords if key.arg is not None}
+
+
+def _is_record(program: Program, flow: Valuation, cls: ClassScope) -> bool:
+    if is_dataclass(cls.node):
+        return True
+    return any(base.endswith("NamedTuple") for base in program.external_bases(flow, cls))
+
+
+def _fields(cls: ClassScope) -> list[str]:
+    statements = cls.node.body if isinstance(cls.node, ast.ClassDef) else []
+    declared = (each.target for each in statements if isinstance(each, ast.AnnAssign))
+    return [target.id for target in declared if isinstance(target, ast.Name)]
+
 
 #: Classes that share an attribute's name are all considered up to this number.
 MAX_OWNERS = 4

@@ -6,7 +6,7 @@ import ast
 import re
 
 from deviate.lexicon.words import is_metric_word, word_lists, words_of
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.starts import chosen_by_name, methods_begun
 from deviate.source.flow.values import (
     MAX_REFS,

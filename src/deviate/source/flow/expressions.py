@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from deviate.lexicon.words import split_of, words_like, words_of
 from deviate.source.flow.attributes import attribute_value
 from deviate.source.flow.calls import call_value
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.starts import chosen_by_name
 from deviate.source.flow.values import (
     METRIC_ORIGINS,

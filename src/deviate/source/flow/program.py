@@ -1,4 +1,4 @@
-"""The project as a whole: names across files, class families, who calls what."""
+"""The project as a whole: names across files, class families, who calls what; and the evaluator's interface."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from deviate.lexicon.words import TRAIN, word_lists
 from deviate.source.configurations import root_configuration, unchosen_targets
 from deviate.source.files import console_scripts
-from deviate.source.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
+from deviate.source.flow.values import NOTHING, External, Instance, Param, Ref, Valuation, Value
 from deviate.source.imports import Imports
-from deviate.source.index import CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, bindings_of, under_main_guard
+from deviate.source.index import (
+    Binding,
+    CallSite,
+    ClassScope,
+    ModuleIndex,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    under_main_guard,
+)
 from deviate.source.settings.constants import Constants
 from deviate.source.settings.lookup import Arguments, Settings, documented_arguments
 from deviate.source.syntax import called_name, last_part, passed_for
@@ -373,3 +384,40 @@ def _is_given(site: CallSite) -> bool:
     if owner is None or not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
         return False
     return func.value.id == "self" and func.attr in owner.attributes
+
+
+class Evaluator(Valuation, Protocol):
+    """Evaluates expressions to abstract values, each once."""
+
+    program: Program
+    #: Answers of `parameters.forwarded_param`.
+    forwarded: dict[ast.AST, Param | None]
+    #: Functions and names that `texts.parts.take_apart` is following.
+    followed: set[tuple[int, str]]
+
+    def once(self, key: object, compute: Callable[[], Value]) -> Value:
+        """Evaluate something and remember it."""
+
+    def resolved(self, node: ast.expr, scope: Scope) -> Value:
+        """Evaluate an expression with its parameters replaced by what callers pass."""
+
+    def resolve(self, value: Value) -> Value:
+        """Replace the parameters in a value by what callers pass."""
+
+    def param(self, param: Param) -> Value:
+        """Join what callers pass for a parameter."""
+
+    def default_value(self, default: ast.expr, unit: Unit) -> Value:
+        """Evaluate a parameter that is not passed."""
+
+    def value_of_name(self, name: str, module: ModuleIndex) -> Value:
+        """Evaluate a module's global."""
+
+    def binding(self, binding: Binding) -> Value:
+        """Evaluate one binding."""
+
+    def with_computed_keys(self, value: Value, bindings: list[Binding]) -> Value:
+        """Add what is stored under computed keys to items that have no more than a first value."""
+
+    def returned(self, unit: Unit) -> Value:
+        """Join what a function returns or yields, its parameters symbolic."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deviate.source.flow.attributes import Objects, called_above, passes_self
-from deviate.source.flow.evaluator import Evaluator
-from deviate.source.flow.program import COMMON_METHODS, MAX_SAME_NAMED, Program
+from deviate.source.flow.program import COMMON_METHODS, MAX_SAME_NAMED, Evaluator, Program
 from deviate.source.flow.starts import (
     chained_names,
     dynamic_imports,

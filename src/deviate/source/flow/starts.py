@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from deviate.source.flow.evaluator import Evaluator
-from deviate.source.flow.program import Program
+from deviate.source.flow.program import Evaluator, Program
 from deviate.source.flow.tables import REGISTERING
 from deviate.source.flow.values import MAX_REFS, Instance, Valuation, Value
 from deviate.source.index import CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of

@@ -11,14 +11,20 @@ from deviate.core.experiment import Capture, Metric
 from deviate.core.paths import globbed
 from deviate.lexicon.words import UNNAMED, aggregate_of, meaning_of
 from deviate.source.files import read_texts
-from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.expressions import makes_mapping
-from deviate.source.flow.program import Program
+from deviate.source.flow.program import Evaluator, Program
 from deviate.source.flow.values import External, Instance
-from deviate.source.frameworks.made import is_nothing, learned
-from deviate.source.frameworks.trainers import boosted, metric_name, shown_epochs, shown_names, steps_of
+from deviate.source.frameworks.trainers import (
+    boosted,
+    is_nothing,
+    learned,
+    metric_name,
+    shown_epochs,
+    shown_names,
+    steps_of,
+)
 from deviate.source.index import CallSite, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
-from deviate.source.settings.known import Known
+from deviate.source.settings.options import Known
 from deviate.source.sinks.rows import Report, is_logging_class, is_logging_object
 from deviate.source.syntax import called_name, dotted_text, imported_names, text_of, written_items
 from deviate.source.texts import ReportedValue

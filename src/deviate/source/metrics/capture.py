@@ -9,7 +9,7 @@ import msgspec
 
 from deviate.core.experiment import Capture
 from deviate.lexicon.words import is_counting, word_lists
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, External, From, Instance, Value
 from deviate.source.frameworks.reported import framework_capture, key_of
 from deviate.source.index import ClassScope, Scope, Unit, lookup, only_binding

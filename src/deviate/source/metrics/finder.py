@@ -14,9 +14,8 @@ from deviate.core.experiment import Metric
 from deviate.lexicon.names import unique
 from deviate.lexicon.words import UNNAMED, is_clock_part, is_metric_word, meaning_of, split_of
 from deviate.source.findings import Reason, Rejected
-from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.expressions import is_alarm, split_at, switches
-from deviate.source.flow.program import COMMON_METHODS, Program
+from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.values import METRIC_ORIGINS, From, Param
 from deviate.source.frameworks.reported import is_framework_logged, is_read_back
 from deviate.source.index import ModuleIndex, Nesting, Unit, enclosing_loops

@@ -1,4 +1,8 @@
-"""A reported value that is a metric, before it has its final name, and values that are shown like one."""
+"""A reported value that may be a metric, before it has its final name.
+
+Where its origin cannot be followed, names, text and format decide. Counts are mostly no metrics, but shares, means and
+numbers of right answers are.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +15,48 @@ from deviate.lexicon.words import (
     UNNAMED,
     aggregate_of,
     is_counting,
+    is_episode_length,
     is_metric_word,
     is_schedule,
     is_settings_name,
     meaning_of,
+    outcome_of,
     split_of,
+    words_of,
 )
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.findings import Reason
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param, Value
 from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops
 from deviate.source.main_loop import Phases
-from deviate.source.metrics.forms import MAX_DEPTH, is_share, statistic_of
-from deviate.source.metrics.names import plain_variable
-from deviate.source.metrics.verdict import Verdict
-from deviate.source.sinks.rows import Report
-from deviate.source.syntax import authored_text, called_name, dotted_text, text_of
+from deviate.source.metrics.forms import (
+    MAX_DEPTH,
+    is_best,
+    is_item,
+    is_item_of_report,
+    is_kept_with_best,
+    is_named_item,
+    is_number,
+    is_share,
+    statistic_of,
+)
+from deviate.source.metrics.names import plain_variable, text_name, words_before
+from deviate.source.metrics.verdict import (
+    COEFFICIENTS,
+    FILES,
+    SETTINGS,
+    Case,
+    Verdict,
+    last_name,
+    last_word,
+    names_count,
+    names_position,
+    names_quality,
+    names_samples,
+    weighs_loss,
+)
+from deviate.source.sinks.rows import SCALARS, TEXT_SINKS, TRACKERS, Report
+from deviate.source.syntax import authored_text, called_name, dotted_text, text_of, unpacked
 from deviate.source.texts import ReportedValue
 
 #: Metrics of lower confidence are listed and not selected.
@@ -251,3 +282,232 @@ def _given(flow: Evaluator, node: ast.Name, scope: Scope) -> list[tuple[ast.expr
         if binding.kind == "param" and binding.scope.unit is not None:
             given += flow.program.arguments(flow, Param(binding.scope.unit, binding.key))
     return given
+
+
+#: How far numbers lie apart.
+_SPREADS = {"std", "stddev"}
+#: What a day is called.
+_DATES = {"date", "dates", "day", "datetime"}
+#: What data are called that are normalised.
+_NORMALISED = {"data", "df", "feature", "features", "input", "inputs", "norm", "target", "targets", "train", "x", "y"}
+
+
+def by_words(case: Case, earlier: str) -> Verdict:
+    """Return the verdict on a value whose origin cannot be followed.
+
+    `earlier` is the name that the text gave to the value before, where that names this one too.
+    """
+    value, reported = case.value, case.reported
+    reason = _setting_or_data(case)
+    if reason is not None:
+        return Verdict(reason=reason)
+    if reported.mapping:
+        return _of_mapping(case)
+    if is_item(reported) and (meaning_of(case.description) or is_item_of_report(case.flow, reported)):
+        return Verdict(0.45, "an item of a mapping of values", case.meaning)
+    is_tagged = case.sink in TRACKERS and is_metric_word(reported.tag)
+    is_kept = _has_decimals(case) and is_kept_with_best(reported)
+    is_called = is_tagged or is_kept or is_called_metric(case, earlier)
+    if (is_counting(case.name) or names_count(case.name)) and not is_called:
+        return Verdict(reason="counter" if is_counting(case.name) else "constant")
+    number = is_number(case.flow, reported, case.sink)
+    by_name = is_metric_word(case.variable)
+    by_text = is_metric_word(case.description)
+    by_text = by_text or (case.sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
+    is_plain = number or _is_said(case) or not value.has(From.OBJECT, From.DATA)
+    if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or _has_form_of_metric(case):
+        confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
+        return Verdict(confidence, "named like a metric", case.meaning)
+    if number and _is_statistic(case):
+        return Verdict(0.4, "a statistic of what a loop changes", case.meaning)
+    if _is_tracked(case):
+        return Verdict(0.4, "given to a tracker", case.meaning)
+    return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
+
+
+def _setting_or_data(case: Case) -> Reason | None:
+    """Return why the value is a setting, a schedule, the weight of a loss, or what data are normalised by."""
+    last, reported = case.name, case.reported
+    is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
+    is_settings = is_settings or (last_word(case.variable) in SETTINGS and not is_metric_word(reported.tag))
+    if case.sink in FILES and last_word(case.variable) in _SPREADS and _NORMALISED.issuperset(words_of(last)[:-1]):
+        return "identifier"
+    if not _DATES.isdisjoint(word for called in (last, reported.tag) for word in words_of(called)[-1:]):
+        return "identifier"
+    is_scheduled = is_schedule(case.variable) or is_schedule(case.description)
+    return "setting" if is_scheduled or is_settings or weighs_loss(last) or _is_coefficient(case) else None
+
+
+def _is_coefficient(case: Case) -> bool:
+    """Whether settings make what weighs a part of the loss: ``kl_coeff``, and no ``dice_coeff``, which is a metric.
+
+    Nor is it what the text calls otherwise: ``print(f"error {weight}")``.
+    """
+    name = case.name
+    if name not in case.description.replace(" ", "_") and is_metric_word(case.description):
+        return False
+    words, meaning = words_of(name), meaning_of(name)
+    is_weight = bool(words) and words[-1] in COEFFICIENTS and not any(word.startswith("corr") for word in words)
+    return is_weight and case.value.has(From.SETTING) and (meaning is None or meaning.direction is None)
+
+
+def _of_mapping(case: Case) -> Verdict:
+    last = case.name
+    if names_samples(case.variable):
+        return Verdict(reason="identifier")
+    is_named = is_metric_word(last) if isinstance(case.reported.expr, ast.Call) else meaning_of(last) is not None
+    if is_named or case.sink not in {*TEXT_SINKS, "json", "csv"}:
+        return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
+    return Verdict(reason="identifier")
+
+
+def _is_said(case: Case) -> bool:
+    """Whether the text says what the variable's last word says: ``print("F1:", f1)``."""
+    return is_metric_word(words_before(case.reported)) and is_metric_word(last_word(case.variable))
+
+
+def _has_form_of_metric(case: Case) -> bool:
+    """Whether text and use show a metric whose words also mean other things."""
+    last, reported = case.name, case.reported
+    if _says_same(reported, last) and _has_decimals(case):
+        return True
+    if names_quality(last) and is_share(case.flow, reported.expr, reported.scope):
+        return True
+    is_kept = _has_decimals(case) and is_kept_with_best(reported)
+    return is_kept or is_best(reported) or _repeats(reported, last)
+
+
+def _is_statistic(case: Case) -> bool:
+    """Whether one number is computed of what chance has its part in and a loop changes: ``(abs(w) > 0.2).mean()``."""
+    flow, expr, scope, value = case.flow, case.reported.expr, case.reported.scope, case.value
+    if not value.has(From.RANDOM) or value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.TEXT):
+        return False
+    read = (bindings_of(node.id, scope) for node in ast.walk(expr) if isinstance(node, ast.Name))
+    in_loop = any(any(enclosing_loops(each.nesting)) for bindings in read for each in bindings)
+    return in_loop and is_computed(flow, expr, scope)
+
+
+def _has_decimals(case: Case) -> bool:
+    return DECIMALS.search(case.reported.spec) is not None
+
+
+def _says_same(reported: ReportedValue, name: str) -> bool:
+    """Whether text and variable mean one quality, be it by words that also mean other things: ``return {ret:.1f}``."""
+    said, own = words_of(words_before(reported))[-1:], words_of(name)[-1:]
+    is_one = bool(said) and bool(own) and (said == own or meaning_of(said[0]) == meaning_of(own[0]))
+    return is_one and names_quality(said[0])
+
+
+def _repeats(reported: ReportedValue, name: str) -> bool:
+    """Whether the text names a metric, and an item of a list has its word: ``episodic return={return_values[t]}``."""
+    said = words_before(reported)
+    is_item = isinstance(reported.expr, ast.Subscript) and is_metric_word(said) and words_of(said)[-1] in words_of(name)
+    return is_item and meaning_of(words_of(said)[-1]) is not None
+
+
+def _is_tracked(case: Case) -> bool:
+    """Whether a tracker gets the value under a tag, and no setting, nor a text but under a metric's name."""
+    value, reported = case.value, case.reported
+    is_under_tag = case.sink in TRACKERS and (bool(reported.tag) or reported.label is not None)
+    # A tensor under its own name: ``scalar(part.op.name, part)``.
+    is_itself = case.sink in SCALARS and f"{{{case.variable}." in reported.tag
+    is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
+    is_number = is_itself or is_metric_word(reported.tag) or not value.has(From.TEXT)
+    return (is_under_tag or is_itself) and not is_setting and is_number
+
+
+#: Names given names are followed this far.
+_MAX_NAMES = 3
+#: Functions that make one number of what was kept of each example.
+_AVERAGES = {"mean", "nanmean", "average", "avg"}
+#: Qualities that may be no more than how many of something there are.
+_COUNTED = {"correct", "corrects", "error", "errors", "failures", "hit", "hits", "mistakes", "right", "solved",
+            "success", "total", "violations", "win", "wins", "wrong"}  # fmt: skip
+
+
+def of_outcomes(case: Case) -> Verdict | None:
+    """Return the verdict on lengths of episodes, and on counts of right and wrong predictions; None for others."""
+    if case.value.has(From.COUNT, From.TOTAL) and is_episode_length(case.description):
+        return Verdict(0.6, "the length of an episode", meaning_of(case.description))
+    outcome = outcome_of(case.name)
+    if outcome is not None and _is_count_of_outcomes(case):
+        return Verdict(0.45, "counts right or wrong predictions", outcome)
+    return None
+
+
+def of_counts(case: Case, earlier: str) -> Verdict | None:
+    """Return the verdict on what is made of counts and constants alone and is a metric all the same, None for others.
+
+    `earlier` is the name that the text gave to the value before, where that names this one too.
+    """
+    if _is_share_of_counts(case):
+        return Verdict(0.45, "counts, named like a metric", case.meaning)
+    tracked = case.sink in {*TRACKERS, "visdom"}
+    name = "" if is_called_metric(case, earlier) else case.name
+    if is_shown_as_metric(case.flow, case.value, case.reported, name, case.description, is_tracked=tracked):
+        return Verdict(0.42, "named and shown like a metric", case.meaning)
+    if _is_said_quality(case, f"{case.reported.tag} {text_name(case.reported, case.variable, earlier)}"):
+        return Verdict(0.42, "named like a metric by the text, too", case.meaning)
+    return None
+
+
+def is_called_metric(case: Case, earlier: str) -> bool:
+    """Whether the text right before a value is the name of a metric: ``loss: {total / n}``, ``loss {epoch}: {total}``.
+
+    A whole number after a word that counts is what that word says: ``loss at step {step}``.
+    """
+    said = words_before(case.reported)
+    if names_position(case.name) or not is_metric_word(said or earlier):
+        return False
+    is_exact = DECIMALS.search(case.reported.spec) is not None or is_share(
+        case.flow, case.reported.expr, case.reported.scope
+    )
+    return is_exact or not is_counting("".join(words_of(said)[-1:]))
+
+
+def _is_count_of_outcomes(case: Case) -> bool:
+    """Whether a number is counted; ``fn`` may also be a function, and ``tp`` a setting, where nothing counts it."""
+    value, reported = case.value, case.reported
+    is_short = len(last_name(text_of(reported.expr)).rpartition("_")[2]) < 3
+    is_counted = value.has(From.COUNT, From.TOTAL) or (not is_short and value.has(From.CONSTANT))
+    return is_counted and not (reported.mapping or value.refs or value.has(From.PATH, From.TEXT, From.SCHEDULE))
+
+
+def _is_said_quality(case: Case, said: str) -> bool:
+    """Whether text and variable name one quality that is computed of counts, and is none: ``f1 score: {f1}``."""
+    name, value = case.name, case.value
+    counted = value.has(From.TOTAL, From.COUNT) and not value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.RANDOM)
+    is_count = not _COUNTED.isdisjoint((*words_of(name), *words_of(said)))
+    is_named = is_metric_word(name) and is_metric_word(said) and names_quality(name) and names_quality(said)
+    return counted and is_named and not is_count and meaning_of(name) == meaning_of(said)
+
+
+def _is_share_of_counts(case: Case) -> bool:
+    """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
+    flow, value, reported, last = case.flow, case.value, case.reported, case.name
+    is_divided = value.has(From.COUNT) and is_share(flow, reported.expr, reported.scope)
+    counted = {From.COUNT, From.TOTAL, From.CONSTANT, *([From.SETTING] if is_divided else [])}
+    if not value.plain() <= counted or not value.plain():
+        return False
+    is_averaged = _is_averaged(flow, reported.expr, reported.scope)
+    if not (value.has(From.COUNT) or is_averaged):
+        # Of lengths alone, only what is divided: ``precision = len(right) / len(found)``.
+        is_shown = DECIMALS.search(reported.spec) is not None or is_metric_word(last)
+        is_named = value.has(From.TOTAL) and is_shown and names_quality(last)
+        return is_named and is_share(flow, reported.expr, reported.scope)
+    if case.sink in TRACKERS and is_metric_word(reported.tag) and names_quality(reported.tag):
+        return True
+    is_strong = is_metric_word(last) and is_number(flow, reported, case.sink)
+    return names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
+
+
+def _is_averaged(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a mean is taken, by a function or by a meter of the project, or a name was given one: ``exact.avg``."""
+    if isinstance(expr, ast.Name) and depth < _MAX_NAMES:
+        given = ((unpacked(each), each.scope) for each in bindings_of(expr.id, scope) if each.kind == "assign")
+        return any(value is not None and _is_averaged(flow, value, home, depth + 1) for value, home in given)
+    if isinstance(expr, ast.Call):
+        return called_name(expr) in _AVERAGES
+    if not isinstance(expr, ast.Attribute) or expr.attr not in _AVERAGES:
+        return False
+    return any(isinstance(ref, Instance) for ref in flow.resolved(expr.value, scope).refs)

@@ -6,8 +6,8 @@ import ast
 import re
 
 from deviate.lexicon.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_like, words_of
-from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.expressions import is_list
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, External, From, Instance, Value
 from deviate.source.index import (
     Binding,

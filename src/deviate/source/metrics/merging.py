@@ -11,7 +11,7 @@ from functools import cached_property
 from deviate.core.experiment import Capture
 from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import meaning_of
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Param
 from deviate.source.frameworks.reported import is_framework_logged
 from deviate.source.index import Scope, Unit, enclosing_branches, enclosing_loops, local_bindings, lookup, surely_bound

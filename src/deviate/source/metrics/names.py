@@ -20,7 +20,7 @@ from deviate.source.flow.values import METRIC_ORIGINS, From
 from deviate.source.texts import ReportedValue
 
 if TYPE_CHECKING:
-    from deviate.source.flow.evaluator import Evaluator
+    from deviate.source.flow.program import Evaluator
 
 _LISTS = word_lists("metric_names")
 _LINKING = _LISTS["linking words"]

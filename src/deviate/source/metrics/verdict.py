@@ -17,7 +17,7 @@ from deviate.lexicon.words import (
     words_of,
 )
 from deviate.source.findings import Reason
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Value
 from deviate.source.texts import ReportedValue
 

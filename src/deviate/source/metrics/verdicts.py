@@ -20,13 +20,11 @@ from deviate.lexicon.words import (
     words_of,
 )
 from deviate.source.findings import Reason
-from deviate.source.flow.evaluator import Evaluator
 from deviate.source.flow.expressions import is_list
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value
 from deviate.source.index import bindings_of
-from deviate.source.metrics.by_words import by_words
-from deviate.source.metrics.counts import of_counts, of_outcomes
-from deviate.source.metrics.finding import DECIMALS
+from deviate.source.metrics.finding import DECIMALS, by_words, of_counts, of_outcomes
 from deviate.source.metrics.forms import (
     is_flag,
     is_item_of_report,

@@ -24,9 +24,8 @@ from deviate.source.index import (
     lookup,
     under_main_guard,
 )
-from deviate.source.settings.known import Known, agreed
 from deviate.source.settings.lookup import Settings, flag_held, setting_keys, word_position
-from deviate.source.settings.options import is_command, is_member
+from deviate.source.settings.options import Known, agreed, is_command, is_member
 from deviate.source.syntax import Parents, called_name, dotted_text, passed_for, text_of
 
 # Alternatives from which a setting that is not known chooses: which of them is read.

@@ -17,15 +17,17 @@ from deviate.lexicon.words import is_settings_name, words_of
 from deviate.source.configurations import config_files, root_configuration, root_file
 from deviate.source.files import read_texts, shell_scripts, simple_commands
 from deviate.source.index import ModuleIndex, Scope, Store, bindings_of, only_binding, under_main_guard
-from deviate.source.settings.known import Known, agreed, literal
 from deviate.source.settings.options import (
     SUFFIXES,
+    Known,
     Listed,
     Option,
+    agreed,
     composed_settings,
     declared_options,
     derived_options,
     listed_by_classes,
+    literal,
     read_settings,
 )
 from deviate.source.syntax import called_name, dotted_text

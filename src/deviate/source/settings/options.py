@@ -1,4 +1,4 @@
-"""Options that a program declares: by which words a command gives them, and what they are where it does not."""
+"""Options that a program declares: the words by which a command gives them, and defaults that are known."""
 
 from __future__ import annotations
 
@@ -14,10 +14,35 @@ from pathlib import Path
 import yaml
 
 from deviate.lexicon.words import is_settings_name
+from deviate.source.configurations import load_yaml
 from deviate.source.index import CallSite, ClassScope, Scope, Unit, only_binding
-from deviate.source.settings.known import Known, literal
 from deviate.source.syntax import called_name, dotted_text, is_dataclass, last_part, text_of
-from deviate.source.yaml_files import load_yaml
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that is known; None itself stands for one that is not."""
+
+    value: object
+
+
+def literal(node: ast.expr | None) -> Known | None:
+    """Return what an expression of constants alone is."""
+    if node is None:
+        return None
+    if isinstance(node, ast.Constant):
+        return Known(node.value)
+    try:
+        return Known(ast.literal_eval(node))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def agreed(values: list[Known | None]) -> Known | None:
+    """Return the value that all of several are; None where one is not known, or they differ."""
+    first = values[0] if values else None
+    return first if all(value == first for value in values) else None
+
 
 _SWITCHES = {"store_true": True, "store_false": False}
 #: What the arguments of a Hugging Face training switch on.

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import replace
 
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import Instance, Param
 from deviate.source.index import Binding, Scope, Unit, bindings_of
 from deviate.source.sinks.stores import accumulated, argument, elements_of

@@ -10,7 +10,7 @@ from itertools import chain
 
 from deviate.lexicon.words import LOG, meaning_of, words_like, words_of
 from deviate.source.flow.calls import forwarded_param
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param
 from deviate.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
 from deviate.source.sinks.rows import (

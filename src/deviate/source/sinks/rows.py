@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from deviate.lexicon.words import BEGINS, LOG, TRAIN, UNNAMED, meaning_of, words_like
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import External, From, Instance
 from deviate.source.index import Binding, CallSite, ClassScope, Nesting, Scope, Store, Unit, bindings_of, local_bindings
 from deviate.source.sinks.aliases import data_frame, original_calls

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from deviate.lexicon.words import is_bookkeeping, is_counting, word_lists
 from deviate.source.flow.calls import forwarded_param
-from deviate.source.flow.evaluator import Evaluator
+from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param
 from deviate.source.index import ClassScope, ModuleIndex, Scope, Unit, local_bindings, lookup, only_binding
 from deviate.source.syntax import called_name, dotted_text, text_of, unpacked

@@ -9,8 +9,7 @@ import pytest
 from msgspec import structs
 
 from deviate.core.errors import BadOption
-from deviate.runs.executors.executor import Handle, Launch, Slot
-from deviate.runs.executors.registry import EXECUTORS, check_executor, make_executor
+from deviate.runs.executors.executor import EXECUTORS, Handle, Launch, Slot, check_executor, make_executor
 from deviate.runs.request import Request, check_request
 from deviate.store.files import read_json
 from deviate.store.run_files import Ended

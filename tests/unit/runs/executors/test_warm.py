@@ -10,8 +10,7 @@ import pytest
 from installed import require
 
 from deviate.runs.executors.executor import Launch, Slot
-from deviate.runs.executors.forking import Cold
-from deviate.runs.executors.warm import WarmExecutor, split
+from deviate.runs.executors.warm import Cold, WarmExecutor, split
 from deviate.store.files import read_json
 from deviate.store.run_files import Ended
 

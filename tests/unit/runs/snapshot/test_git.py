@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from deviate.runs.snapshot.git import describe_commit, lead_to_repository
+from deviate.runs.snapshot.survey import describe_commit, lead_to_repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
