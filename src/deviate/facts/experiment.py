@@ -24,7 +24,7 @@ from deviate.observe.metrics import with_times
 from deviate.observe.repetitions import Repetitions
 from deviate.observe.reported import ReportedNumber
 from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
-from deviate.observe.trackers import SENDERS
+from deviate.observe.trackers.recognition import SENDERS
 from deviate.observe.unseen import WarnedOperation
 from deviate.stats.intervals import DEFAULT_LEVEL
 

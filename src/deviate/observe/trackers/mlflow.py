@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.observe.trackers import Scalar
+from deviate.observe.trackers.scalar import Scalar
 from deviate.observe.trackers.tensorboard import DamagedFileError
 
 #: Beside the folder ``metrics`` of a run.

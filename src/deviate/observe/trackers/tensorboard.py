@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-from deviate.observe.trackers import Scalar
+from deviate.observe.trackers.scalar import Scalar
 
 # CRC-32C, the checksum of TensorFlow's records; Python's library has only the CRC-32 of Ethernet.
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from deviate.observe.trackers import Scalar
+from deviate.observe.trackers.scalar import Scalar
 from deviate.observe.trackers.tensorboard import DamagedFileError, TornMessageError, fields, inner, signed, text
 
 #: A ``.wandb`` file is a LevelDB log after a header of seven bytes: blocks of 32 KiB, each a row of chunks with a head

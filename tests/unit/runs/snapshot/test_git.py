@@ -44,7 +44,7 @@ def test_files_that_are_in_no_commit_are_told_beside_those_that_changed(project)
 def test_changes_that_git_cannot_tell_are_not_known(project, monkeypatch):
     commit = git(project, "rev-parse", "HEAD")
     told = {"rev-parse": commit, "status": None}
-    monkeypatch.setattr("deviate.runs.snapshot.git._git", lambda project, word, *rest: told[word])
+    monkeypatch.setattr("deviate.runs.snapshot.survey._git", lambda project, word, *rest: told[word])
     assert describe_commit(project) == f"{commit} + changes not known"
 
 
