@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deviate.api import StoredExperiment as StoredExperiment
+    from deviate.api import certify as certify
     from deviate.api import check as check
     from deviate.api import compare as compare
     from deviate.api import compare_grid as compare_grid
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from deviate.api import run as run
     from deviate.core.errors import DeviateError as DeviateError
 
-__all__ = ["DeviateError", "StoredExperiment", "check", "compare", "compare_grid", "load", "names", "plan", "run"]
+__all__ = [
+    *("DeviateError", "StoredExperiment", "certify", "check", "compare", "compare_grid", "load", "names", "plan", "run")
+]
 
 
 def __dir__() -> list[str]:

@@ -177,9 +177,74 @@ def test_two_certificates_are_compared_and_one_is_a_page(project, monkeypatch):
     done = deviate("certify", "c.json", "first.json")
     assert done.status == 2
     assert "Different in another environment: threads." in done.out
-    page = deviate("certify", "first.json", "--format", "md")
+    page = deviate("certify", "first.json", "-o", "page.md")
     assert page.status == 0
-    assert "Switches in force" in page.out
+    assert "Switches in force" in Path("page.md").read_text()
+
+
+# Switches that are tried, and their price
+
+#: Sums numbers in an order that something decides, which one switch mends, or none.
+SUMMED = """\
+import os, random, threading, time
+{before}
+weight = 0.0
+for epoch in range(2):
+    for place, number in enumerate({order}):
+        weight += 0.1 * (float(number) - weight) / (1 + place)
+    print(f"epoch {{epoch}} train loss {{weight:.6f}}")
+"""
+
+RACE = """\
+def race(count):
+    seen = []
+    def work(number):
+        time.sleep(0.03 * int.from_bytes(os.urandom(1), "little") / 255)
+        seen.append(number)
+    threads = [threading.Thread(target=work, args=[number]) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return seen
+"""
+
+CUSTOM = """\
+import torch
+def custom(numbers):
+    return numbers if torch.are_deterministic_algorithms_enabled() else sorted(numbers, key=lambda n: os.urandom(2))
+"""
+
+UNSTABLE = {
+    "hash order": ("", "set(str(n) for n in range(30))", "PYTHONHASHSEED=0"),
+    "threads": (RACE, "race(int(os.environ.get('OMP_NUM_THREADS', '6')))", "OMP_NUM_THREADS=1"),
+    "clock seed": ("random.seed(time.time_ns())", "[random.random() for n in range(6)]", None),
+    "custom operation": (CUSTOM, "custom(range(30))", "torch.use_deterministic_algorithms(True)"),
+}
+SLOW = {"custom operation": [pytest.mark.slow, pytest.mark.nightly]}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, [])) for name in UNSTABLE])
+def test_the_switch_that_makes_a_program_repeat_is_named(tmp_path, monkeypatch, name):
+    before, order, switch = UNSTABLE[name]
+    (tmp_path / "train.py").write_text(SUMMED.format(before=before, order=order))
+    monkeypatch.chdir(tmp_path)
+    for variable in ("OMP_NUM_THREADS", "PYTHONHASHSEED"):
+        monkeypatch.delenv(variable, raising=False)
+    done = deviate("certify", "--fix", "--json", "--", sys.executable, "train.py")
+    assert done.status == (0 if switch else 1), done.out + done.err
+    assert [each["switches"] for each in done.json["mended"]] == ([[switch]] if switch else [])
+    assert done.json["held"] == (None if switch else True)
+
+
+def test_the_price_is_of_pairs_made_in_turn(project):
+    (project / "train.py").write_text(TRAIN)
+    done = deviate("certify", "--price", "-n", "2", "--json", "--", sys.executable, "train.py")
+    assert done.status == 0, done.out + done.err
+    assert {"time per run", "processor time", "peak memory"} <= {each["metric"] for each in done.json["prices"]}
+    assert all(each["pairs"] == 2 and each["ratio"] > 0 for each in done.json["prices"])
+    assert (done.json["may_vary"], done.json["free_repeats"]) == (False, True)
+    assert deviate("certify", "--price", "--fix", "--", "python", "train.py").status == 2
 
 
 # Resumed trainings

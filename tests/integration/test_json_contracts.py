@@ -79,6 +79,8 @@ COMMANDS = {
     "deviate certify": ["certify", "-o", "repeats.json", "--json", "--", sys.executable, "train.py"],
     "deviate certify --verify": ["certify", "repeats.json", "repeats.json", "--json"],
     "deviate certify --resume-at": ["certify", "--resume-at", "2", "--json", "--", sys.executable, "train.py"],
+    "deviate certify --price": ["certify", "--price", "-n", "2", "--json", "--", sys.executable, "train.py"],
+    "deviate certify --fix": ["certify", "--fix", "--json", "--", sys.executable, "train.py"],
     "deviate diverge": ["diverge", "--json", "--", sys.executable, "train.py"],
     "deviate extract": ["extract", "train.py", "--json"],
     "deviate extract --verify": ["extract", "--verify", "--json", "--", sys.executable, "train.py"],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
     from deviate.facts.plan import Plan
+    from deviate.probes.certify import Certified
     from deviate.probes.verdicts import Audit
     from deviate.report.views import ComparisonView, View
     from deviate.runs.request import Request
@@ -101,6 +102,29 @@ def audit(
 
     request = _request(words, **options)
     return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
+
+
+@known_keywords(RunKeywords)
+def certify(command: Sequence[str] | str, *, n: int | None = None, **options: Unpack[RunKeywords]) -> View[Certified]:
+    """Train twice or more with everything held and say what was equal, as ``deviate certify`` does.
+
+    ``certificate`` of the result is None where the runs differ, and ``parting`` the first value that does.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        What one types to train; a string is split as a shell splits words.
+    n : int, optional
+        Control runs; by default 2.
+    **options
+        Fields of `deviate.runs.request.Request`, such as ``project``.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    from deviate.probes.certify import DEFAULT_RUNS
+    from deviate.probes.certify import certify as probe
+    from deviate.report.views import certified_view
+
+    return certified_view(probe(_request(words, **options), DEFAULT_RUNS if n is None else n))
 
 
 def _request(words: list[str], **options: Any) -> Request:

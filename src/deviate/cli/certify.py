@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import format_named, json_option, request_fields, set_option, show, verbose_option
+from deviate.cli.output import json_option, request_fields, show, verbose_option
 from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
@@ -27,12 +27,19 @@ DEFAULT_FILE = Path("certificate.json")
         "deviate certify -- python train.py                does it repeat?",
         "deviate certify --verify certificate.json         does it repeat here?",
         "deviate certify here.json there.json              are the two alike?",
-        "deviate certify certificate.json --format html    the certificate as a page",
+        "deviate certify certificate.json -o page.html     the certificate as a page",
         "deviate certify --resume-at 3 -- python train.py  and after an interruption?",
+        "deviate certify --price -- python train.py        what do held kernels cost?",
+        "deviate certify --fix -- python train.py          which switches make it repeat?",
     ),
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | FILE [FILE]")
-@click.option("-n", "runs", type=int, help="Control runs.  [default: 2; with --verify 1]")
+@click.option(
+    "-n",
+    "runs",
+    type=int,
+    help="Control runs; with --price pairs of runs.  [default: 2; with --verify 1, with --price 5]",
+)
 @click.option(
     "--verify",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -50,9 +57,18 @@ DEFAULT_FILE = Path("certificate.json")
     metavar="'COMMAND'",
     help="Resume by this command, such as 'python train.py --resume {checkpoint}'.  [default: the same command]",
 )
-@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
-@set_option
-@click.option("--format", "format_name", help="terminal, md, tex, json or html.")
+@click.option(
+    "--price",
+    "priced",
+    is_flag=True,
+    help="Say what held kernels cost: times and memory of runs with kernels held and free, in turn.",
+)
+@click.option(
+    "--fix",
+    "fixed",
+    is_flag=True,
+    help="Try switches on the program as it is until it repeats, and name the cheapest. Status 1: none helps.",
+)
 @click.option(
     "-o",
     "--output",
@@ -68,9 +84,8 @@ def command(
     verify: Path | None,
     resume_at: int | None,
     resume_with: str | None,
-    project: Path | None,
-    settings: tuple[str, ...],
-    format_name: str | None,
+    priced: bool,
+    fixed: bool,
     output: Path | None,
     as_json: bool,
     verbose: bool,
@@ -81,9 +96,7 @@ def command(
     values, draws, weights and predictions as digests, and what they rest on. Nothing is written where runs differ.
     """
     from deviate.cli.stdin import given_input
-    from deviate.probes.resume import resume
     from deviate.report.topics.command import command_text
-    from deviate.report.views import resumed_view
     from deviate.report.writers.contracts import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
@@ -91,29 +104,33 @@ def command(
     stored = [Path(word) for word in command] if command and all(map(_is_stored, command)) and not verify else []
     if not command and verify is None:
         raise BadOption("no command to certify", hint="type it after --, such as deviate certify -- python train.py")
-    _check(runs=runs, verify=verify, resume_at=resume_at, resume_with=resume_with)
-    makes = not stored and verify is None and resume_at is None
+    kinds = {"--verify": verify is not None, "--resume-at": resume_at is not None, "--price": priced, "--fix": fixed}
+    asked = [name for name, given in kinds.items() if given]
+    _check(asked, runs=runs, resume_with=resume_with)
+    makes = not stored and not asked
     file = _certificate_file(output) if makes else None
     target = None if output == file else output
-    writer = find_writer(format_named(format_name, as_json=as_json), target, writers(json=facts_json))
+    writer = find_writer("json" if as_json else None, target, writers(json=facts_json))
     with given_input() as stdin:
-        request = Request(command=list(command), stdin=stdin, project=project, **request_fields(settings, project))
+        request = Request(command=list(command), stdin=stdin, **request_fields((), None))
         if stored:
             view = _stored(stored)
         elif resume_at is not None:
-            view = resumed_view(resume(request, resume_at, resume_with, _announce))
+            view = _resumed(request, resume_at, resume_with)
+        elif priced or fixed:
+            view = _priced(request, runs) if priced else _fixed(request)
         else:
             view = _trained(request, runs, verify)
     certificate = getattr(view.facts, "certificate", None)
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
     show(view, writer, target, view.page().command, "certificate", verbose=verbose)
-    if getattr(view.facts, "parting", None) is not None:
+    if view.status and getattr(view.facts, "parting", None) is not None:
         say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)
 
 
-def _check(runs: int | None, verify: Path | None, resume_at: int | None, resume_with: str | None) -> None:
+def _check(asked: list[str], runs: int | None, resume_with: str | None) -> None:
     """Refuse options that do not go together.
 
     Raises
@@ -121,14 +138,11 @@ def _check(runs: int | None, verify: Path | None, resume_at: int | None, resume_
     BadOption
         With those that are typed.
     """
-    if resume_with is not None and resume_at is None:
+    if resume_with is not None and "--resume-at" not in asked:
         raise BadOption("--resume-with says how, and not when", hint="add --resume-at K")
-    typed = [
-        name
-        for name, value in (("--verify", verify), ("--resume-at", resume_at), ("-n", None if verify else runs))
-        if value is not None
-    ]
-    if "--resume-at" in typed and len(typed) > 1:
+    counted = runs is None or not {"--resume-at", "--fix"} & set(asked)
+    typed = asked if counted else [*asked, "-n"]
+    if len(typed) > 1:
         raise BadOption(f"{' and '.join(typed)} do not go together", hint="type two commands")
 
 
@@ -165,6 +179,27 @@ def _stored(files: list[Path]) -> View[Any]:
         return likened_view(liken(read_certificate(here), read_certificate(there), (here.name, there.name)))
     certificate = read_certificate(files[0])
     return certified_view(Certified(command=certificate.command, certificate=certificate))
+
+
+def _resumed(request: Request, at: int, resume_with: str | None) -> View[Any]:
+    from deviate.probes.resume import resume
+    from deviate.report.views import resumed_view
+
+    return resumed_view(resume(request, at, resume_with, _announce))
+
+
+def _priced(request: Request, runs: int | None) -> View[Any]:
+    from deviate.probes.price import DEFAULT_PAIRS, price
+    from deviate.report.views import priced_view
+
+    return priced_view(price(request, DEFAULT_PAIRS if runs is None else runs, _announce))
+
+
+def _fixed(request: Request) -> View[Any]:
+    from deviate.probes.fix import fix
+    from deviate.report.views import fixed_view
+
+    return fixed_view(fix(request, _announce))
 
 
 def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:

@@ -10,9 +10,10 @@ import msgspec
 from deviate.core.experiment import SCHEMA, Experiment, ObservedWish
 from deviate.core.shell_words import typed_line
 from deviate.facts.metric import metric_spreads, ordered
+from deviate.facts.price import held_prices
 from deviate.facts.reproduce import run_command
 from deviate.facts.samples import reach_names
-from deviate.facts.sources import HeldPrice, SpreadAcross, Timeline, held_prices, spread_across, timeline_of
+from deviate.facts.sources import SpreadAcross, Timeline, spread_across, timeline_of
 from deviate.facts.stability import EvaluationFacts, Stability, evaluation_facts, stabilities
 from deviate.facts.stored import Results
 from deviate.facts.until import stopped_by, with_stopped
@@ -27,6 +28,7 @@ from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptStat
 from deviate.observe.trackers.recognition import SENDERS
 from deviate.observe.unseen import WarnedOperation
 from deviate.stats.intervals import DEFAULT_LEVEL
+from deviate.stats.price import HeldPrice
 
 # How much of what a program reports is measured.
 

@@ -1,23 +1,20 @@
-"""How much spread each source of nondeterminism brings, what holding one costs, and runs over time."""
+"""How much spread each source of nondeterminism brings, and runs over time."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from deviate.core.experiment import Experiment, Status
-from deviate.core.factors import IMPLEMENTATION, Variant, find_variant
+from deviate.core.experiment import Status
+from deviate.core.factors import find_variant
 from deviate.facts.metric import MetricSpread
 from deviate.facts.run import RunResult
-from deviate.facts.samples import Sample
 from deviate.facts.variant import VariantFacts
-from deviate.observe.metrics import MACHINES, TIME_PER_ITERATION, TIME_PER_RUN
+from deviate.observe.metrics import MACHINES
 from deviate.stats.effects import sd_ratio
-from deviate.stats.intervals import DEFAULT_LEVEL, Interval, mean_interval
+from deviate.stats.intervals import Interval
 from deviate.stats.results import Effect
 
 #: The variant whose SD the others are measured by.
@@ -201,123 +198,6 @@ def source_of(variant: str) -> str:
     if known is None or not known.controlled or known.disturbed or len(known.varying) != 1:
         return ""
     return next(iter(known.varying))
-
-
-# What holding the implementation costs: the time of runs that hold it, as a multiple of that of runs that do not.
-
-#: Why there is no ratio.
-NO_NOISE = "with pinned threads and no GPU it could not vary"
-NOT_IN_TURN = "their runs were not made in turn, and the machine may have been busier during those of one"
-TOO_FEW = "it takes two runs or more of each, made here"
-
-
-class HeldPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """Two variants that differ in the implementation alone, and their times."""
-
-    held: str
-    free: str
-    #: The time that is compared: per iteration where that was measured, else of the whole run.
-    metric: str = ""
-    #: Runs of one index, one of each variant.
-    pairs: int = 0
-    #: Time where it is held, as a multiple of that where it is free; None where that is not known.
-    ratio: float | None = None
-    interval: Interval | None = None
-    #: Why the ratio is not known; empty where it is.
-    reason: str = ""
-
-
-def held_prices(
-    experiment: Experiment,
-    runs: Mapping[str, Sequence[RunResult]],
-    samples: Mapping[str, Sequence[Sample]],
-    without_noise: Mapping[str, bool],
-    level: float = DEFAULT_LEVEL,
-) -> list[HeldPrice]:
-    """Compare the times of every two variants that differ in whether the implementation is held.
-
-    Parameters
-    ----------
-    runs, samples : mapping of str to sequence
-        By variant, the runs that have ended and what they measured.
-    without_noise : mapping of str to bool
-        Whether nothing of the implementation could vary in the runs of a variant.
-    """
-    pairs = _pairs([name for name in experiment.planned if runs.get(name)])
-    return [
-        HeldPrice(held=held, free=free, reason=NO_NOISE)
-        if without_noise.get(free)
-        else _price(held, free, runs, samples, level)
-        for held, free in pairs
-    ]
-
-
-def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return names of variants, each with one that has the implementation free and is alike in all else."""
-    known = {name: variant for name in names if (variant := find_variant(name)) is not None and not variant.disturbed}
-    return [
-        (held, free)
-        for free, variant in known.items()
-        for held, other in known.items()
-        if other.controlled and IMPLEMENTATION not in other.varying and _freed(variant) == other.varying
-    ]
-
-
-def _freed(variant: Variant) -> frozenset[str] | None:
-    """Return what else varies where the implementation is free; of the command untouched nothing is known to."""
-    if not variant.controlled:
-        return frozenset()
-    return frozenset(variant.varying - {IMPLEMENTATION}) if IMPLEMENTATION in variant.varying else None
-
-
-def _price(
-    held: str,
-    free: str,
-    runs: Mapping[str, Sequence[RunResult]],
-    samples: Mapping[str, Sequence[Sample]],
-    level: float,
-) -> HeldPrice:
-    # A run that shares another one's training took no time of its own.
-    own = {name: {run.index: run for run in runs[name] if not run.same_as} for name in (held, free)}
-    for metric in (TIME_PER_ITERATION, TIME_PER_RUN):
-        times = {name: _times(samples.get(name, ()), metric, own[name]) for name in (held, free)}
-        common = sorted(times[held].keys() & times[free].keys())
-        if len(common) < 2:
-            continue
-        if not _in_turn([own[name][index] for index in common for name in (held, free)]):
-            return HeldPrice(held=held, free=free, metric=metric, pairs=len(common), reason=NOT_IN_TURN)
-        logs = [math.log(times[held][index] / times[free][index]) for index in common]
-        found = mean_interval(logs, level)
-        return HeldPrice(
-            held=held,
-            free=free,
-            metric=metric,
-            pairs=len(common),
-            ratio=math.exp(sum(logs) / len(logs)),
-            interval=_raised(found),
-        )
-    return HeldPrice(held=held, free=free, reason=TOO_FEW)
-
-
-def _times(samples: Sequence[Sample], metric: str, own: Mapping[int, RunResult]) -> dict[int, float]:
-    sample = next((each for each in samples if each.name == metric), None)
-    if sample is None:
-        return {}
-    return {run: value for run, value in zip(sample.runs, sample.values, strict=True) if run in own and value > 0}
-
-
-def _in_turn(runs: Sequence[RunResult]) -> bool:
-    """Tell whether runs of two variants alternated: on the average no more than two of one follow each other."""
-    if not all(run.started for run in runs):
-        return False
-    order = [run.variant for run in sorted(runs, key=lambda run: (run.started, run.index))]
-    turns = sum(first != second for first, second in itertools.pairwise(order))
-    return 2 * (turns + 1) >= len(order)
-
-
-def _raised(interval: Interval) -> Interval:
-    low, high = (None if end is None else math.exp(end) for end in (interval.low, interval.high))
-    return msgspec.structs.replace(interval, low=low, high=high)
 
 
 # Runs over time, and beside which others.

@@ -57,6 +57,7 @@ from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_exe
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
 from deviate.source.analysis import written_names
+from deviate.source.lint import find_torch, lint
 from deviate.source.unseen import Suspect, find_suspects
 from deviate.store.folders import RunFolder
 from deviate.store.run_files import Ended, Unfinished
@@ -280,7 +281,8 @@ def audit(
     project, files = prepared.target.project, prepared.findings.files
     suspects, written = find_suspects(project, files), written_names(project, files)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
-        return _Probing(with_explanation(trials, explain), limit, announce, suspects, written).audit(quick=quick)
+        facts = _Probing(with_explanation(trials, explain), limit, announce, suspects, written).audit(quick=quick)
+    return msgspec.structs.replace(facts, lines=lint(project, files, find_torch(prepared.program)))
 
 
 class _Probing:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,16 +18,12 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Run
 from deviate.core.secrets import mask_words
 from deviate.core.variables import VARIABLES
-from deviate.observe.agreement import repeatable_series
 from deviate.observe.events import surroundings, switches, used_gpu
 from deviate.observe.events import threads as threads_used
-from deviate.observe.fingerprints import BATCHES, NAMES, WEIGHTS, Fingerprint, agree, joined_fingerprints
+from deviate.observe.fingerprints import BATCHES, NAMES, WEIGHTS, Fingerprint, agree
 from deviate.observe.identity import Difference
-from deviate.observe.predictions import read_predictions
-from deviate.observe.records import RunFiles, read_run
+from deviate.observe.records import RunFiles
 from deviate.observe.surroundings import opened_files
-from deviate.observe.tally import RunTallies
-from deviate.probes.causes import Outcome, value_difference
 from deviate.probes.certificate import (
     Certificate,
     Likened,
@@ -42,13 +36,12 @@ from deviate.probes.certificate import (
     read_certificate,
     training_changes,
 )
-from deviate.probes.trial import Announce, Trials, open_trials, printed_series
-from deviate.runs.executors.executor import DEFAULT_EXECUTOR, make_executor
+from deviate.probes.training import Failure, Trained, open_trainings, train
+from deviate.probes.trial import Announce, Trials
 from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
 from deviate.runs.snapshot.named_files import unnamed_files
 from deviate.store.files import content_digest as content_digest_of
-from deviate.store.run_files import Unfinished
 
 CONTROL = "control"
 
@@ -57,20 +50,6 @@ DEFAULT_RUNS, LEAST_RUNS = 2, 2
 
 #: Bytes of files outside the copies of the project that are read for their digests, of all files together.
 MOST_READ = 4 << 30
-
-
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A control run that failed, or that nothing was heard from."""
-
-    run: str
-    reason: str
-    hint: str = ""
-    stderr: list[str] = []
-
-
-def failed(run: str, outcome: Unfinished) -> Failure:
-    """Return how a run ended that did not complete."""
-    return Failure(run=run, reason=outcome.reason, hint=outcome.hint, stderr=outcome.stderr)
 
 
 class Certified(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,17 +68,6 @@ class Certified(msgspec.Struct, frozen=True, kw_only=True):
     def status(self) -> int:
         """The exit status."""
         return 0 if self.certificate is not None else 1
-
-
-@dataclass(frozen=True)
-class Made:
-    """A control run that came to its end."""
-
-    outcome: Outcome
-    files: RunFiles
-    iterations: int
-    seconds: float
-    predictions: dict[str, str]
 
 
 def certify(request: Request, runs: int = DEFAULT_RUNS, announce: Announce = lambda text: None) -> Certified:
@@ -183,16 +151,14 @@ def source_files(prepared: Prepared) -> dict[str, str]:
 
 
 def _certified(prepared: Prepared, runs: int, announce: Announce, threads: int | None = None) -> Certified:
-    executor = make_executor(DEFAULT_EXECUTOR, 1)
     command = mask_words(prepared.target.command)
-    made: list[Made] = []
-    with open_trials(prepared, executor, ["certify"], [CONTROL]) as opened:
-        trials = with_predictions(opened)
+    made: list[Trained] = []
+    with open_trainings(prepared, ["certify"], [CONTROL]) as trials:
         for index in range(runs):
             announce(f"control run {index + 1} of {runs}")
-            run = make_run(trials, index, threads)
-            if isinstance(run, Failure):
-                return Certified(command=command, failure=run)
+            run = train(trials, trials.prepare(Run(variant=CONTROL, index=index), threads=threads))
+            if run.failure is not None:
+                return Certified(command=command, failure=run.failure)
             made.append(run)
             if (parted := _parted(command, made[0], run)) is not None:
                 return parted
@@ -203,63 +169,14 @@ def _certified(prepared: Prepared, runs: int, announce: Announce, threads: int |
     return Certified(command=command, certificate=certificate)
 
 
-def with_predictions(trials: Trials) -> Trials:
-    """Return the trials with the labels of predictions captured."""
-    experiment = msgspec.structs.replace(trials.source.experiment, predictions="labels")
-    return replace(trials, source=replace(trials.source, experiment=experiment))
-
-
-def make_run(trials: Trials, index: int, threads: int | None) -> Made | Failure:
-    """Make one control run."""
-    trials.stop.obey()
-    trial = trials.prepare(Run(variant=CONTROL, index=index), threads=threads)
-    ended = trial.watch(math.inf, trials.stop, lambda seconds: False)
-    outcome = trial.outcome(ended)
-    folder, experiment = trial.ready.folder, trial.source.experiment
-    if isinstance(outcome, Unfinished):
-        return failed(folder.run.folder, outcome)
-    files = read_run(folder)
-    tallies = RunTallies(folder, trial.source.metric_names)
-    tallies.look()
-    return Made(
-        outcome=Outcome(
-            name=folder.run.folder,
-            prints=joined_fingerprints(files.processes),
-            series=repeatable_series(folder, experiment.metrics),
-            ended=True,
-            usable=True,
-            copy=trial.ready.copy,
-            printed=printed_series(folder, experiment),
-        ),
-        files=files,
-        iterations=tallies.iterations,
-        seconds=round(ended.seconds, 2),
-        predictions=prediction_digests(files),
-    )
-
-
-def prediction_digests(run: RunFiles) -> dict[str, str]:
-    """Return a digest of the predictions of each evaluation."""
-    digests = {}
-    for (point, kept), each in read_predictions(run).passes.items():
-        digest = hashlib.blake2b(digest_size=16)
-        for name, column in sorted(each.columns.items()):
-            digest.update(name.encode() + str(column.dtype).encode() + column.tobytes())
-        digests[f"{point} ({kept})"] = digest.hexdigest()
-    return digests
-
-
-def _parted(command: list[str], first: Made, run: Made) -> Certified | None:
+def _parted(command: list[str], first: Trained, run: Trained) -> Certified | None:
     """Say where a run leaves the first one; None where values, weights and predictions are equal."""
-    difference = value_difference(first.outcome, run.outcome)
-    differing = {name for name, each in first.predictions.items() if run.predictions.get(name, each) != each}
-    if agree(first.outcome.prints.get(WEIGHTS), run.outcome.prints.get(WEIGHTS)) is False:
-        differing.add(WEIGHTS)
+    difference, differing = first.parts_from(run)
     if difference is None and not differing:
         return None
     parting = None if difference is None else parting_of(difference)
     draws = [name for name in NAMES if name != WEIGHTS and _repeats([first, run], name) is False]
-    return Certified(command=command, parting=parting, prints=[*draws, *sorted(differing)])
+    return Certified(command=command, parting=parting, prints=[*draws, *differing])
 
 
 def parting_of(difference: Difference) -> Parting:
@@ -274,12 +191,12 @@ def parting_of(difference: Difference) -> Parting:
     )
 
 
-def _repeats(made: Sequence[Made], name: str) -> bool:
+def _repeats(made: Sequence[Trained], name: str) -> bool:
     first = made[0].outcome.prints.get(name)
     return all(agree(first, each.outcome.prints.get(name)) is not False for each in made[1:])
 
 
-def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Made]) -> Certificate:
+def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained]) -> Certificate:
     first, experiment = made[0], trials.source.experiment
     series = {**first.outcome.printed, **first.outcome.series}
     chains = [chain_of(name, each) for name, each in sorted(series.items())]
@@ -308,11 +225,11 @@ def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Made]) -> Ce
         switches=list(_switches(first.files)),
         differed=sorted(first.outcome.prints.keys() - kept.keys()),
         unobserved=list(_unobserved(prepared, first)),
-        seconds=[each.seconds for each in made],
+        seconds=[round(each.ended.seconds, 2) for each in made],
     )
 
 
-def _kept(made: Made, name: str) -> Fingerprint:
+def _kept(made: Trained, name: str) -> Fingerprint:
     """Return a fingerprint without the lines that it was drawn by."""
     return msgspec.structs.replace(made.outcome.prints[name], sources=[])
 
@@ -361,7 +278,7 @@ def _switches(run: RunFiles) -> Iterator[Switched]:
         yield Switched(name=name, value=value, where=where)
 
 
-def _unobserved(prepared: Prepared, made: Made) -> Iterator[Unobserved]:
+def _unobserved(prepared: Prepared, made: Trained) -> Iterator[Unobserved]:
     """Yield what the certificate says nothing of."""
     prints = made.outcome.prints
     if WEIGHTS not in prints:

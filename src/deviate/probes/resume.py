@@ -8,12 +8,11 @@ saves of it is restored as a whole.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,23 +24,19 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Run
 from deviate.core.factors import parse_variant, run_seeds
 from deviate.core.secrets import mask_words
-from deviate.observe.agreement import repeatable_series
-from deviate.observe.fingerprints import WEIGHTS, agree, joined_fingerprints
+from deviate.observe.fingerprints import WEIGHTS, agree
 from deviate.observe.identity import Series, first_difference
 from deviate.observe.processes import run_processes
-from deviate.observe.records import RunFiles, read_run
-from deviate.observe.tally import RunTallies
 from deviate.probes.certificate import Parting
-from deviate.probes.certify import CONTROL, Failure, failed, parting_of
-from deviate.probes.trial import Announce, Trial, Trials, left_files, open_trials, printed_series
-from deviate.runs.executors.executor import DEFAULT_EXECUTOR, make_executor
+from deviate.probes.certify import CONTROL, parting_of
+from deviate.probes.training import Failure, Trained, open_trainings, train
+from deviate.probes.trial import Announce, Trial, Trials, left_files
 from deviate.runs.kept import written_states
 from deviate.runs.prepare import given_slot, make_ready
 from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
 from deviate.source.overlay import file_codes, instrument_experiment
 from deviate.store.folders import RunFolder
-from deviate.store.run_files import Unfinished
 from deviate.store.snapshot_rules import is_checkpoint_like
 
 #: Stands in the command that resumes for the newest checkpoint, relative to where the command is started.
@@ -129,8 +124,7 @@ def resume(
     prepared = prepare_request(request, scripted=False)
     command = mask_words(prepared.target.command)
     facts = Resumed(command=command, resumed=mask_words(words) if words else command, at=at)
-    executor = make_executor(DEFAULT_EXECUTOR, 1)
-    with open_trials(prepared, executor, ["certify", "--resume-at", str(at)], [CONTROL]) as trials:
+    with open_trainings(prepared, ["certify", "--resume-at", str(at)], [CONTROL]) as trials:
         return _Resuming(trials, request, announce).compare(facts, words)
 
 
@@ -144,27 +138,23 @@ def _words(text: str) -> list[str]:
     return words
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A training, or a part of one, that came to its end."""
+def _copy(training: Trained) -> Path:
+    assert training.outcome.copy is not None  # it was a trial
+    return training.outcome.copy
 
-    files: RunFiles
-    series: dict[str, Series]
-    copy: Path
-    #: Iterations of the main loop that it began, and what its loop's variable was in the first; None: no number.
-    iterations: int
-    item: int | None
-    failure: Failure | None
 
-    @property
-    def states(self) -> dict[int, State]:
-        """The state as iterations began."""
-        return {
-            int(event["iteration"]): _named(event["parts"])
-            for process in self.files.processes
-            for event in process.events
-            if event["event"] == "state" and process.rank in (None, 0)
-        }
+def _series(training: Trained) -> dict[str, Series]:
+    return {**training.outcome.printed, **training.outcome.series}
+
+
+def _states(training: Trained) -> dict[int, State]:
+    """Return the state as iterations began."""
+    return {
+        int(event["iteration"]): _named(event["parts"])
+        for process in training.files.processes
+        for event in process.events
+        if event["event"] == "state" and process.rank in (None, 0)
+    }
 
 
 def _named(parts: Sequence[Any]) -> State:
@@ -191,7 +181,7 @@ class _Resuming:
         cut = self._train(self.trials.prepare(Run(variant=CONTROL, index=0), _variables([], facts.at)))
         if cut.iterations <= facts.at:
             return msgspec.structs.replace(facts, failure=cut.failure or _too_short(cut.iterations))
-        checkpoint = newest_checkpoint(cut.copy, self.trials.source.folder.snapshot)
+        checkpoint = newest_checkpoint(_copy(cut), self.trials.source.folder.snapshot)
         facts = msgspec.structs.replace(facts, checkpoint=checkpoint)
         if words and not checkpoint and any(PLACEHOLDER in word for word in words):
             reason = "it left no file that looks like a checkpoint"
@@ -200,7 +190,8 @@ class _Resuming:
         resumed = self._train(self._resumption(cut, words, checkpoint))
         if resumed.failure is not None or not resumed.iterations:
             return msgspec.structs.replace(facts, failure=resumed.failure or _went_through(cut))
-        first = facts.at if None in (cut.item, resumed.item) else (resumed.item or 0) - (cut.item or 0)
+        started, again = (_first_item(part.files.folder) for part in (cut, resumed))
+        first = facts.at if None in (started, again) else (again or 0) - (started or 0)
         self.announce("a training that is not interrupted")
         looks = sorted({0, first, first + 1})
         whole = self._train(self.trials.prepare(Run(variant=CONTROL, index=1), _variables(looks, None)))
@@ -208,11 +199,13 @@ class _Resuming:
             return msgspec.structs.replace(facts, failure=whole.failure)
         return _compared(facts, whole, resumed, first)
 
-    def _resumption(self, cut: _Part, words: list[str] | None, checkpoint: str) -> Trial:
+    def _resumption(self, cut: Trained, words: list[str] | None, checkpoint: str) -> Trial:
         """Make the command ready that goes on in the folder of the interrupted training."""
         source = self.trials.source
         if words is not None:
-            place = os.path.relpath(cut.copy / checkpoint, cut.copy / source.experiment.folder) if checkpoint else ""
+            place = (
+                os.path.relpath(_copy(cut) / checkpoint, _copy(cut) / source.experiment.folder) if checkpoint else ""
+            )
             command = [word.replace(PLACEHOLDER, place) for word in words]
             prepared = prepare_request(msgspec.structs.replace(self.request, command=command), scripted=False)
             source = _of_command(self.trials, prepared)
@@ -222,30 +215,14 @@ class _Resuming:
         variant = parse_variant(CONTROL)
         slot = given_slot(source, variant, self.trials.executor.slot(0))
         seeds = run_seeds(variant, source.experiment.seed, run.index)
-        ready = make_ready(source, variant, folder, cut.copy, slot, seeds=seeds)
+        ready = make_ready(source, variant, folder, _copy(cut), slot, seeds=seeds)
         environment = {**ready.launch.environment, **_variables([0, 1], None)}
         ready = replace(ready, launch=msgspec.structs.replace(ready.launch, environment=environment))
-        return Trial(source, ready, written_states(cut.copy), self.trials.executor)
+        return Trial(source, ready, written_states(_copy(cut)), self.trials.executor)
 
-    def _train(self, trial: Trial) -> _Part:
-        self.trials.stop.obey()
-        ended = trial.watch(math.inf, self.trials.stop, lambda seconds: False)
-        outcome, folder = trial.outcome(ended), trial.ready.folder
-        failure = failed("the training", outcome) if isinstance(outcome, Unfinished) else None
-        tallies = RunTallies(folder, trial.source.metric_names)
-        tallies.look()
-        experiment = trial.source.experiment
-        recorded = repeatable_series(folder, experiment.metrics)
+    def _train(self, trial: Trial) -> Trained:
         # The files of the interrupted training are those of the resumed one.
-        printed = {} if failure else printed_series(folder, experiment, in_files=False)
-        return _Part(
-            files=read_run(folder),
-            series={**printed, **recorded},
-            copy=trial.ready.copy,
-            iterations=tallies.iterations,
-            item=_first_item(folder),
-            failure=failure,
-        )
+        return train(self.trials, trial, "the training", in_files=False)
 
 
 def _variables(looks: list[int], end: int | None) -> dict[str, str]:
@@ -257,7 +234,7 @@ def _too_short(iterations: int) -> Failure:
     return Failure(run="the training", reason=reason)
 
 
-def _went_through(cut: _Part) -> Failure:
+def _went_through(cut: Trained) -> Failure:
     """Say that a resumed training had nothing to do."""
     ended = " as the interrupted one went through in spite of SIGTERM" if cut.failure is None else ""
     return Failure(run="the resumed training", reason=f"no iteration of its main loop was seen{ended}")
@@ -297,14 +274,14 @@ def newest_checkpoint(copy: Path, snapshot: Path) -> str:
     return str(whole or newest) if found else ""
 
 
-def _compared(facts: Resumed, whole: _Part, resumed: _Part, first: int) -> Resumed:
+def _compared(facts: Resumed, whole: Trained, resumed: Trained, first: int) -> Resumed:
     anew = first == 0 and resumed.iterations == whole.iterations
-    ours = {name: _from(each, 0, first) for name, each in resumed.series.items()}
-    theirs = {name: _from(each, first, 0) for name, each in whole.series.items() if name in ours}
+    ours = {name: _from(each, 0, first) for name, each in _series(resumed).items()}
+    theirs = {name: _from(each, first, 0) for name, each in _series(whole).items() if name in ours}
     theirs = {name: each for name, each in theirs.items() if len(each.values) or len(ours[name].values)}
     ours = {name: ours[name] for name in theirs}
     difference = first_difference("resumed", ours, "whole", theirs, ended=True)
-    prints = [joined_fingerprints(part.files.processes).get(WEIGHTS) for part in (resumed, whole)]
+    prints = [part.outcome.prints.get(WEIGHTS) for part in (resumed, whole)]
     parted = difference is not None or agree(*prints) is False
     return msgspec.structs.replace(
         facts,
@@ -315,7 +292,7 @@ def _compared(facts: Resumed, whole: _Part, resumed: _Part, first: int) -> Resum
         weights=None not in prints,
         parting=parting_of(difference) if difference else None,
         weights_differ=agree(*prints) is False,
-        lost=lost_parts(whole.states, resumed.states, first) if parted and not anew else [],
+        lost=lost_parts(_states(whole), _states(resumed), first) if parted and not anew else [],
     )
 
 

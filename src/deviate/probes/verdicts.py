@@ -32,6 +32,7 @@ from deviate.observe.records import RunFiles
 from deviate.observe.repetitions import RepeatedDraws, RepeatedOrder, RepeatedSeed
 from deviate.probes.causes import Cause, Outcome, differ, value_difference
 from deviate.probes.trial import Ending, PrintedNumber, Trials
+from deviate.source.lint import Finding
 
 # What two probes that should be equal were compared in beside their draws.
 
@@ -310,6 +311,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     #: Seeds that the program as it is sets again while it trains, and loaders that repeat the order of their examples.
     seeds_again: list[RepeatedSeed] = []
     orders_again: list[RepeatedOrder] = []
+    #: Lines of the project that are known to make runs differ, whether they did here or not.
+    lines: list[Finding] = []
 
     @property
     def failed(self) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from deviate.probes.certificate import Likened
     from deviate.probes.certify import Certified
     from deviate.probes.diverge import Divergence
+    from deviate.probes.fix import Fixed
+    from deviate.probes.price import Priced
     from deviate.probes.resume import Resumed
     from deviate.probes.trial import Verification
     from deviate.probes.verdicts import Audit
@@ -253,3 +255,17 @@ def resumed_view(facts: Resumed) -> View[Resumed]:
     from deviate.report.topics.certificate import resumed_page
 
     return View(facts, lambda reader: resumed_page(facts, reader))
+
+
+def priced_view(facts: Priced) -> View[Priced]:
+    """Return the view of what held kernels cost."""
+    from deviate.report.topics.price import priced_page
+
+    return View(facts, lambda reader: priced_page(facts, reader))
+
+
+def fixed_view(facts: Fixed) -> View[Fixed]:
+    """Return the view of switches under which a program repeats."""
+    from deviate.report.topics.price import fixed_page
+
+    return View(facts, lambda reader: fixed_page(facts, reader))

@@ -21,7 +21,6 @@ from deviate.core.experiment import SCHEMA, Draw, Experiment, Metric, Run, Step
 from deviate.core.factors import (
     FACTORS,
     IMPLEMENTATION,
-    OBSERVED,
     Variant,
     bit_seed,
     derive_seed,
@@ -278,7 +277,7 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
 
     `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set but its GPUs.
     """
-    variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
+    variant = find_variant(run.variant) or parse_variant(run.variant)
     folder = source.place(run)
     empty(folder)
     with source.taken() as taken:
@@ -336,7 +335,7 @@ def _order(
         control="streams" if variant.controlled else "observe" if variant.observed else None,
         seeds=seeds,
         varying=[factor for factor in FACTORS if factor in variant.varying],
-        hold_impl=variant.controlled and IMPLEMENTATION not in variant.varying,
+        hold_impl=IMPLEMENTATION not in variant.varying,
         strict=source.strict,
         bit=bit_seed(variant, source.experiment.seed, folder.run.index),
         threads=threads,

@@ -26,7 +26,7 @@ Hidden = Literal["hash", "clock", "entropy", "files", "threads", "memory", "left
 SHOWN = 60
 
 _CLOCK = "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time localtime gmtime ctime strftime"
-_CALLS: dict[str, Hidden] = {
+CALLS: dict[str, Hidden] = {
     **{f"time.{name}": "clock" for name in _CLOCK.split()},
     **{f"datetime.datetime.{name}": "clock" for name in ("now", "utcnow", "today")},
     "datetime.date.today": "clock",
@@ -86,18 +86,25 @@ def find_suspects(root: Path, files: Sequence[str]) -> list[Suspect]:
         except UnreadableSourceError:
             continue
         suspects.update(
-            Suspect(file=file, line=node.lineno, kind=kind, text=_short(text_of(node))) for kind, node in _look(tree)
+            Suspect(file=file, line=node.lineno, kind=kind, text=short(text_of(node))) for kind, node in look(tree)
         )
     return sorted(suspects)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Cut a text of a line that is named."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
-def _look(tree: ast.Module) -> Iterator[tuple[Hidden, ast.expr]]:
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    imported = _imported(tree)
+def parents_of(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    """Return what each node of a file stands in."""
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def look(tree: ast.Module) -> Iterator[tuple[Hidden, ast.expr]]:
+    """Yield the suspects of a file, each with its kind."""
+    parents = parents_of(tree)
+    imported = imported_names(tree)
     sets = _Sets(tree)
     ordered = _sorted_later(tree)
     for node in ast.walk(tree):
@@ -107,7 +114,7 @@ def _look(tree: ast.Module) -> Iterator[tuple[Hidden, ast.expr]]:
         yield from (("hash", expression) for expression in sets.iterated(node, parents))
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def imported_names(tree: ast.Module) -> dict[str, str]:
     """Return the dotted names that names of the file stand for."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -121,7 +128,7 @@ def _imported(tree: ast.Module) -> dict[str, str]:
 def _kind(call: ast.Call, imported: dict[str, str]) -> Hidden | None:
     first, dot, rest = dotted_text(call.func).partition(".")
     dotted = f"{imported.get(first, first)}{dot}{rest}"
-    known = "memory" if _TENSORS.match(dotted) and _gives_sizes(call) else _CALLS.get(dotted)
+    known = "memory" if _TENSORS.match(dotted) and _gives_sizes(call) else CALLS.get(dotted)
     if known is None and isinstance(call.func, ast.Attribute):
         return _METHODS.get(call.func.attr)
     return known

@@ -10,7 +10,8 @@ from deviate.core.errors import BadOption
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Series
 from deviate.probes.certificate import Certificate, chain_of, content_digest, liken, read_certificate
-from deviate.probes.certify import Certified, Failure, replace_command
+from deviate.probes.certify import Certified, replace_command
+from deviate.probes.training import Failure
 from deviate.report.topics.certificate import likened_sentences, repeated_sentence
 from deviate.report.views import certified_view, likened_view
 from deviate.report.writers.contracts import facts_json

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from deviate.probes.certificate import Parting
-from deviate.probes.certify import Failure
 from deviate.probes.resume import Lost, Resumed, lost_parts, newest_checkpoint
+from deviate.probes.training import Failure
 from deviate.report.topics.certificate import lost_text, resumed_sentences
 from deviate.report.views import resumed_view
 

@@ -56,12 +56,16 @@ from deviate.report.topics.explanation import (
 from deviate.report.topics.metrics import columns, number, remark_blocks
 from deviate.report.topics.verify import printed_blocks
 from deviate.report.words import count
+from deviate.source.lint import RULES, Finding
 
 #: Last lines of a failed probe on a brief page.
 LINES_SHOWN = 4
 
 #: Last lines of a failed probe on a screen, and lines that drew for a source.
 SCREEN_LINES, EXPLAINED_ON_SCREEN = 1, 3
+
+#: Lines on a screen that may make runs differ.
+LINES_ON_SCREEN = 3
 
 #: Letters of the longest list of sources that draw nothing, which is not folded.
 LONG_SOURCE = 40
@@ -103,6 +107,7 @@ def _screen(audit: Audit) -> Iterator[Section]:
     warned = [cause_text(cause) for cause in audit.causes if cause.lines[1:]]
     yield Section(slug="causes", blocks=remark_blocks(Remark(message=message) for message in warned))
     yield Section(slug="repeated", blocks=_again(audit))
+    yield Section(slug="lines", blocks=_lines(audit, LINES_ON_SCREEN))
     yield Section(slug="failures", blocks=_failures(audit, SCREEN_LINES))
     said = list(control_sentences(audit)) if _is_told(audit) else []
     yield Section(slug="control", blocks=[Sentences(sentences=said)] if said else [])
@@ -171,6 +176,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
     yield explanation_section(audit.explanation)
     yield Section(slug="repeated", blocks=_again(audit))
     yield Section(slug="draws", blocks=_draws(audit))
+    yield Section(slug="lines", blocks=_lines(audit))
     yield Section(slug="printed", blocks=printed_blocks(audit.printed, brief=True))
     yield Section(slug="failures", blocks=_failures(audit, LINES_SHOWN))
     yield Section(slug="notes", blocks=_notes(audit, "Not recorded"))
@@ -182,6 +188,7 @@ def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="repeated", title="Random numbers that come again within a run", blocks=_again(audit))
     yield explanation_section(audit.explanation)
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
+    yield Section(slug="lines", title="Lines that may make runs differ", blocks=_lines(audit))
     yield Section(slug="printed", title="What it printed", blocks=printed_blocks(audit.printed))
     yield Section(slug="probes", title="Probes", blocks=[*_failures(audit), *_folded_probes(audit)])
     yield Section(slug="notes", title="Not recorded", blocks=_notes(audit))
@@ -231,6 +238,22 @@ def _cells(factor: AuditedFactor) -> list[Cell]:
 
 def _causes(audit: Audit) -> list[Block]:
     return remark_blocks(Remark(message=cause_text(cause)) for cause in audit.causes)
+
+
+def _lines(audit: Audit, most: int | None = None) -> list[Block]:
+    """List lines with what is wrong with each and what to write; with `most`, only what matters on this machine."""
+    lines = [line for line in audit.lines if most is None or audit.gpu or not line.on_gpu]
+    shown = [f"{line.file}:{line.line} {line.text}: {line_text(line)}." for line in lines[:most]]
+    left = [f"{count(len(lines) - len(shown), 'more line')}: -v"] if len(lines) > len(shown) else []
+    return (
+        [Sentences(about="These lines may make runs differ", sentences=[*shown, *left], listed=True)] if lines else []
+    )
+
+
+def line_text(line: Finding) -> str:
+    """Say what is wrong with a line, and what to write instead."""
+    rule = RULES[line.rule]
+    return f"{rule.says}{f' ({line.when})' if line.when else ''}; instead {rule.remedy}"
 
 
 def _again(audit: Audit) -> list[Block]:

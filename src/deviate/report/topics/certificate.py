@@ -8,8 +8,9 @@ from typing import Any
 from deviate.core.factors import DESCRIBED
 from deviate.observe.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
 from deviate.probes.certificate import Certificate, Change, Likened, Likeness, Parting, Unobserved
-from deviate.probes.certify import Certified, Failure
+from deviate.probes.certify import Certified
 from deviate.probes.resume import Lost, Resumed
+from deviate.probes.training import Failure
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,

@@ -10,7 +10,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.proof import broken
 from deviate.facts.run import RunResult
-from deviate.facts.sources import HeldPrice, SpreadAcross
+from deviate.facts.sources import SpreadAcross
 from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.observe.fingerprints import EXAMPLES
 from deviate.observe.headline import equals, main_metric
@@ -26,6 +26,7 @@ from deviate.report.words import count, ended_as, listed
 from deviate.stats.failures import FailureRate
 from deviate.stats.intervals import CHI_SQUARE, Interval
 from deviate.stats.power import Misranking
+from deviate.stats.price import HeldPrice
 
 #: The answer has a sentence for so many metrics at most, where none of them stands before the others.
 ALIKE = 2

@@ -7,6 +7,7 @@ Nothing of it is done in a run that is measured. ``DEVIATE_FIXED`` names, with c
 ``files``           files are listed by name; ``files-reversed``: the other way round
 ``threads``         threads run one after another, and are waited for in the order they were started
 ``memory``          arrays that are not filled hold zeros; ``memory-filled``: another number
+``workers``         PyTorch's loaders have no worker processes
 """
 
 import functools
@@ -56,6 +57,8 @@ def hooks():
     if any(name in FILLED for name in names):
         yield "numpy", "fixing:fill_numpy"
         yield "torch", "fixing:fill_torch"
+    if "workers" in names:
+        yield "torch.utils.data.dataloader", "fixing:load_alone"
     if "threads" in names:
         yield "concurrent.futures._base", "fixing:wait_in_order"
         yield "concurrent.futures.thread", "fixing:work_at_once"
@@ -206,6 +209,27 @@ def wait_in_order(module, process):
 def yield_in_order(module, process):
     """Have pools yield results in the order of their tasks."""
     module.Pool.imap_unordered = module.Pool.imap
+
+
+# Workers
+
+
+def load_alone(module, process):
+    """Have loaders load in the process of the training."""
+    import inspect
+
+    plain = module.DataLoader.__init__
+    signature = inspect.signature(plain)
+
+    @functools.wraps(plain)
+    def init(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.arguments["num_workers"] = 0
+        for name in ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context"):
+            given.arguments.pop(name, None)
+        plain(*given.args, **given.kwargs)
+
+    module.DataLoader.__init__ = init
 
 
 # Memory

@@ -1,0 +1,335 @@
+"""Lines of a project that are known to make runs differ: a table of rules, each with its remedy and its source.
+
+A line is a finding by what is written there; whether runs differ by it, trial runs tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from deviate.source.files import UnreadableSourceError, read_source
+from deviate.source.stack import deeply
+from deviate.source.syntax import dotted_text, text_of
+from deviate.source.unseen import CALLS, imported_names, look, parents_of, short
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """A line that may make runs differ."""
+
+    #: Relative to the project, with forward slashes.
+    file: str
+    line: int
+    #: One of `RULES`.
+    rule: str
+    #: The expression.
+    text: str
+    #: Of an operation: when it has no deterministic form, in the words of the library.
+    when: str = ""
+    #: It matters where a GPU is used.
+    on_gpu: bool = False
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is wrong with a line, what to write instead, and who says so."""
+
+    says: str
+    remedy: str
+    source: str
+    on_gpu: bool = False
+
+
+_RANDOMNESS = "https://docs.pytorch.org/docs/stable/notes/randomness.html"
+_HASH_SEED = "https://docs.python.org/3/using/cmdline.html#envvar-PYTHONHASHSEED"
+
+RULES: Mapping[str, Rule] = {
+    "operation": Rule(
+        "has no deterministic form on a GPU",
+        "another operation; torch.use_deterministic_algorithms(True, warn_only=True) warns as it runs",
+        "torch.use_deterministic_algorithms of the installed version",
+        on_gpu=True,
+    ),
+    "workers": Rule(
+        "worker processes draw, and no seed is set",
+        "torch.manual_seed(0), and a generator or worker_init_fn for the loader",
+        f"{_RANDOMNESS}#dataloader",
+    ),
+    "pool": Rule(
+        "forked processes draw from copies of one generator, in an order that is not fixed",
+        "a generator for each task, seeded by its number",
+        "https://numpy.org/doc/stable/reference/random/parallel.html",
+    ),
+    "listing": Rule(
+        "files are listed in the order of the file system",
+        "sorted(...)",
+        "https://docs.python.org/3/library/os.html#os.listdir",
+    ),
+    "set": Rule("a set of strings has another order in each process", "sorted(...)", _HASH_SEED),
+    "hash": Rule("the hash of a string is another in each process", "zlib.crc32(text.encode())", _HASH_SEED),
+    "clock": Rule(
+        "a seed is another in each run", "a constant, or an option", "https://docs.python.org/3/library/random.html"
+    ),
+    "append": Rule(
+        "threads append in the order in which they finish",
+        "the results of executor.map, which keep their order",
+        "https://docs.python.org/3/library/concurrent.futures.html",
+    ),
+    "benchmark": Rule(
+        "cuDNN chooses kernels by their time",
+        "torch.backends.cudnn.benchmark = False",
+        f"{_RANDOMNESS}#cuda-convolution-benchmarking",
+        on_gpu=True,
+    ),
+    "tf32": Rule(
+        "products are rounded to TF32 on GPUs that have it, so that other GPUs give other values",
+        'torch.set_float32_matmul_precision("highest")',
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#tf32-on-ampere",
+        on_gpu=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class _Module:
+    """One file that is looked through."""
+
+    file: str
+    tree: ast.Module
+    #: Operations without a deterministic form, by dotted name, with the words of their library.
+    operations: Mapping[str, str]
+    #: Some file of the project sets a seed.
+    seeded: bool
+
+    def __post_init__(self) -> None:
+        names = imported_names(self.tree)
+        object.__setattr__(self, "parents", parents_of(self.tree))
+        object.__setattr__(self, "calls", [(_resolved(each, names), each) for each in _nodes(self.tree, ast.Call)])
+
+    parents: Mapping[ast.AST, ast.AST] = None  # type: ignore[assignment]
+    calls: Sequence[tuple[str, ast.Call]] = ()
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what a node stands in, from the inside out."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+
+#: Yields what a rule finds in a file: rule, node and, of operations, when they have no deterministic form.
+_Check = Callable[[_Module], Iterator[tuple[str, ast.expr, str]]]
+
+
+@deeply
+def lint(root: Path, files: Sequence[str], torch: Path | None = None) -> list[Finding]:
+    """Return the findings in files of a project; `torch` is where the library is installed."""
+    trees = dict(_trees(root, files))
+    seeded = any(_seeds(node) for tree in trees.values() for node in _nodes(tree, ast.Call))
+    operations = undetermined(torch) if torch else {}
+    found = {
+        Finding(file=file, line=node.lineno, rule=rule, text=short(text_of(node)), when=when, on_gpu=RULES[rule].on_gpu)
+        for file, tree in trees.items()
+        for module in [_Module(file, tree, operations, seeded)]
+        for check in _CHECKS
+        for rule, node, when in check(module)
+    }
+    return sorted(found)
+
+
+def _trees(root: Path, files: Sequence[str]) -> Iterator[tuple[str, ast.Module]]:
+    for file in files:
+        try:
+            yield file, read_source(root / file).tree
+        except UnreadableSourceError:
+            continue
+
+
+def _nodes(tree: ast.AST, kind: type[ast.Call]) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(tree) if isinstance(node, kind))
+
+
+def _resolved(call: ast.Call, names: Mapping[str, str]) -> str:
+    first, dot, rest = dotted_text(call.func).partition(".")
+    dotted = f"{names.get(first, first)}{dot}{rest}"
+    return dotted or (f".{call.func.attr}" if isinstance(call.func, ast.Attribute) else "")
+
+
+def _argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | None:
+    given = next((each.value for each in call.keywords if each.arg == name), None)
+    if given is None and place is not None and len(call.args) > place:
+        return call.args[place]
+    return given
+
+
+def _constant(node: ast.expr | None) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+# Operations
+
+
+def find_torch(program: Path) -> Path | None:
+    """Return the installed torch of an interpreter; None where none is found beside it."""
+    return next(iter(sorted(program.parent.parent.glob("lib/python3*/*-packages/torch/__init__.py"))), None)
+
+
+def undetermined(torch: Path) -> dict[str, str]:
+    """Return the operations that the installed torch says have no deterministic form, each with when that is so."""
+    try:
+        text = torch.read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    listed = re.search(r"operations will throw a.*?\n(.*?)\n    In addition", text, re.DOTALL)
+    entries = re.findall(r"\* :\w+:`([\w.]+)`((?:(?!\n\s*\* :).)*)", listed[1] if listed else "", re.DOTALL)
+    words = {name: re.sub(r"[`\s]+", " ", when.replace(":attr:", "")) for name, when in entries}
+    return {name: when.partition(" and one of ")[0].strip() for name, when in words.items()}
+
+
+#: By operation, the argument without which it has a deterministic form: its place, and values that matter; none: any.
+_NEEDS: Mapping[str, tuple[str, int | None, tuple[str, ...]]] = {
+    "torch.bincount": ("weights", 1, ()),
+    "torch.median": ("dim", 1, ()),
+    "torch.nn.EmbeddingBag": ("mode", 5, ("max",)),
+    "torch.nn.functional.interpolate": ("mode", 3, ("linear", "bilinear", "bicubic", "trilinear")),
+    "torch.Tensor.scatter_reduce": ("reduce", 3, ("prod",)),
+}
+
+#: Of quantised tensors only, or so often called on integers that a name says nothing.
+_NOT_NAMED = frozenset({"torch.Tensor.resize_"})
+
+
+def _operations(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    known = {_functional(name): name for name in module.operations} | {name: name for name in module.operations}
+    known |= {f".{name.rpartition('.')[2]}": name for name in module.operations if ".Tensor." in name}
+    for dotted, call in module.calls:
+        name = known.get(dotted) or known.get(f".{dotted.rpartition('.')[2]}" if "torch" not in dotted else "")
+        if name is None or name in _NOT_NAMED:
+            continue
+        argument, place, values = _NEEDS.get(name, ("", None, ()))
+        given = _argument(call, argument, place) if argument else None
+        if not argument or (given is not None and (not values or _constant(given) in values)):
+            yield "operation", call, module.operations[name]
+
+
+def _functional(name: str) -> str:
+    """Return the function that a layer calls: ``torch.nn.functional.max_unpool2d``."""
+    words = re.sub(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.rpartition(".")[2]).lower()
+    return f"torch.nn.functional.{words}"
+
+
+# Seeds, workers and threads
+
+_SEEDING = re.compile(r"seed|(^|\.)(RandomState|default_rng|Random|PRNGKey|SeedSequence)$|random\.key$")
+
+
+_SEED = re.compile(r"(^|_)seed$", re.IGNORECASE)
+
+
+def _seeds(call: ast.Call) -> bool:
+    name = dotted_text(call.func).rpartition(".")[2]
+    return "seed" in name and bool(call.args or call.keywords)
+
+
+def _workers(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    for dotted, call in module.calls:
+        if dotted.endswith("DataLoader") and not module.seeded:
+            number = _argument(call, "num_workers", 5)
+            if number is not None and _constant(number) != 0 and not _argument(call, "worker_init_fn"):
+                yield "workers", call, ""
+
+
+def _pools(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    draws = any(
+        re.match(r"numpy\.random\.(?!default_rng|Generator|RandomState|seed)", name) for name, _ in module.calls
+    )
+    for dotted, call in module.calls:
+        of_processes = re.search(r"(^|multiprocessing\.)(Pool|ProcessPoolExecutor)$", dotted)
+        if draws and of_processes and not _argument(call, "initializer", 1):
+            yield "pool", call, ""
+
+
+def _clocks(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    names = imported_names(module.tree)
+
+    def moves(node: ast.AST) -> bool:
+        return any(CALLS.get(_resolved(each, names)) in ("clock", "entropy") for each in _nodes(node, ast.Call))
+
+    for dotted, call in module.calls:
+        if _SEEDING.search(dotted) and any(moves(each) for each in [*call.args, *call.keywords]):
+            yield "clock", call, ""
+    for node in ast.walk(module.tree):
+        named = isinstance(node, ast.Assign) and any(_SEED.search(dotted_text(target)) for target in node.targets)
+        if isinstance(node, ast.Assign) and named and moves(node.value):
+            yield "clock", node.value, ""
+
+
+def _appends(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    functions = {node.name: node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef)}
+    pooled = any(name.endswith(("ThreadPoolExecutor", "ThreadPool")) for name, _ in module.calls)
+    for dotted, call in module.calls:
+        target = _argument(call, "target") if dotted.endswith("Thread") else None
+        if pooled and isinstance(call.func, ast.Attribute) and call.func.attr in ("submit", "apply_async"):
+            target = call.args[0] if call.args else None
+        function = functions.get(dotted_text(target).rpartition(".")[2]) if target is not None else None
+        if function is not None and any(isinstance(each, _LOOPS) for each in module.above(call)):
+            yield from (("append", each, "") for each in _outer_appends(function))
+
+
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
+
+
+def _outer_appends(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """Yield what appends to a list that the function does not make itself."""
+    own = {each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    for call in _nodes(function, ast.Call):
+        owner, _, method = dotted_text(call.func).rpartition(".")
+        if method == "append" and owner and owner not in own:
+            yield call
+
+
+# Orders
+
+
+def _orders(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    for kind, node in look(module.tree):
+        above = list(module.above(node))
+        if kind == "files" and not any(
+            isinstance(each, (ast.If, ast.While, ast.Assert)) and _tests(each, node, above) for each in above
+        ):
+            yield "listing", node, ""
+        elif kind == "hash" and not any(
+            isinstance(each, ast.FunctionDef) and each.name == "__hash__" for each in above
+        ):
+            called = isinstance(node, ast.Call) and dotted_text(node.func) == "hash"
+            yield "hash" if called else "set", node, ""
+
+
+def _tests(statement: ast.If | ast.While | ast.Assert, node: ast.AST, above: Sequence[ast.AST]) -> bool:
+    """Tell whether a node stands in what a statement tests."""
+    return statement.test is node or statement.test in above
+
+
+# Switches
+
+
+def _switches(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    for dotted, call in module.calls:
+        if dotted.endswith("set_float32_matmul_precision") and _constant(_argument(call, "precision", 0)) in _TF32:
+            yield "tf32", call, ""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Assign) and _constant(node.value) is True:
+            for target in node.targets:
+                rule = _ASSIGNED.get(dotted_text(target).rpartition(".")[2])
+                if rule and "." in dotted_text(target):
+                    yield rule, target, ""
+
+
+_TF32 = ("high", "medium")
+_ASSIGNED = {"benchmark": "benchmark", "allow_tf32": "tf32"}
+
+_CHECKS: tuple[_Check, ...] = (_operations, _workers, _pools, _clocks, _appends, _orders, _switches)
