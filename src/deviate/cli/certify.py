@@ -84,7 +84,7 @@ def command(
     from deviate.probes.resume import resume
     from deviate.report.topics.command import command_text
     from deviate.report.views import resumed_view
-    from deviate.report.writers.contracts import facts_json
+    from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 

@@ -13,7 +13,7 @@ from deviate.probes.certificate import Certificate, chain_of, content_digest, li
 from deviate.probes.certify import Certified, Failure, replace_command
 from deviate.report.topics.certificate import likened_sentences, repeated_sentence
 from deviate.report.views import certified_view, likened_view
-from deviate.report.writers.contracts import facts_json
+from deviate.report.writers.json_object import facts_json
 from deviate.runs.request import Request
 
 
