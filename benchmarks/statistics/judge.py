@@ -39,6 +39,9 @@ PAIRED = (0.5, 0.9)
 #: SD as a share of the value, for rules that look at percent.
 SHARE = 0.003
 
+#: Kept values that autojudge takes its noise from.
+AUTOJUDGE_WINDOW = 5
+
 #: Keeps the changes of each loop: floor and first runs of the changes, of shape (loops, tries).
 Folk = Callable[[Any, Any], Any]
 
@@ -160,31 +163,25 @@ FOLK: dict[str, Folk] = {
 
 
 def autojudge(baseline: Any, first: Any, *, strict: bool) -> Any:
-    """Return what autojudge 1.0.1 keeps, re-told for many loops at once; it takes lower values for better.
+    """Return what autojudge 1.0.1 keeps, re-told for all loops at once; it takes lower values for better.
 
     Its noise is the SD of the differences of the last five kept values, from three on; before, it looks at percent.
     """
-    values = 2 - first
-    history = [[value] for value in (2 - baseline).tolist()]
-    keeps = np.zeros(first.shape, bool)
-    for loop, known in enumerate(history):
-        for attempt, value in enumerate(values[loop].tolist()):
-            if autojudge_keeps(known, value, strict=strict):
-                keeps[loop, attempt] = True
-                known.append(value)
+    loops = len(first)
+    kept = np.full((loops, AUTOJUDGE_WINDOW), np.nan)
+    kept[:, -1] = 2 - baseline
+    best, keeps = kept[:, -1].copy(), np.zeros(first.shape, bool)
+    for attempt, values in enumerate((2 - first).T):
+        gain = best - values
+        differences = np.diff(kept, axis=1)
+        known = np.isfinite(differences).sum(axis=1)
+        spread = differences - np.nansum(differences, axis=1, keepdims=True) / np.maximum(known, 1)[:, None]
+        noise = np.sqrt(np.nansum(spread**2, axis=1) / np.maximum(known - 1, 1))
+        clear = np.where(known >= 2, gain >= 1.5 * noise, gain >= 0.003 * best)
+        keeps[:, attempt] = now = (gain > 0) & (clear if strict else True)
+        kept[now] = np.column_stack([kept[now, 1:], values[now]])
+        best[now] = values[now]
     return keeps
-
-
-def autojudge_keeps(known: list[float], value: float, *, strict: bool) -> bool:
-    """Say whether autojudge keeps a value, after those that it kept."""
-    best = min(known)
-    gain = best - value
-    if gain <= 0:
-        return False
-    if not strict:
-        return True
-    noise = float(np.std(np.diff(known[-5:]), ddof=1)) if len(known) >= 3 else None
-    return gain / noise >= 1.5 if noise else gain / best * 100 >= 0.3
 
 
 def replaced(rng: np.random.Generator, rule: Rule, repeats: int) -> Iterator[dict[str, Any]]:

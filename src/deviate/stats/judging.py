@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -163,6 +164,7 @@ def make_rule(
     return best
 
 
+@lru_cache(maxsize=1_000)
 def tail(floor: int, m: int) -> Any:
     """Return P(U >= u) for u = 0, 1, ..., ``floor * m + 1``, of the Mann-Whitney U without ties.
 
@@ -181,7 +183,9 @@ def tail(floor: int, m: int) -> Any:
             ways[u] += ways[u - i]
     upper = np.cumsum([0, *reversed(ways)], dtype=object)[::-1]
     every = math.comb(floor + m, m)
-    return np.array([count / every for count in upper])
+    shares = np.array([count / every for count in upper])
+    shares.setflags(write=False)
+    return shares
 
 
 def _with_level(rule: Rule, level: float, tails: Sequence[Any], gaps: Any) -> Rule:

@@ -47,6 +47,9 @@ def test_a_change_is_run_on_until_it_is_kept_and_is_the_baseline_then(project):
     status, after = judged(*typed(98.1))
     assert (after["floor"], after["floors"], after["tries_in_all"]) == (better, 2, 2)
     assert status in (1, 3)
+    assert "Try 1 of 50 against this floor (floor 2 of this project)" in " ".join(
+        deviate("judge", *typed(98.1))[1].split()
+    )
 
 
 def test_a_worse_change_is_discarded_by_its_first_run_and_each_counts(project):
