@@ -43,6 +43,7 @@ NAMES = (
     "gate_groups",
     "collapses",
     "clusters",
+    "judge",
 )
 
 SEED = 1

@@ -102,6 +102,8 @@ COMMANDS = {
         "groups=half",
         "--json",
     ],
+    "deviate baseline": ["baseline", "a", "--metric", "val acc", "--json"],
+    "deviate judge": ["judge", "b", "--json"],
     "deviate plan": ["plan", "a", "--difference", "0.5", "--precision", "0.2", "-n", "5", "--json"],
 }
 

@@ -58,7 +58,7 @@ def command(
     from deviate.probes.audit import audit
     from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
-    from deviate.report.writers.contracts import facts_json
+    from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 

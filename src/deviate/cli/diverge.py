@@ -55,7 +55,7 @@ def command(
     from deviate.cli.stdin import given_input
     from deviate.probes.diverge import DEFAULT_LIMIT, diverge
     from deviate.report.views import divergence_view
-    from deviate.report.writers.contracts import facts_json
+    from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 

@@ -120,7 +120,7 @@ def _verify(
     from deviate.core.secrets import mask_words
     from deviate.probes.trial import DEFAULT_LIMIT, verify
     from deviate.report.views import verification_view
-    from deviate.report.writers.contracts import facts_json
+    from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 

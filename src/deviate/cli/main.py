@@ -26,7 +26,7 @@ from deviate.core.shell_words import typed_line
 GROUPS = {
     "Train": ("run", "audit", "certify", "diverge", "extract", "import"),
     "Read results": ("list", "watch", "show", "logs", "report", "why"),
-    "Decide": ("compare", "check", "plan"),
+    "Decide": ("compare", "check", "baseline", "judge", "plan"),
     "Keep": ("prune", "rm", "mv", "export"),
     "Set up": ("init", "doctor"),
 }

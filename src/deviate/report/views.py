@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
+    from deviate.facts.judged import Judged, Loop
     from deviate.facts.plan import Plan
     from deviate.observe.identity import RunValues
     from deviate.probes.certificate import Likened
@@ -220,6 +221,20 @@ def divergence_view(facts: Divergence) -> View[Divergence]:
     from deviate.report.topics.diverge import divergence_page
 
     return View(facts, lambda reader: divergence_page(facts, reader))
+
+
+def judged_view(facts: Judged) -> View[Judged]:
+    """Return the view of a change that was judged."""
+    from deviate.report.topics.judge import judged_page
+
+    return View(facts, lambda reader: judged_page(facts, reader))
+
+
+def baseline_view(facts: Loop) -> View[Loop]:
+    """Return the view of a baseline."""
+    from deviate.report.topics.judge import baseline_page
+
+    return View(facts, lambda reader: baseline_page(facts, reader))
 
 
 def audit_view(facts: Audit) -> View[Audit]:

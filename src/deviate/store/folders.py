@@ -390,6 +390,11 @@ class Workspace:
         return self.path / "directions.json"
 
     @property
+    def judge_file(self) -> Path:
+        """The baseline that changes are judged against, and those that were, see `deviate.facts.judged`."""
+        return self.path / "judge.json"
+
+    @property
     def verification(self) -> ExperimentFolder:
         """Where a command is tried out; nothing of it stays, and it is no experiment."""
         return ExperimentFolder(self.path / "verification" / "trial")

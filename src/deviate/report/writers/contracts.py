@@ -23,7 +23,6 @@ from deviate.facts.sources import SpreadAcross
 from deviate.facts.stability import Stability
 from deviate.facts.until import Stopped
 from deviate.facts.variant import VariantFacts
-from deviate.report.escape import encodable, json_shown
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.checklist import checklist
 from deviate.report.topics.comparison_answer import comparison_headline
@@ -43,22 +42,13 @@ from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.sources import sources_sentence
 from deviate.report.topics.stability import stability_sentences
 from deviate.report.topics.varied import factors_of
+from deviate.report.writers.json_object import json_text
 from deviate.stats.contrast import Contrast
 from deviate.stats.intervals import Interval
 from deviate.stats.results import Tested
 from deviate.store.run_files import TAKEN
 
-# What the JSON contracts share: facts and objects as text, fields by name, and an interval as two numbers.
-
-
-def facts_json(facts: msgspec.Struct) -> str:
-    """Return facts whose fields are the contract as they are."""
-    return json_text(msgspec.to_builtins(facts))
-
-
-def json_text(contract: dict[str, Any]) -> str:
-    """Return one JSON object, indented, with a final newline; lone surrogates are replaced, since UTF-8 has none."""
-    return json_shown(msgspec.json.format(msgspec.json.encode(_encodable(contract)), indent=2).decode()) + "\n"
+# What the JSON contracts share: fields by name, and an interval as two numbers.
 
 
 def fields(facts: object, *names: str) -> dict[str, Any]:
@@ -77,14 +67,6 @@ def _listed(value: object) -> list[Any]:
     if isinstance(value, np.ndarray):
         return list(value.tolist())
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, dict):
-        return {encodable(name): _encodable(item) for name, item in value.items()}
-    return [_encodable(item) for item in value] if isinstance(value, list) else value
 
 
 def bounds(interval: Interval) -> list[float | None] | None:

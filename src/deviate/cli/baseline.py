@@ -1,0 +1,100 @@
+"""``deviate baseline``: the runs that changes are judged against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deviate.cli.judge import finite, is_experiment, training, workspace_of
+from deviate.cli.main import BeforeCommand
+from deviate.cli.output import format_named, json_option, set_option, show, verbose_option
+from deviate.cli.printing import examples
+from deviate.core.errors import BadOption
+from deviate.core.experiment import DEFAULT_RUNS
+
+if TYPE_CHECKING:
+    from deviate.core.experiment import Direction
+    from deviate.facts.judged import Loop, Values
+    from deviate.store.folders import Workspace
+
+
+@click.command(
+    "baseline",
+    cls=BeforeCommand,
+    epilog=examples(
+        "deviate baseline -- python train.py               measure a floor of 10 runs",
+        "deviate baseline base --metric 'val acc'          runs that are there",
+        "deviate baseline --value 0.971 --value 0.968 --value 0.973 --better higher",
+    ),
+)
+@click.argument("words", nargs=-1, metavar="-- COMMAND... | NAME")
+@click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of the floor.")
+@click.option("--value", "values", type=float, multiple=True, help="A run's result, made elsewhere. Repeatable.")
+@click.option("--metric", help="What is judged.  [default: the metric that leads the report]")
+@click.option(
+    "--better", type=click.Choice(["higher", "lower"]), help="Which values are better.  [default: by the metric's name]"
+)
+@click.option("--tries", type=int, default=50, show_default=True, help="Changes that may be judged against the floor.")
+@click.option("--max", "most", type=int, default=20, show_default=True, help="Most runs of a change.")
+@click.option("-j", "--jobs", type=int, help="Runs at the same time.  [default: as in earlier runs, else 1]")
+@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
+@set_option
+@json_option
+@verbose_option
+def command(
+    words: tuple[str, ...],
+    runs: int,
+    values: tuple[float, ...],
+    project: Path | None,
+    jobs: int | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    verbose: bool,
+    **floor: Any,
+) -> int:
+    """Measure the floor of noise that `deviate judge` holds changes against.
+
+    COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. A new
+    baseline begins a new count of tries.
+    """
+    from deviate.report.views import baseline_view
+    from deviate.report.writers.json_object import facts_json
+    from deviate.report.writers.registry import find_writer, writers
+
+    if bool(words) == bool(values):
+        raise BadOption(
+            "a baseline is a command, an experiment or values", hint="type deviate baseline -- python train.py"
+        )
+    writer = find_writer(format_named(None, as_json=as_json), None, writers(json=facts_json))
+    workspace = workspace_of(project)
+    if values:
+        loop = _typed(workspace, finite(values), runs, **floor)
+    else:
+        from deviate.probes.judging import Floor, measure_baseline, take_baseline
+
+        if is_experiment(words, workspace):
+            loop = take_baseline(workspace, words[0], Floor(**floor), runs)
+        else:
+            with training(words, settings, project, jobs=jobs, runs=runs) as (request, observe):
+                loop = measure_baseline(request, Floor(**floor), observe)
+    show(baseline_view(loop), writer, None, "deviate baseline", verbose=verbose)
+    return 0
+
+
+def _typed(
+    workspace: Workspace, values: Values, runs: int, *, metric: str | None, better: Direction | None, **numbers: int
+) -> Loop:
+    from deviate.facts.judged import JudgedMetric, set_floor
+    from deviate.lexicon.meanings import meaning_of
+
+    meaning = meaning_of(metric) if metric else None
+    direction = better or (meaning.direction if meaning else None)
+    if direction is None:
+        raise BadOption(
+            "it is unknown whether higher or lower values are better", hint="add --better higher or --better lower"
+        )
+    return set_floor(
+        workspace, JudgedMetric(name=metric or "", direction=direction), "", values, wanted=runs, **numbers
+    )

@@ -1,0 +1,124 @@
+"""``deviate judge``: keep a change, discard it, or run it once more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deviate.cli.main import BeforeCommand
+from deviate.cli.output import format_named, json_option, request_fields, set_option, show, verbose_option
+from deviate.cli.printing import examples
+from deviate.core.errors import BadOption
+
+if TYPE_CHECKING:
+    from deviate.facts.judged import Values
+    from deviate.probes.judging import Observe
+    from deviate.runs.request import Request
+    from deviate.store.folders import Workspace
+
+
+@click.command(
+    "judge",
+    cls=BeforeCommand,
+    epilog=examples(
+        "deviate judge -- python train.py                  run the change until it is decided",
+        "deviate judge --value 0.9712                      a result of a run made elsewhere",
+        "deviate judge --value 0.9712 --value 0.9698       the same change, run once more",
+        "deviate judge wider                               the runs of an experiment",
+    ),
+)
+@click.argument("words", nargs=-1, metavar="-- COMMAND... | NAME")
+@click.option(
+    "--value",
+    "values",
+    type=float,
+    multiple=True,
+    help="A result of the change, all of them in the order of the runs; nan for a run that failed. Repeatable.",
+)
+@click.option("-j", "--jobs", type=int, help="Runs at the same time.  [default: as in earlier runs, else 1]")
+@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
+@set_option
+@json_option
+@verbose_option
+def command(
+    words: tuple[str, ...],
+    values: tuple[float, ...],
+    project: Path | None,
+    jobs: int | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Say whether a change is kept: whether it is better than the baseline.
+
+    With COMMAND, the project is run as it is now, one run after the other, until that is decided. What is kept becomes
+    the baseline.
+
+    The exit status is 0 for keep, 1 for discard, 3 for run more, and 2 where the change or the question cannot be run.
+    """
+    from deviate.report.views import judged_view
+    from deviate.report.writers.json_object import facts_json
+    from deviate.report.writers.registry import find_writer, writers
+
+    if bool(words) == bool(values):
+        raise BadOption("a change is a command, an experiment or values", hint="type deviate judge -- python train.py")
+    writer = find_writer(format_named(None, as_json=as_json), None, writers(json=facts_json))
+    workspace = workspace_of(project)
+    if values:
+        from deviate.facts.judged import judge_change
+
+        judged = judge_change(workspace, "", finite(values))
+    elif is_experiment(words, workspace):
+        from deviate.probes.judging import judge_experiment
+
+        judged = judge_experiment(workspace, words[0])
+    else:
+        from deviate.probes.judging import judge_command
+
+        with training(words, settings, project, jobs=jobs) as (request, observe):
+            judged = judge_command(request, workspace, observe)
+    show(judged_view(judged), writer, None, "deviate judge", verbose=verbose)
+    return judged.status
+
+
+# What a baseline and a change have in common.
+
+
+def workspace_of(project: Path | None) -> Workspace:
+    """Return the workspace of the project that is named, else of the one that one stands in."""
+    from deviate.store.folders import Workspace
+
+    return Workspace(project.resolve()) if project else Workspace.nearest(Path.cwd())
+
+
+def finite(values: Sequence[float]) -> Values:
+    """Return what was typed; None for what is no finite number."""
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def is_experiment(words: Sequence[str], workspace: Workspace) -> bool:
+    """Tell whether one word is typed, and names an experiment or a variant of it."""
+    names = workspace.names()
+    return len(words) == 1 and (words[0] in names or words[0].rpartition(":")[0] in names)
+
+
+@contextmanager
+def training(
+    words: Sequence[str], settings: tuple[str, ...], project: Path | None, **fields: object
+) -> Iterator[tuple[Request, Observe]]:
+    """Give a request of the command that was typed, and what shows how far its runs are."""
+    from deviate.cli.progress import Progress
+    from deviate.cli.stdin import given_input
+    from deviate.runs.request import Request
+
+    known = {
+        **request_fields(settings, project),
+        **{name: value for name, value in fields.items() if value is not None},
+    }
+    with given_input() as stdin, Progress() as progress:
+        yield Request(command=list(words), stdin=stdin, project=project, **known), progress.observe
