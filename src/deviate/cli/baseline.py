@@ -72,7 +72,7 @@ def command(
     if values:
         loop = _typed(workspace, finite(values), runs, **floor)
     else:
-        from deviate.probes.judging import Floor, measure_baseline, take_baseline
+        from deviate.facts.judging import Floor, measure_baseline, take_baseline
 
         if is_experiment(words, workspace):
             loop = take_baseline(workspace, words[0], Floor(**floor), runs)

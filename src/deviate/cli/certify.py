@@ -97,12 +97,7 @@ def command(
     """
     from deviate.cli.stdin import given_input
     from deviate.report.topics.command import command_text
-<<<<<<< HEAD
-    from deviate.report.writers.contracts import facts_json
-=======
-    from deviate.report.views import resumed_view
     from deviate.report.writers.json_object import facts_json
->>>>>>> judge
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 

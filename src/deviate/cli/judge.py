@@ -17,7 +17,7 @@ from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
     from deviate.facts.judged import Values
-    from deviate.probes.judging import Observe
+    from deviate.facts.judging import Observe
     from deviate.runs.request import Request
     from deviate.store.folders import Workspace
 
@@ -74,11 +74,11 @@ def command(
 
         judged = judge_change(workspace, "", finite(values))
     elif is_experiment(words, workspace):
-        from deviate.probes.judging import judge_experiment
+        from deviate.facts.judging import judge_experiment
 
         judged = judge_experiment(workspace, words[0])
     else:
-        from deviate.probes.judging import judge_command
+        from deviate.facts.judging import judge_command
 
         with training(words, settings, project, jobs=jobs) as (request, observe):
             judged = judge_command(request, workspace, observe)
