@@ -115,10 +115,8 @@ def command(
         request = Request(command=list(command), stdin=stdin, **request_fields((), None))
         if stored:
             view = _stored(stored)
-        elif resume_at is not None:
-            view = _resumed(request, resume_at, resume_with)
-        elif priced or fixed:
-            view = _priced(request, runs) if priced else _fixed(request)
+        elif asked and verify is None:
+            view = _probed(request, resume_at, resume_with, runs if priced else None, fixed=fixed)
         else:
             view = _trained(request, runs, verify)
     certificate = getattr(view.facts, "certificate", None)
@@ -181,25 +179,18 @@ def _stored(files: list[Path]) -> View[Any]:
     return certified_view(Certified(command=certificate.command, certificate=certificate))
 
 
-def _resumed(request: Request, at: int, resume_with: str | None) -> View[Any]:
-    from deviate.probes.resume import resume
-    from deviate.report.views import resumed_view
+def _probed(
+    request: Request, resume_at: int | None, resume_with: str | None, pairs: int | None, *, fixed: bool
+) -> View[Any]:
+    """Resume the training, look for switches, or measure what held kernels cost."""
+    from deviate.probes import fix, price, resume
+    from deviate.report import views
 
-    return resumed_view(resume(request, at, resume_with, _announce))
-
-
-def _priced(request: Request, runs: int | None) -> View[Any]:
-    from deviate.probes.price import DEFAULT_PAIRS, price
-    from deviate.report.views import priced_view
-
-    return priced_view(price(request, DEFAULT_PAIRS if runs is None else runs, _announce))
-
-
-def _fixed(request: Request) -> View[Any]:
-    from deviate.probes.fix import fix
-    from deviate.report.views import fixed_view
-
-    return fixed_view(fix(request, _announce))
+    if resume_at is not None:
+        return views.resumed_view(resume.resume(request, resume_at, resume_with, _announce))
+    if fixed:
+        return views.fixed_view(fix.fix(request, _announce))
+    return views.priced_view(price.price(request, price.DEFAULT_PAIRS if pairs is None else pairs, _announce))
 
 
 def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:

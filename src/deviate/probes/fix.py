@@ -125,22 +125,15 @@ class _Fixing:
 
     def look(self, facts: Fixed) -> Fixed:
         """Train until it is known what makes the program repeat."""
-        runs = list(self._until_apart(self._train, AGREEING))
-        if runs[-1].failure is not None:
-            return msgspec.structs.replace(facts, failure=runs[-1].failure)
-        if repeats(runs):
-            return msgspec.structs.replace(facts, repeats=True)
+        runs = list(self._until_apart(self._train))
+        if runs[-1].failure is not None or repeats(runs):
+            return msgspec.structs.replace(facts, failure=runs[-1].failure, repeats=runs[-1].failure is None)
         difference, _ = runs[0].parts_from(runs[-1])
-        parting = parting_of(difference) if difference else None
         switches = tuple(applicable(runs[0].files))
-        tried = [switch.typed for switch in switches]
-        facts = msgspec.structs.replace(facts, parting=parting, tried=tried)
-        mended = self._mended(switches)
-        if not mended:
-            controls = list(self._until_apart(functools.partial(self._train, variant=CONTROL), AGREEING))
-            held = controls[-1].failure is None and repeats(controls)
-            return msgspec.structs.replace(facts, held=held)
-        return msgspec.structs.replace(facts, mended=sorted(mended, key=lambda each: each.time))
+        mended = sorted(self._mended(switches), key=lambda each: each.time)
+        held = None if mended else self._repeats(functools.partial(self._train, variant=CONTROL))
+        tried, parting = [switch.typed for switch in switches], parting_of(difference) if difference else None
+        return msgspec.structs.replace(facts, parting=parting, tried=tried, mended=mended, held=held)
 
     def _mended(self, switches: Set) -> list[Mended]:
         """Return what makes it repeat: single switches, or else as few of all together as are needed."""
@@ -151,10 +144,13 @@ class _Fixing:
         needed = switches
         for switch in switches:
             fewer = tuple(each for each in needed if each is not switch)
-            runs = list(self._until_apart(functools.partial(self._train, fewer), AGREEING))
-            if runs[-1].failure is None and repeats(runs):
+            if self._repeats(functools.partial(self._train, fewer)):
                 needed = fewer
         return found if needed == switches else self._in_turn([needed])
+
+    def _repeats(self, make: Callable[[], Trained]) -> bool:
+        runs = list(self._until_apart(make))
+        return runs[-1].failure is None and repeats(runs)
 
     def _in_turn(self, sets: Sequence[Set]) -> list[Mended]:
         """Train in rounds, each the program as it is and with each set that has not failed or differed before."""
@@ -166,23 +162,18 @@ class _Fixing:
                 runs[each].append(self._train(each))
                 if runs[each][-1].failure is not None or not repeats(runs[each]):
                     del runs[each]
-        return [
-            Mended(
-                switches=[switch.typed for switch in each],
-                prices=prices(_name(each), made, AS_IT_IS, plain),
-            )
-            for each, made in runs.items()
-        ]
+        sides = {each: prices(_name(each), made, AS_IT_IS, plain) for each, made in runs.items()}
+        return [Mended(switches=[switch.typed for switch in each], prices=found) for each, found in sides.items()]
 
-    def _until_apart(self, make: Callable[[], Trained], most: int) -> Iterator[Trained]:
+    def _until_apart(self, make: Callable[[], Trained]) -> Iterator[Trained]:
         """Make runs until one fails or differs from the first."""
-        first = make()
+        first = run = make()
         yield first
-        for _ in range(most - 1 if first.failure is None else 0):
-            run = make()
-            yield run
+        for _ in range(AGREEING - 1):
             if run.failure is not None or not repeats([first, run]):
                 return
+            run = make()
+            yield run
 
     def _train(self, switches: Set = (), variant: str = "") -> Trained:
         self.announce(f"run {self.made + 1}: {_name(switches) if not variant else 'everything held'}")

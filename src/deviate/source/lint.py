@@ -16,7 +16,7 @@ import msgspec
 from deviate.source.files import UnreadableSourceError, read_source
 from deviate.source.stack import deeply
 from deviate.source.syntax import dotted_text, text_of
-from deviate.source.unseen import CALLS, imported_names, look, parents_of, short
+from deviate.source.unseen import CALLS, imported_names, look, parents_of, short, sorted_names
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -52,47 +52,28 @@ RULES: Mapping[str, Rule] = {
     "operation": Rule(
         "has no deterministic form on a GPU",
         "another operation; torch.use_deterministic_algorithms(True, warn_only=True) warns as it runs",
-        "torch.use_deterministic_algorithms of the installed version",
-        on_gpu=True,
-    ),
+        "torch.use_deterministic_algorithms of the installed version", on_gpu=True),
     "workers": Rule(
         "worker processes draw, and no seed is set",
-        "torch.manual_seed(0), and a generator or worker_init_fn for the loader",
-        f"{_RANDOMNESS}#dataloader",
-    ),
-    "pool": Rule(
-        "forked processes draw from copies of one generator, in an order that is not fixed",
-        "a generator for each task, seeded by its number",
-        "https://numpy.org/doc/stable/reference/random/parallel.html",
-    ),
+        "torch.manual_seed(0), and a generator or worker_init_fn for the loader", f"{_RANDOMNESS}#dataloader"),
     "listing": Rule(
-        "files are listed in the order of the file system",
-        "sorted(...)",
-        "https://docs.python.org/3/library/os.html#os.listdir",
-    ),
+        "files are listed in the order of the file system", "sorted(...)",
+        "https://docs.python.org/3/library/os.html#os.listdir"),
     "set": Rule("a set of strings has another order in each process", "sorted(...)", _HASH_SEED),
     "hash": Rule("the hash of a string is another in each process", "zlib.crc32(text.encode())", _HASH_SEED),
     "clock": Rule(
-        "a seed is another in each run", "a constant, or an option", "https://docs.python.org/3/library/random.html"
-    ),
+        "a seed is another in each run", "a constant, or an option", "https://docs.python.org/3/library/random.html"),
     "append": Rule(
-        "threads append in the order in which they finish",
-        "the results of executor.map, which keep their order",
-        "https://docs.python.org/3/library/concurrent.futures.html",
-    ),
+        "threads append in the order in which they finish", "the results of executor.map, which keep their order",
+        "https://docs.python.org/3/library/concurrent.futures.html"),
     "benchmark": Rule(
-        "cuDNN chooses kernels by their time",
-        "torch.backends.cudnn.benchmark = False",
-        f"{_RANDOMNESS}#cuda-convolution-benchmarking",
-        on_gpu=True,
-    ),
+        "cuDNN chooses kernels by their time", "torch.backends.cudnn.benchmark = False",
+        f"{_RANDOMNESS}#cuda-convolution-benchmarking", on_gpu=True),
     "tf32": Rule(
         "products are rounded to TF32 on GPUs that have it, so that other GPUs give other values",
         'torch.set_float32_matmul_precision("highest")',
-        "https://docs.pytorch.org/docs/stable/notes/cuda.html#tf32-on-ampere",
-        on_gpu=True,
-    ),
-}
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#tf32-on-ampere", on_gpu=True),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -199,16 +180,14 @@ _NEEDS: Mapping[str, tuple[str, int | None, tuple[str, ...]]] = {
     "torch.Tensor.scatter_reduce": ("reduce", 3, ("prod",)),
 }
 
-#: Of quantised tensors only, or so often called on integers that a name says nothing.
-_NOT_NAMED = frozenset({"torch.Tensor.resize_"})
-
 
 def _operations(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
     known = {_functional(name): name for name in module.operations} | {name: name for name in module.operations}
     known |= {f".{name.rpartition('.')[2]}": name for name in module.operations if ".Tensor." in name}
     for dotted, call in module.calls:
         name = known.get(dotted) or known.get(f".{dotted.rpartition('.')[2]}" if "torch" not in dotted else "")
-        if name is None or name in _NOT_NAMED:
+        # That of quantised tensors only.
+        if name is None or name == "torch.Tensor.resize_":
             continue
         argument, place, values = _NEEDS.get(name, ("", None, ()))
         given = _argument(call, argument, place) if argument else None
@@ -238,19 +217,10 @@ def _seeds(call: ast.Call) -> bool:
 def _workers(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
     for dotted, call in module.calls:
         if dotted.endswith("DataLoader") and not module.seeded:
-            number = _argument(call, "num_workers", 5)
-            if number is not None and _constant(number) != 0 and not _argument(call, "worker_init_fn"):
+            number, shuffle = _argument(call, "num_workers", 5), _argument(call, "shuffle", 2)
+            draws = number is not None and _constant(number) != 0 and _constant(shuffle or number) is not False
+            if draws and shuffle is not None and not _argument(call, "worker_init_fn"):
                 yield "workers", call, ""
-
-
-def _pools(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
-    draws = any(
-        re.match(r"numpy\.random\.(?!default_rng|Generator|RandomState|seed)", name) for name, _ in module.calls
-    )
-    for dotted, call in module.calls:
-        of_processes = re.search(r"(^|multiprocessing\.)(Pool|ProcessPoolExecutor)$", dotted)
-        if draws and of_processes and not _argument(call, "initializer", 1):
-            yield "pool", call, ""
 
 
 def _clocks(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
@@ -296,22 +266,29 @@ def _outer_appends(function: ast.FunctionDef) -> Iterator[ast.expr]:
 
 
 def _orders(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
+    ordered = sorted_names(module.tree)
     for kind, node in look(module.tree):
-        above = list(module.above(node))
         if kind == "files" and not any(
-            isinstance(each, (ast.If, ast.While, ast.Assert)) and _tests(each, node, above) for each in above
+            _tests(each, node) or _fills(each, node, ordered) for each in module.above(node)
         ):
             yield "listing", node, ""
-        elif kind == "hash" and not any(
-            isinstance(each, ast.FunctionDef) and each.name == "__hash__" for each in above
-        ):
+        elif kind == "hash" and not any(getattr(each, "name", "") == "__hash__" for each in module.above(node)):
             called = isinstance(node, ast.Call) and dotted_text(node.func) == "hash"
             yield "hash" if called else "set", node, ""
 
 
-def _tests(statement: ast.If | ast.While | ast.Assert, node: ast.AST, above: Sequence[ast.AST]) -> bool:
-    """Tell whether a node stands in what a statement tests."""
-    return statement.test is node or statement.test in above
+def _tests(statement: ast.AST, node: ast.AST) -> bool:
+    """Tell whether a statement only tests what a node yields."""
+    test = statement.test if isinstance(statement, (ast.If, ast.While, ast.Assert)) else None
+    return test is not None and any(each is node for each in ast.walk(test))
+
+
+def _fills(statement: ast.AST, node: ast.AST, ordered: set[str]) -> bool:
+    """Tell whether a statement goes through what a node yields, and puts it into a list that is sorted."""
+    if not isinstance(statement, ast.For) or not any(each is node for each in ast.walk(statement.iter)):
+        return False
+    calls = (dotted_text(each.func).rpartition(".") for each in _nodes(statement, ast.Call))
+    return any(method == "append" and owner in ordered for owner, _, method in calls)
 
 
 # Switches
@@ -332,4 +309,4 @@ def _switches(module: _Module) -> Iterator[tuple[str, ast.expr, str]]:
 _TF32 = ("high", "medium")
 _ASSIGNED = {"benchmark": "benchmark", "allow_tf32": "tf32"}
 
-_CHECKS: tuple[_Check, ...] = (_operations, _workers, _pools, _clocks, _appends, _orders, _switches)
+_CHECKS: tuple[_Check, ...] = (_operations, _workers, _clocks, _appends, _orders, _switches)

@@ -106,7 +106,7 @@ def look(tree: ast.Module) -> Iterator[tuple[Hidden, ast.expr]]:
     parents = parents_of(tree)
     imported = imported_names(tree)
     sets = _Sets(tree)
-    ordered = _sorted_later(tree)
+    ordered = sorted_names(tree)
     for node in ast.walk(tree):
         kind = _kind(node, imported) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and kind and not (kind == "files" and _is_sorted(node, parents, ordered)):
@@ -140,7 +140,7 @@ def _gives_sizes(call: ast.Call) -> bool:
     return bool(sizes) and all(isinstance(each, (ast.Constant, ast.Name, ast.Attribute, ast.BinOp)) for each in sizes)
 
 
-def _sorted_later(tree: ast.Module) -> set[str]:
+def sorted_names(tree: ast.Module) -> set[str]:
     """Return the names that are sorted somewhere: ``files.sort()``, ``sorted(files)``."""
     names = set()
     for node in ast.walk(tree):

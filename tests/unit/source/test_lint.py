@@ -33,13 +33,9 @@ LINES = {
         "F.interpolate(x, mode='nearest')\nF.interpolate(x, 2)\ntorch.bincount(x)\nnumpy.bincount(x, w)\n",
     ),
     "workers": (
-        "from torch.utils.data import DataLoader\nDataLoader(data, num_workers=2)\n",
-        "from torch.utils.data import DataLoader\nDataLoader(data, num_workers=0)\nDataLoader(data)\n"
-        "DataLoader(data, num_workers=2, worker_init_fn=seed_worker)\n",
-    ),
-    "pool": (
-        "import multiprocessing\nimport numpy as np\nx = np.random.rand(3)\nmultiprocessing.Pool(4)\n",
-        "import multiprocessing\nimport numpy as np\nx = np.random.default_rng(0)\nmultiprocessing.Pool(4)\n",
+        "from torch.utils.data import DataLoader\nDataLoader(data, shuffle=True, num_workers=2)\n",
+        "from torch.utils.data import DataLoader\nDataLoader(data, shuffle=True, num_workers=0)\nDataLoader(data)\n"
+        "DataLoader(data, shuffle=False, num_workers=2)\nDataLoader(data, 8, True, num_workers=2, worker_init_fn=f)\n",
     ),
     "listing": (
         "import os\nfiles = os.listdir(d)\nfor path in root.glob('*.png'): read(path)\n",
