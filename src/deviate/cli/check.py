@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,14 @@ from deviate.cli.output import format_named, json_option, output_options, show, 
 from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
+if TYPE_CHECKING:
+    from deviate.facts.target import Target
+
+#: One-sided, where ``--set alpha`` says no other.
+DEFAULT_ALPHA = 0.05
+
 #: What ``--set`` takes.
+TARGET_KEYS = ("aggregate", "direction", "alpha")
 KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop")
 
 
@@ -23,15 +30,22 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     + examples(
         "deviate check candidate --against base --metric 'test acc' --max-drop 0.5",
         "deviate check candidate --against base --metric 'test acc' --junit gate.xml",
+        "deviate check candidate --target 'val loss<=3.28'",
     ),
 )
 @click.argument("name", metavar="A", shell_complete=experiment_sides)
 @click.option(
     "--against",
-    required=True,
     metavar="B",
     shell_complete=experiment_sides,
     help="The experiment that A is compared with.",
+)
+@click.option("--target", metavar="'METRIC<=NUMBER'", help="Test that A has reached this, instead of comparing it.")
+@click.option(
+    "--rule",
+    metavar="RULE",
+    help="How a target is tested: t, sd=NUMBER (SD known beforehand), exact (signs), or modded-nanogpt. mlperf: with "
+    "--against, whether A converges as fast as MLPerf allows.  [default: t]",
 )
 @click.option(
     "--metric", "metrics", multiple=True, help="Check this metric; repeatable. Needed, unless --max-drop names one."
@@ -64,7 +78,9 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
 @verbose_option
 def command(
     name: str,
-    against: str,
+    against: str | None,
+    target: str | None,
+    rule: str | None,
     junit: Path | None,
     format_name: str | None,
     output: Path | None,
@@ -73,20 +89,33 @@ def command(
     settings: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Test that A is not worse than B by more than a margin; for gates.
+    """Test that A is not worse than B by more than a margin, or has reached a target; for gates.
 
     A and B are each EXPERIMENT or EXPERIMENT:VARIANT. The exit status is 0 where A passes, 1 where it does not, and 2
     where the question makes no sense.
     """
     from deviate import api
+    from deviate.report.topics.target import target_command
+    from deviate.report.views import target_view
     from deviate.report.writers.contracts import gate_json
     from deviate.report.writers.gate_junit import gate_junit, github_lines
+    from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
     if junit is not None and not junit.absolute().parent.is_dir():
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     offered = writers(json=gate_json, junit=gate_junit)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
+    if target is not None or rule is not None:
+        _check_alone(against, target, rule, {**options, "--junit": junit})
+        facts = _target(name, against, target, rule, options, settings)
+        writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
+        show(target_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
+        return 0 if facts.passed else 1
+    if against is None:
+        raise BadOption(
+            "a check needs something to hold A against", hint="add --against B, or --target 'val loss<=3.28'"
+        )
     view = api.check(name, against, **_options(options), **_typed(settings))
     if junit is not None:
         write_output(junit, [gate_junit(view.facts)])
@@ -94,6 +123,43 @@ def command(
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(*github_lines(view.facts), err=True)
     return 0 if view.passed else 1
+
+
+def _check_alone(against: str | None, target: str | None, rule: str | None, options: dict[str, Any]) -> None:
+    """Refuse what does not go with a target or a rule by name."""
+    if rule == "mlperf":
+        if against is None or target is not None:
+            raise BadOption(
+                "--rule mlperf compares A with a reference", hint="type --against B --metric NAME --rule mlperf"
+            )
+    elif target is None or against is not None:
+        raise BadOption("--target and --rule are for one experiment", hint="type --target 'val loss<=3.28'")
+    typed = [name for name, value in options.items() if value not in (None, (), "auto") and name != "metrics"]
+    if typed or (options["metrics"] and target):
+        raise BadOption(
+            "a target is tested alone", hint="leave out --metric, --max-drop, --max-failures, --pairing and --junit"
+        )
+
+
+def _target(
+    name: str,
+    against: str | None,
+    target: str | None,
+    rule: str | None,
+    options: dict[str, Any],
+    settings: tuple[str, ...],
+) -> Target:
+    from deviate.cli.judge import workspace_of
+    from deviate.facts.samples import read_options
+    from deviate.facts.target import read_convergence, read_target
+
+    typed = read_statistics(settings, TARGET_KEYS)
+    alpha = typed.pop("alpha", DEFAULT_ALPHA)
+    samples, workspace = read_options(**typed), workspace_of(None)
+    if target is not None:
+        return read_target(workspace, name, target, rule or "t", alpha, samples)
+    assert against is not None
+    return read_convergence(workspace, name, against, next(iter(options["metrics"]), None), alpha, samples)
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deviate.facts.grid import Grid
     from deviate.facts.judged import Judged, Loop
     from deviate.facts.plan import Plan
+    from deviate.facts.target import Target
     from deviate.observe.identity import RunValues
     from deviate.probes.certificate import Likened
     from deviate.probes.certify import Certified
@@ -202,6 +203,13 @@ def gate_view(facts: Gate) -> View[Gate]:
         return gate_figures(facts)
 
     return View(facts, lambda reader: gate_page(facts, reader), figures)
+
+
+def target_view(facts: Target) -> View[Target]:
+    """Return the view of a target."""
+    from deviate.report.topics.target import target_page
+
+    return View(facts, lambda reader: target_page(facts, reader))
 
 
 def plan_view(facts: Plan) -> View[Plan]:
