@@ -129,7 +129,7 @@ def _by_splits(tables: Sequence[Table], notes: list[str]) -> list[Table]:
 
 def _worth(path: Path) -> tuple[bool, bool, int, bool]:
     """Return whether a file counts iterations, names known metrics, its rows, and whether it is JSON."""
-    kind = text_kind(path)
+    kind = text_kind(path) or ("csv" if _SUFFIXES.get(path.suffix.lower()) == "csv" else None)
     try:
         rows = json_rows(path) if kind == "json" else csv_rows(path) if kind else []
     except NotImportable:
@@ -149,7 +149,7 @@ def beside(path: Path) -> Row:
                 whole = flat(yaml_value(text, file) if file.suffix in YAML else json.loads(text))
             except (ValueError, OSError, RecursionError, NotImportable):
                 continue
-            words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float)}
+            words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float | list)}
             return present((f"{SET}{key}", str(value)) for key, value in words.items())
     return {}
 
@@ -389,8 +389,8 @@ def _is_of_training(path: Path) -> bool:
     """Tell whether a file has several rows that are counted, or a value of a known metric."""
     if path.name in CONFIGS:
         return False
-    if text_kind(path) is None:
-        return _SUFFIXES.get(path.suffix.lower()) is None and bool(found_rows(path).rows)
+    if text_kind(path) is None and path.suffix.lower() not in _SUFFIXES:
+        return bool(found_rows(path).rows)
     counts, knows, rows, _ = _worth(path)
     return knows or (counts and rows > 1)
 
@@ -557,9 +557,9 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         else "Boxes with a name and a value in each line were read, a row each."
     )
     if left_out:
+        rest = some_of([repr(text) for text in left_out], MOST_LEFT_OUT)
         notes.append(
-            f"Left out of these lines: the numbers behind {some_of([repr(text) for text in left_out], MOST_LEFT_OUT)}. "
-            "A --pattern with fields for them reads them."
+            f"Left out of these lines: the numbers behind {rest}. A --pattern with fields for them reads them."
         )
     return rows
 
@@ -568,7 +568,9 @@ def _pattern(found: Found, formats: str = "") -> str:
     """Say what to type for a log in which nothing counts: the form of its lines, where they name values."""
     if found.template:
         forms = [f"--pattern {typed_word(form)}" for form in found.forms or [found.template]]
-        return f"type {' or '.join(forms[:MOST_LEFT_OUT])} to count such lines in their order"
+        behind = some_of([repr(text) for text in found.left_out], MOST_LEFT_OUT)
+        rest = f"; it leaves out the numbers behind {behind}" if behind else ""
+        return f"type {' or '.join(forms[:MOST_LEFT_OUT])} to count such lines in their order{rest}"
     sample = f", with names in the place of the values of lines such as {found.sample!r}" if found.sample else ""
     return f"{formats}{_PATTERN}{sample}"
 

@@ -192,10 +192,6 @@ _PLACE = re.compile(r"\S*\.[a-z]{1,3}:\d+")
 #: The name of a tensor with its shape, ``net/gamma:0, shape = (768,)``, and a line of a program that was printed.
 _NO_NAMES = re.compile(r"\S+:\d+,? *\(?shape *[=:]? *[(\[][\d, ]*[)\]]|^\s+return [-+.\w]+\s*$")
 
-#: A counter behind its number: ``300-minibatch``. It is called otherwise, since ``100-episode mean`` counts nothing.
-_BEHIND = " count"
-_NUMBER_FIRST = re.compile(r"(?<![\w.-])(?P<value>\d+)-(?P<name>[A-Za-z]+)(?![\w-])")
-
 #: A line that begins with its iteration alone, as XGBoost writes it.
 _BEGUN = re.compile(r"\s*\[(\d+)(?:/\d+)?\]")
 
@@ -231,17 +227,25 @@ def found_rows(path: Path) -> Found:
     lines = _lines(path)
     found = [pairs for pairs in _found(lines) if pairs]
     counters = _counters(found)
+    if not counters:
+        # A pattern with the name of a counter has its lines counted by it.
+        found = [{name: pair for name, pair in pairs.items() if not is_counter(name)} for pairs in found]
     known, metrics = _metrics(found, counters)
     made = list(_rows(found, metrics, counters))
     rows = [row for row, _ in made if not row.keys().isdisjoint(counters.values()) and not metrics.isdisjoint(row)]
     kept = {name for row in rows for name in row} & metrics or known
     several = _several(found, {name for name in kept if not is_setting(name)}, counters)
-    vague = [name for name in several if name not in known]
+    counted = {name for pairs in found if not pairs.keys().isdisjoint(counters) for name in pairs}
+    vague = [name for name in sorted(kept - known) if name in several or (counted & known and name not in counted)]
     rows = [row for each in rows if not kept.isdisjoint(row := {k: v for k, v in each.items() if k not in vague})]
     read = islice((line for line in lines if not metrics.isdisjoint(_pairs(line))), MOST_LOOKED_AT)
     template = _template(made, {name for name in known if not is_setting(name) and _is_result(name)}, counters)
-    left_out = [*vague, *_left_out(read)] if rows else []
-    unclear, forms = _unclear(several)
+    left_out = [*vague, *_left_out(read)]
+    # Where all stands at one iteration, nothing was counted.
+    is_one = len({tuple(row.get(name) for name in counters.values()) for row in rows}) == 1
+    unclear, forms = _unclear(
+        {name: several[name] for name in several if _is_result(name) or (is_one and name in known)}
+    )
     if rows:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
@@ -258,8 +262,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _unclear(several: Mapping[str, list[str]]) -> tuple[str, list[str]]:
-    """Name a result whose value is ambiguous, with the forms of its lines; nothing where each is clear."""
-    name, forms = next(((name, forms) for name, forms in several.items() if _is_result(name)), ("", []))
+    """Name one whose value is ambiguous, with the forms of its lines; nothing where each is clear."""
+    name, forms = max(several.items(), key=lambda it: (_is_result(it[0]), len(it[1]), len(it[1][0])), default=("", []))
     how = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
     return (f"{name!r} stands {how}", forms) if name else ("", [])
 
@@ -457,14 +461,10 @@ class _Named(NamedTuple):
     said: str = ""
 
 
-#: What a value became, ``loss 3.8 -> 0.8``; the further ones of a list; values by numbers, ``IoU: {0.5: 0.7}``.
+#: What a value became, ``loss 3.8 -> 0.8``, and the further ones of a list.
 _ARROW = re.compile(rf"%?\s*(?:--?>|=>|→)\s*(?P<value>{NUMBER})(?![\w:]|\.\d)", re.IGNORECASE)
 _FURTHER = re.compile(rf"(?:(?:\s*,\s*|\s+){NUMBER})+\s*,?\s*[\])]", re.IGNORECASE)
 _COMMA = re.compile(rf"(?:\s*,\s*|\s+)(?P<value>{NUMBER})", re.IGNORECASE)
-_OBJECT = re.compile(r"(?P<name>[A-Za-z][\w@./-]*)['\"]?\s*[:=]?\s*\{(?P<inside>\s*['\"]?[\d.]+['\"]?\s*:[^{}]*)\}")
-_KEYED = re.compile(
-    rf"['\"]?(?P<key>\d+(?:\.\d+)?)['\"]?\s*:\s*(?P<value>{NUMBER})(?=\s*(?:,|$))", re.IGNORECASE
-)  # fmt: skip
 
 
 def _pairs(line: str) -> Pairs:
@@ -490,16 +490,9 @@ def _values(line: str) -> Iterator[_Named]:
     begun = _BEGUN.match(line)
     if begun:
         yield _Named("iteration", "[", begun[1], begun.start(1))
-    for match in _NUMBER_FIRST.finditer(line):
-        if is_counter(match["name"]):
-            yield _Named(f"{match['name']}{_BEHIND}", "", match["value"], match.start("value"))
     is_of_one = len({part for word in re.findall(r"[A-Za-z]+", line) if (part := split_of(word))}) == 1
     split, said, end = "", "", 0
-    objects = list(_OBJECT.finditer(line)) if "{" in line else []
-    for match in sorted([*_NAMED.finditer(line), *objects], key=lambda each: each.start()):
-        if match.re is _OBJECT:
-            yield from _keyed(match, split)
-            continue
+    for match in _NAMED.finditer(line):
         first, _, last = match["name"].strip().rpartition(" ")
         # Before a counter may stand anything: `INFO Epoch: 3`.
         name = last if is_counter(last) else f"{first} {last}".strip()
@@ -536,18 +529,7 @@ def _with_further(first: _Named, line: str) -> Iterator[_Named]:
         return
     yield first._replace(name=f"{first.name}/0")
     for place, match in enumerate(_COMMA.finditer(line, end, further.end()), 1):
-        text = match[0][: -len(match["value"])]
-        yield _Named(f"{first.name}/{place}", text if text.strip() else "", match["value"], match.start("value"))
-
-
-def _keyed(match: re.Match[str], split: str) -> Iterator[_Named]:
-    """Yield the values of an object whose keys are numbers."""
-    name = match["name"] if split_of(match["name"]) or not split else f"{split} {match['name']}"
-    last = match.start()
-    for each in _KEYED.finditer(match.string, match.start("inside"), match.end("inside")):
-        start = each.start("value")
-        yield _Named(f"{name}/{each['key']}", match.string[last:start], each["value"], start)
-        last = each.end()
+        yield _Named(f"{first.name}/{place}", match[0][: -len(match["value"])], match["value"], match.start("value"))
 
 
 #: The numbers without names behind a value, and a name before its name: `IS, FID: 8.2, 10.9`, `AP: 14.3,28.1,9.8`.
@@ -586,9 +568,8 @@ def _is_named(name: str, match: re.Match[str]) -> bool:
 def _counters(found: Sequence[Pairs]) -> dict[str, str]:
     """Return the names that count, each with the one that it is called by.
 
-    Such a name rises more often than it falls or, where none does, is the same beside the values of several lines; one
-    that may be how many there shall be rises by equal steps. A progress bar, which has no values beside it and starts
-    again within the steps of another counter, counts none of them.
+    Such a name rises more often than it falls; one that may be how many there shall be rises by equal steps. A progress
+    bar, which has no values beside it and starts again within the steps of another counter, counts none of them.
     """
     along: dict[str, dict[int, float]] = {}
     beside: Counter[str] = Counter()
@@ -599,11 +580,7 @@ def _counters(found: Sequence[Pairs]) -> dict[str, str]:
         for name, value in counted.items():
             along.setdefault(name, {})[index] = value
             beside[name] += len(counted) < len(pairs)
-    counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()), name)} or {
-        name: numbers
-        for name, numbers in along.items()
-        if len(set(numbers.values())) == 1 and beside[name] > 1 and not (name.endswith(_BEHIND) or is_amount(name))
-    }
+    counting = {name: numbers for name, numbers in along.items() if _rises(list(numbers.values()), name)}
     fewest = min((_falls(numbers.values()) for name, numbers in counting.items() if beside[name]), default=None)
     kept = {
         name: numbers

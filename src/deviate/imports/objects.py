@@ -102,9 +102,20 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
         return []
     if _is_split(whole):
         return [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]
-    several = [value for value in whole.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    several = {
+        key: value for key, value in whole.items() if isinstance(value, list) and value and isinstance(value[0], dict)
+    }
     if several:
-        return max(several, key=len)
+        longest = max(several.values(), key=len)
+        alike = [key for key, value in several.items() if value[0].keys() == longest[0].keys()]
+        return [{KEY: key, **row} for key in alike for row in several[key]] if len(alike) > 1 else longest
+    for key, value in whole.items():
+        if is_run_name(key) and isinstance(value, dict) and (numbered := _numbered_column(value)):
+            return [
+                {key: word, **row}
+                for word, part in zip(numbered[1], value.values(), strict=True)
+                for row in _rows_of(part, name)
+            ]
     parts, facts = _parts(whole)
     column, words = _numbered_column(parts) or _equal_keys(parts)
     if column:
@@ -290,12 +301,13 @@ def _equal_keys(whole: dict[str, Any]) -> tuple[str, list[str]]:
     if len(inside) < 2 or not all(isinstance(value, dict) and value for value in inside):
         return "", []
     names = {tuple(sorted(flat(value))) for value in inside}
-    is_of_parts = any(split_of(key) or meaning_of(key) is not None for key in whole) or any(map(is_setting, whole))
-    if len(names) != 1 or is_of_parts:
+    of_parts = [key for key in whole if split_of(key) or meaning_of(key) is not None or is_setting(key)]
+    if len(names) != 1 or 2 * len(of_parts) >= len(whole):
         return "", []
     own = {name.rpartition("/")[2] for name in names.pop()}
     is_of_results = any(meaning_of(name) is not None or name in SUMMARIES for name in own) and "values" not in own
-    return (KEY, list(whole)) if is_of_results else ("", [])
+    is_of_several = len(inside) > 2 and len(own) > 2 and not any(map(is_setting, own))
+    return (KEY, list(whole)) if is_of_results or is_of_several else ("", [])
 
 
 def _is_series(values: list[Any]) -> bool:

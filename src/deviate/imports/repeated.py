@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
+from textwrap import shorten
 
 from deviate.core.errors import NotRuns, some_of
 from deviate.core.shell_words import typed_word
@@ -382,10 +383,13 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
     differing = differing_settings(runs)
     if differing:
         settings = {tuple(alike(run.settings.get(name, "")) for name in differing) for run in runs}
-        parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in differing.items()]
+        shown = {
+            name: [shorten(value, LONGEST_NAME, placeholder=" …") for value in each] for name, each in differing.items()
+        }
+        parts = [f"{name!r} ({some_of(values, MOST_VALUES)})" for name, values in shown.items()]
         first = next((name for name, values in differing.items() if UNSAID not in values), next(iter(differing)))
-        # What some values alone tell apart may have been set as well.
-        more = "at least " if len(settings) < len(runs) and _are_others(runs, differing) else ""
+        # What was taken for a metric, or is not told, may have been set as well.
+        more = "at least " if len(settings) < len(runs) else ""
         value = f"={next(iter(differing[first]))}" if option == "--where" else ""
         yield (
             f"{some_of(parts, MOST_SETTINGS)} {'differs' if len(differing) == 1 else 'differ'} between runs: if that "
@@ -447,12 +451,6 @@ def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
 
 def _recorded(runs: Sequence[ForeignRun]) -> set[str]:
     return {reading.metric for run in runs for reading in run.readings}
-
-
-def _are_others(runs: Sequence[ForeignRun], differing: Collection[str]) -> bool:
-    """Tell whether other settings than those that were found differ between runs."""
-    names = set(_names(runs)) - set(differing) - _recorded(runs)
-    return any(len(set(words := _written(name, runs))) > 1 and not _is_own(name, words) for name in names)
 
 
 def _names(runs: Sequence[ForeignRun]) -> list[str]:

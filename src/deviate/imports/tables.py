@@ -97,9 +97,10 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
         run = f"the runs are distinguished by {', '.join(roles.run)}; " if roles.run else ""
         left = next((name for name in others if any(number(row.get(name, "")) is not None for row in rows)), "")
         option = f"; --metric {typed_word(left)} takes one in" if left else ""
-        raise NotImportable(
-            "no column holds the values of a metric", hint=f"{run}other columns: {', '.join(others) or 'none'}{option}"
-        )
+        lists = [name for name in others if any(row.get(name, "").startswith("[{") for row in rows)]
+        named = f"write each of these lists of objects into a file of its own: {some_of(lists, MOST_NAMED)}"
+        hint = named if lists else f"{run}other columns: {', '.join(others) or 'none'}{option}"
+        raise NotImportable("no column holds the values of a metric", hint=hint)
     return numeric
 
 
@@ -350,6 +351,8 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     telling = telling_column(rows, metrics) if len(rows) > 1 else ""
     labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
+    if options.in_time and not split.resumed and (twice := sum(map(_repeated, split.trainings))):
+        notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
     return [
         msgspec.structs.replace(
             run,
@@ -360,6 +363,10 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         )
         for index, (each, label, of_training) in enumerate(zip(split.trainings, labels, rows, strict=True))
     ]
+
+
+def _repeated(readings: Sequence[Reading]) -> int:
+    return len(readings) - len({(reading.metric, reading.iteration) for reading in readings})
 
 
 def _check_other_counters(

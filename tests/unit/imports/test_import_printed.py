@@ -229,11 +229,6 @@ def test_tensors_and_lines_of_a_program_name_no_values(log):
     assert {each.metric for each in read(log(text)).runs[0].readings} == {"loss"}
 
 
-def test_a_counter_may_stand_behind_its_number(log):
-    text = "".join(f"[{k}00-minibatch] loss: 0.{9 - k}\n" for k in range(1, 5))
-    assert iterations(read(log(text)), "loss") == [100, 200, 300, 400]
-
-
 def test_what_each_of_several_logs_says_once_and_alike_is_left_out(log):
     paths = [
         log("".join(f"epoch {k} loss 0.{9 - k}{seed}\n" for k in range(4)) + "test score 12.5\n", f"{name}.log")
@@ -400,3 +395,38 @@ def test_results_in_lines_that_no_counter_counts_are_asked_about(log):
     message, forms = asked(path)
     assert "'loss' stands in lines that no counter counts" in message
     assert values(read(path, patterns=shlex.split(forms[0])), "loss") == {"train.log": [0.5, 1.5, 2.5, 3.5]}
+
+
+def test_values_at_one_iteration_alone_are_asked_about(log):
+    text = "".join(f"step: {k}\n" for k in (0, 1000, 2000)) + "".join(f"throughput: 1.{k}\n" for k in range(4))
+    message, forms = asked(log(text))
+    assert "'throughput' stands with several values at one iteration" in message
+    assert values(read(log(text), patterns=shlex.split(forms[0])), "throughput") == {"train.log": [1.0, 1.1, 1.2, 1.3]}
+
+
+def test_what_is_printed_without_a_counter_beside_results_that_have_one_is_left_out(log):
+    rows = "".join(f"Epoch {k} loss: 0.{9 - k}\n" for k in range(6))
+    results = read(log(f"width: 12\n{rows}width: 16\n{rows}"), iteration="Epoch")
+    assert [{each.metric for each in run.readings} for run in results.runs] == [{"loss"}, {"loss"}]
+    assert any(note.startswith("Left out of these lines: the numbers behind 'width'.") for note in results.notes)
+
+
+def test_values_within_an_iteration_but_the_last_are_said_to_be_left_out(log):
+    text = "".join(f"Epoch [{k}/3], Step [{j}/40] loss: 0.{9 - k}{j}\n" for k in (1, 2, 3) for j in (10, 20))
+    results = read(log(text))
+    assert values(results, "loss")["train.log"][-1] == 0.62
+    assert results.runs[0].notes == ["Of several values at one 'Epoch' the last counts: 3 before it are left out."]
+
+
+def test_the_form_shown_tells_what_it_leaves_out(log):
+    with pytest.raises(NotImportable) as refused:
+        read(log("".join(f"Acc 0.8{k} | Rog 0.7{k} | F1 0.6{k}\n" for k in range(4))))
+    assert refused.value.hint.endswith("to count such lines in their order; it leaves out the numbers behind 'Rog'")
+
+
+def test_a_counter_that_stands_still_is_no_field_of_the_form_that_is_shown(log):
+    path = log("".join(f"Epoch [1][{k}0/99] lr: 0.1 loss: 0.{9 - k}\n" for k in range(1, 5)))
+    with pytest.raises(NotImportable) as refused:
+        read(path)
+    form = re.search(r"--pattern ('[^']*')", refused.value.hint)[1]
+    assert values(read(path, patterns=shlex.split(form)), "loss") == {"train.log": [0.8, 0.7, 0.6, 0.5]}

@@ -5,7 +5,7 @@ import json
 import pytest
 from test_import_tables import proposed, read, table, values  # noqa: F401
 
-from deviate.core.errors import NotRuns
+from deviate.core.errors import NotImportable, NotRuns
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, without_unset
 from deviate.imports.named import settings_in_names
 from deviate.imports.repeated import assumed, recipes_in, setting_notes
@@ -53,8 +53,32 @@ def test_numbers_in_names_that_were_set(names, settings):
 def test_settings_in_the_names_of_files_are_said_and_make_experiments(table):  # noqa: F811
     paths = [table(curve(k), f"lr{lr}_s{k % 2}.csv") for k, lr in enumerate(["0.1", "0.1", "0.01", "0.01"])]
     (said,) = notes(*paths)
-    assert "'config/lr' (0.1, 0.01) differs between runs: if that was set, these are 2 settings in 4 runs" in said
+    assert (
+        "'config/lr' (0.1, 0.01) differs between runs: if that was set, these are at least 2 settings in 4 runs" in said
+    )
     assert [len(each.runs) for each in proposed(*paths, experiment="config/lr")] == [2, 2]
+
+
+def test_lists_beside_results_are_settings(table):  # noqa: F811
+    paths = []
+    for run, used in enumerate((["a", "b"], ["a", "c"], ["a", "b"])):
+        paths.append(table("epoch,acc\n0,0.5\n1,0.6\n", f"v_{run}/metrics.csv"))
+        table(json.dumps({"used": used}), f"v_{run}/hparams.json")
+    assert [run.settings["config/used"] for run in read(*paths).runs] == ["['a', 'b']", "['a', 'c']", "['a', 'b']"]
+
+
+def test_several_lists_of_equal_objects_are_all_read(table):  # noqa: F811
+    whole = {name: [{"acc": start + k / 100} for k in range(3)] for name, start in (("plain", 0.5), ("mixed", 0.7))}
+    path = table(json.dumps(whole), "results.json")
+    with pytest.raises(NotRuns) as refused:
+        read(path)
+    assert "--experiment-column key if 'key' names recipes" in refused.value.hint
+    results = read(path, experiment="key", rows="runs")
+    assert [(run.group, run.readings[0].value) for run in results.runs][::3] == [("plain", 0.5), ("mixed", 0.7)]
+    nested = table(json.dumps({"seeds": [1, 2, 3], "raw": whole}), "nested.json")
+    with pytest.raises(NotImportable) as nowhere:
+        read(nested)
+    assert nowhere.value.hint == "write each of these lists of objects into a file of its own: raw/plain, raw/mixed"
 
 
 @pytest.mark.parametrize("place", ["hparams.yaml", "args.yml", ".hydra/config.yaml", "params.json"])
@@ -205,7 +229,7 @@ def test_a_factor_at_a_time_before_the_first_metric_is_set(table):  # noqa: F811
     rows = [f"{a},{b},0.{k * 5 % 8}17,{k * 3 % 8 / 7:.3f}" for k, (a, b) in enumerate(ONE_AT_A_TIME)]
     path = table("alpha,knob,acc,gap\n" + "\n".join(rows) + "\n")
     said = notes(path, rows="runs")
-    assert "these are 5 settings in 8 runs" in said[0]
+    assert "these are at least 5 settings in 8 runs" in said[0]
     assert "alpha, knob (settings by their values)" in said[-1]
     assert values(read(path, rows="runs"), "gap")["row 1"] == [0.0]
 
@@ -215,7 +239,7 @@ def test_settings_of_a_store_that_come_once_are_counted(table):  # noqa: F811
     for k, (a, b) in enumerate(ONE_AT_A_TIME):
         paths.append(table(curve(k), f"r{k}/log.csv"))
         table(json.dumps({"alpha": a + 0.3, "beta": b + 0.1}), f"r{k}/config.json")
-    assert "these are 5 settings in 8 runs" in notes(*paths)[0]
+    assert "these are at least 5 settings in 8 runs" in notes(*paths)[0]
 
 
 def test_settings_that_may_be_more_are_at_least_so_many():
@@ -350,3 +374,17 @@ def test_whole_numbers_that_make_a_grid_larger_were_set_whatever_they_are_called
     (proposal,) = proposed(path, rows="runs")
     assert [metric.name for metric in proposal.experiment.metrics] == ["loss"]
     assert any("27 settings in 27 runs" in note for note in proposal.experiment.imported.notes)
+
+
+def test_objects_numbered_below_seeds_are_runs(table):  # noqa: F811
+    path = table(
+        json.dumps({"seeds": {"2026": {"f1": 0.8}, "42": {"f1": 0.7}}, "summary": {"mean_f1": 0.75}}), "s.json"
+    )
+    assert [(run.label, run.readings[0].value) for run in read(path).runs] == [("seeds 2026", 0.8), ("seeds 42", 0.7)]
+
+
+def test_objects_with_equal_names_are_asked_about_whatever_their_names(table):  # noqa: F811
+    whole = {key: {"dip": k / 7, "kink": k / 3, "bend": k + 0.1} for k, key in enumerate(("graddiff", "idknll", "npo"))}
+    with pytest.raises(NotRuns) as refused:
+        read(table(json.dumps(whole), "scores.json"))
+    assert "--experiment-column key" in refused.value.hint
