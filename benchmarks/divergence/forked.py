@@ -43,7 +43,7 @@ def watch(trial, limit, stop, is_complete):
     if child == 0:
         train(launch)
     while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
+        ended, status, trial.usage = os.wait4(child, os.WNOHANG)
         seconds = time.monotonic() - began
         if ended:
             trial.status = os.waitstatus_to_exitcode(status)

@@ -93,3 +93,12 @@ def test_a_statement_reads_and_writes_names_and_an_import_writes_none(monkeypatc
     assert {"y.z"} < set(plan[2].reads)
     assert plan[3].stores
     assert not plan[2].stores
+
+
+def test_a_statement_that_calls_nothing_and_writes_into_nothing_changes_no_object(monkeypatch):
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.lines import plan_of
+
+    source = "x = y[3] + z.w\nif x > 2:\n    x = -y\nx += y\nx[0] = y\nf(y)\nx = [each for each in y]\n"
+    plan = plan_of(compile(source, "train.py", "exec"), {})
+    assert [plan[line].acts for line in range(1, 8)] == [False, False, False, True, True, True, True]

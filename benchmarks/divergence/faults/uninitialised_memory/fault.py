@@ -4,6 +4,8 @@ from torch import nn
 torch.manual_seed(0)
 data = torch.randn(64, 10)
 target = (data.sum(1) > 0).long()
+rows = [[object()] * 120 for _ in range(500)]
+del rows  # memory with addresses in it is free again
 bias = torch.empty(64, 10, dtype=torch.uint8)  # here
 data += bias.float() / 255
 model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))

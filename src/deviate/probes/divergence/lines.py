@@ -269,7 +269,7 @@ class Lines:
         """Return the position of the last statement before `end` that leaves another value of a name in each run."""
         for position in range(end - 1, -1, -1):
             ours = frame.statements[position]
-            name = next((each for each in ours.writes if each == key or each.startswith(f"{key}.")), None)
+            name = next((each for each in ours.writes if _is_part(each, key) or _is_made(each, key, ours)), None)
             if name is None:
                 continue
             pair = self.pair(frame, position)
@@ -319,6 +319,16 @@ class Lines:
             first=values[0],
             second=values[1],
         )
+
+
+def _is_part(name: str, key: str) -> bool:
+    """Tell whether a name is that of a value, or of an attribute of it."""
+    return name == key or name.startswith(f"{key}.")
+
+
+def _is_made(name: str, key: str, statement: Statement) -> bool:
+    """Tell whether a statement gives a value, one of whose attributes is read, to a name."""
+    return statement.writes[name] is not None and key.startswith(f"{name}.")
 
 
 def _left(pair: tuple[Statement, Statement], first: str | None, second: str | None) -> list[str]:

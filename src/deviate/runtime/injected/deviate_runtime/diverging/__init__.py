@@ -23,6 +23,8 @@ VARIABLE = "DEVIATE_DIVERGE"
 #: Records that are kept in memory before they are written.
 BUFFERED = 2000
 
+encoded = json.JSONEncoder(default=repr).encode
+
 
 def start(process):
     """Return what looks at the steps of this process; None where nobody asks, or draws are not looked at."""
@@ -169,7 +171,7 @@ class Diverging:
             streams = self.process.streams
             lineage = [str(each) for each in streams.lineage] if streams is not None else []
             self.buffer.insert(0, {"e": "process", "n": -1, "lineage": lineage})
-        data = "".join(json.dumps(record, default=repr) + "\n" for record in self.buffer)
+        data = "".join(encoded(record) + "\n" for record in self.buffer)
         self.buffer = []
         use_file(self.path, APPENDING, lambda descriptor: write_all(descriptor, data.encode("utf-8", "replace")))
 

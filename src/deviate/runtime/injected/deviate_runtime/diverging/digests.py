@@ -17,7 +17,10 @@ SHORT = 40
 #: How deep, and how many items of a container that is not plain, are read.
 DEPTH, ITEMS = 6, 5000
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
+
+#: What has no content of its own.
+CODE = frozenset({types.FunctionType, type})
 
 #: Modules with a generator that everybody shares, and its name among the streams.
 SHARED = {"random": "random", "numpy": "numpy", "numpy.random": "numpy", "torch": "torch"}
@@ -43,6 +46,8 @@ class Digests:
         if kind in PLAIN:
             text = repr(value)
             return text if len(text) <= SHORT else "%s:%s" % (kind.__name__, crc(text.encode("utf-8", "replace")))
+        if kind in CODE:
+            return None
         try:
             return self.content(kind, value, depth) if depth < DEPTH else None
         except Exception:
@@ -61,6 +66,8 @@ class Digests:
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self.tensor(torch, value)
+        if torch is not None and isinstance(value, torch.nn.Module) and not hasattr(kind, "get_weights"):
+            return None
         if torch is not None and hasattr(value, "param_groups"):
             return self.container(list, settings(value), depth)
         numpy = sys.modules.get("numpy")
@@ -152,6 +159,13 @@ class Digests:
         finally:
             self.is_reading = before
 
+    def operand(self, torch, value):
+        """Return the digest of a tensor that enters or leaves an operation, None where it has no content."""
+        try:
+            return self.tensor(torch, value)
+        except Exception:
+            return None
+
 
 def settings(optimizer):
     """Return what an optimizer is set to, without what it updates."""
@@ -165,6 +179,26 @@ def crc(data):
 
 def tensor_crc(torch, value):
     """Return the CRC-32 of the bytes of a tensor."""
+    if not is_plain(torch, value):
+        value = plain(torch, value)
+    size = value.numel() * value.element_size()
+    return crc((ctypes.c_char * size).from_address(value.data_ptr())) if size else "0"
+
+
+def is_plain(torch, value):
+    """Tell whether the bytes of a tensor are what lies at its address."""
+    return (
+        type(value) in (torch.Tensor, torch.nn.Parameter)
+        and value.layout is torch.strided
+        and value.is_cpu
+        and not value.is_conj()
+        and not value.is_neg()
+        and (value.is_contiguous() or is_dense(value.shape, value.stride()))
+    )
+
+
+def plain(torch, value):
+    """Return a tensor of the same content whose bytes are what lies at its address."""
     with torch.no_grad():
         value = value.detach()
         if hasattr(value, "to_local"):
@@ -177,8 +211,7 @@ def tensor_crc(torch, value):
             value = value.resolve_conj().resolve_neg()
         if not is_dense(value.shape, value.stride()):
             value = value.contiguous()
-        size = value.numel() * value.element_size()
-        return crc((ctypes.c_char * size).from_address(value.data_ptr())) if size else "0"
+        return value
 
 
 def is_dense(shape, strides):

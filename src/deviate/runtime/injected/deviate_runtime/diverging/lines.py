@@ -17,11 +17,18 @@ COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 #: Of code: it is left and entered again.
 RESUMED = 0x20 | 0x80 | 0x200
 
+#: Beginnings of names of instructions that change no object; `BINARY_OP` changes one where it assigns.
+QUIET = (
+    "LOAD_", "STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "BINARY_", "COMPARE_OP", "CONTAINS_OP", "IS_OP",
+    "UNARY_", "BUILD_", "POP_", "JUMP_", "RETURN_", "COPY", "DUP_TOP", "SWAP", "ROT_", "CACHE", "NOP", "RESUME",
+    "PUSH_NULL", "EXTENDED_ARG", "TO_BOOL", "NOT_TAKEN",
+)  # fmt: skip
+
 #: Statements that are recorded; then the tracer leaves.
 LIMIT = 400000
 
-#: Written is a part of an object.
-INSIDE = "inside"
+#: Written is a part of an object; an object may be changed.
+INSIDE, ACTS = "inside", "acts"
 
 #: Names that begin so are what instrumented code calls.
 OURS = "__dv"
@@ -33,7 +40,7 @@ class Lines:
     Attributes
     ----------
     plans : dict
-        By code: what each of its lines reads and writes, False for what is no part of the program.
+        By identity of code: what each of its lines reads and writes, False for what is no part of the program.
     frames : dict
         By identity: the trace of each frame of the program that is not left for good.
     """
@@ -42,6 +49,7 @@ class Lines:
         self.diverging = diverging
         self.callers = diverging.process.streams.callers
         self.plans = {}
+        self.codes = []
         self.statements = {}
         self.frames = {}
         self.count = self.made = 0
@@ -78,9 +86,11 @@ class Lines:
     def enter(self, frame, event, argument):
         """Return what traces a frame that is entered; None where it is none of the program's."""
         code = frame.f_code
-        plan = self.plans.get(code)
+        # The hash of code takes longer than all else that is done for a function of a library.
+        plan = self.plans.get(id(code))
         if plan is None:
-            plan = self.plans[code] = self.plan(frame)
+            self.codes.append(code)
+            plan = self.plans[id(code)] = self.plan(frame)
         if plan is False or not self.is_active:
             return None
         known = self.frames.get(id(frame))
@@ -149,22 +159,22 @@ class FrameTrace:
         if planned is None:
             return
         if planned is not self.statement:
-            self.close(frame)
-            self.open(frame, line)
+            self.open(frame, line, self.close(frame))
 
-    def open(self, frame, line):
-        """Begin with the statement of a line."""
+    def open(self, frame, line, known=None):
+        """Begin with the statement of a line; `known` are digests of names that were taken just before."""
         statement = self.statement = self.plan.get(line)
         if statement is not None:
-            self.reads = self.values(frame, statement.reads)
+            self.reads = self.values(frame, statement.reads, known or {})
             self.begun = self.diverging.number
 
     def close(self, frame):
-        """Write the statement that has ended."""
+        """Write the statement that has ended; return the digests of its names."""
         statement, self.statement = self.statement, None
         if statement is None:
-            return
-        after = self.values(frame, statement.names)
+            return None
+        # What a statement reads is as it was before, unless it calls something or writes into an object.
+        after = self.values(frame, statement.names if statement.acts else statement.writes, {})
         stored = statement.writes
         changed = {key: value for key, value in after.items() if key in stored or self.reads.get(key) != value}
         record = {"e": "line", "f": self.number, "line": statement.line, "reads": self.reads, "writes": changed}
@@ -179,6 +189,7 @@ class FrameTrace:
             self.diverging.write({"e": "lines end"})
             self.lines.is_active = False
             sys.settrace(None)
+        return after
 
     def leave(self, frame, value):
         """Write what the function returns, or yields."""
@@ -191,13 +202,15 @@ class FrameTrace:
             # A worker may be ended at any time.
             self.diverging.flush()
 
-    def values(self, frame, names):
-        """Return the digests of what names stand for now."""
+    def values(self, frame, names, known):
+        """Return the digests of what names stand for now; some are `known`."""
         local, shared, of = frame.f_locals, frame.f_globals, self.diverging.digests.of
         values = {}
         for key, chain in names.items():
             root = chain[0]
-            if root in local or root in shared:
+            if key in known:
+                values[key] = known[key]
+            elif root in local or root in shared:
                 values[key] = of(follow(local[root] if root in local else shared[root], chain))
         return values
 
@@ -220,7 +233,8 @@ class Statement:
     def __init__(self, line):
         self.line = line
         self.reads, self.writes, self.names = {}, {}, {}
-        self.seeds = self.stores = False
+        #: It puts a generator into a state of its own; it writes into an object; it may change an object.
+        self.seeds = self.stores = self.acts = False
 
     def add(self, chain, is_written):
         """Add a name with its attributes."""
@@ -246,6 +260,7 @@ def plan_of(code, first_lines):
     for line, chain, is_written in uses(code):
         statement = statement_at(line)
         statement.stores = statement.stores or is_written == INSIDE
+        statement.acts = statement.acts or is_written in (INSIDE, ACTS)
         if chain is not None:
             statement.add(chain, is_written)
     for inner in code.co_consts:
@@ -259,7 +274,7 @@ def plan_of(code, first_lines):
 def uses(code):
     """Yield each line of some code with a chain of names that it reads, or writes, and whether it writes.
 
-    Without a chain it does neither, or it writes into an object, `INSIDE`.
+    Without a chain it does neither, writes into an object, `INSIDE`, or may change one, `ACTS`.
     """
     starts = dict(dis.findlinestarts(code))
     line, chain, is_import = code.co_firstlineno, None, False
@@ -269,6 +284,8 @@ def uses(code):
             line, is_import = started, False
             yield line, None, False
         name, value = instruction.opname, instruction.argval
+        if not name.startswith(QUIET) or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
+            yield line, None, ACTS
         # An import gives a module a name; the state of its generator is none of its doing.
         is_import = is_import or name == "IMPORT_NAME"
         if name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:

@@ -11,6 +11,9 @@ SILENT = ("aten::detach", "aten::alias", "aten::lift_fresh", "aten::is_same_size
 #: Operations that only tell a profiler where the program is.
 PROFILER = "profiler::"
 
+#: What a frame is: a function of the program, a call of a module, a loader of data, or none of these.
+PROGRAM, MODULE, LOADER, OTHER = range(1, 5)
+
 #: Scalars are written with so many characters at most.
 TEXT = 200
 
@@ -82,7 +85,8 @@ class Operations:
     def __init__(self, torch, diverging):
         self.torch = torch
         self.diverging = diverging
-        self.digest = diverging.digests.of
+        operand = diverging.digests.operand
+        self.digest = lambda tensor: operand(torch, tensor)
         self.kinds = {}
         self.allocated = {}
         self.forward = {}
@@ -126,7 +130,7 @@ class Operations:
         """Return the digest of the state of the generator that an operation draws from."""
         generator = kwargs.get("generator")
         if generator is not None:
-            return self.digest(generator) or "given"
+            return self.diverging.digests.of(generator) or "given"
         device = tensors[0].device if tensors else self.torch.device(kwargs.get("device") or "cpu")
         name = "torch" if device.type == "cpu" else "%s:%d" % (device.type, device.index or 0)
         return self.diverging.digests.shared(name) or "shared"
@@ -236,9 +240,9 @@ class Places:
     def __init__(self, torch, diverging):
         self.diverging = diverging
         self.callers = diverging.process.streams.callers
-        self.modules = (torch.nn.Module._call_impl.__code__,)
+        self.module_call = torch.nn.Module._call_impl.__code__
         self.paths = {}
-        self.is_data = {}
+        self.roles = {}
 
     def here(self):
         """Return the file and line of the program that called, its function, and the path of the module it is in."""
@@ -246,14 +250,15 @@ class Places:
         place, chain, in_data = {}, [], False
         while frame is not None:
             code = frame.f_code
-            if code in self.modules:
+            known = self.roles.get(id(code))
+            role = known[0] if known is not None else self.role(frame, code)
+            if role == MODULE:
                 chain.append(frame.f_locals.get("self"))
-            elif self.callers.is_program(frame):
-                if "file" not in place:
-                    place.update(self.callers.line(frame), function=code.co_name)
-                    place["frame"] = self.diverging.lines.number_of(frame)
-            elif self.is_loader(code):
+            elif role == LOADER:
                 in_data = True
+            elif role == PROGRAM and not place:
+                place = {"file": self.roles[id(code)][1], "line": frame.f_lineno, "function": code.co_name}
+                place["frame"] = self.diverging.lines.number_of(frame)
             frame = frame.f_back
         if chain:
             place["module"] = self.path(chain)
@@ -261,12 +266,17 @@ class Places:
             place["data"] = True
         return place
 
-    def is_loader(self, code):
-        """Tell whether code is that of a loader of data."""
-        known = self.is_data.get(code)
-        if known is None:
-            known = self.is_data[code] = "/torch/utils/data/" in code.co_filename.replace("\\", "/")
-        return known
+    def role(self, frame, code):
+        """Return what a frame is; it is kept by the identity of its code, which is kept alive."""
+        role, file = OTHER, ""
+        if code is self.module_call:
+            role = MODULE
+        elif self.callers.is_program(frame):
+            role, file = PROGRAM, self.callers.line(frame)["file"]
+        elif "/torch/utils/data/" in code.co_filename.replace("\\", "/"):
+            role = LOADER
+        self.roles[id(code)] = role, file, code
+        return role
 
     def path(self, chain):
         """Return the name of the innermost of the modules that call each other, as its outermost one has it."""
