@@ -93,11 +93,11 @@ TYPED = {
 #: Files that a screen needs, and what writes them.
 WRITTEN = {"baseline.csv": "deviate report baseline --format csv -o baseline.csv"}
 
-#: Pictures of the report's page: section at the top, width and height in pixels, and pixels of the picture for each.
+#: Pictures of pages: what they are of, width and height in pixels, and pixels of the picture for each.
 SHOTS = {
-    "report-first.png": ("", 1280, 820, 1),
-    "report-desktop.png": ("", 1280, 2900, 1),
-    "report-phone.png": ("distribution", 360, 780, 2),
+    "report-first.png": ("baseline", 1280, 800, 1),
+    "report-why.png": ("why", 1280, 800, 1),
+    "report-phone.png": ("baseline", 360, 780, 2),
 }
 
 #: Screens of that folder.
@@ -200,7 +200,7 @@ def draw_figure(project: Path) -> None:
 
 
 def draw_pages(project: Path) -> None:
-    """Take pictures of the report's page in a browser, if there is one."""
+    """Take pictures of the first screens of pages in a browser, if there is one."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         return
@@ -208,20 +208,17 @@ def draw_pages(project: Path) -> None:
     from browsing import Browser, start
     from PIL import Image
 
-    page = render_html(api.load("baseline", project=project).report().page())
     with tempfile.TemporaryDirectory() as folder:
         started = start(chromium, driver, Path(folder) / "profile")
         try:
             browser = Browser(started, Path(folder))
             browser.command("Emulation.setScrollbarsHidden", hidden=True)
-            for name, (section, width, height, scale) in SHOTS.items():
+            for name, (experiment, width, height, scale) in SHOTS.items():
+                page = render_html(api.load(experiment, project=project).report().page())
                 browser.open(page, width=width, height=height)
                 browser.draw_all()
-                place = "document.getElementById(arguments[0])?.getBoundingClientRect().top ?? 0"
-                clip = {"x": 0, "y": max(0, browser.ask(place, section) - 16), "width": width, "height": height}
-                shot = browser.command(
-                    "Page.captureScreenshot", format="png", clip={**clip, "scale": scale}, captureBeyondViewport=True
-                )
+                clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
+                shot = browser.command("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
                 picture = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
                 picture.quantize(COLOURS, kmeans=3).save(PICTURES / name, optimize=True)
         finally:

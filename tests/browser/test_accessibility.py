@@ -13,8 +13,14 @@ from deviate.report.writers.html.page import render_html
 
 pytestmark = pytest.mark.browser
 
-#: Rules of levels A and AA; colours inside charts are held by the tests of the themes.
-OPTIONS = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+#: Rules of levels A and AA, and on headings and landmarks; colours inside charts are held by the tests of the themes.
+FURTHER = ("heading-order", "landmark-one-main", "page-has-heading-one", "region")
+OPTIONS = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
+    "rules": {
+        rule: {"enabled": True} for rule in ("heading-order", "landmark-one-main", "page-has-heading-one", "region")
+    },
+}
 
 RUN = """
 const [options, done] = arguments;
@@ -66,15 +72,19 @@ def test_folds_and_metrics_are_reached_and_used_by_keys_alone(browser):
     browser.open(pages.page_of("arms and sources"))
     keys = ActionChains(browser.driver)
     wanted = {"SELECT", "SUMMARY", "A", "BUTTON"}
-    met = set()
-    for _ in range(60):
+    met, before = set(), None
+    for _ in range(80):
         keys.send_keys(Keys.TAB).perform()
+        element = browser.ask("document.activeElement")
+        # Nothing holds the keyboard.
+        assert element != before
+        before = element
         met.add(browser.ask("document.activeElement.tagName"))
         assert browser.ask("getComputedStyle(document.activeElement).outlineStyle") != "none"
         if browser.ask("document.activeElement.tagName") == "SUMMARY":
-            before = browser.ask("document.activeElement.parentElement.open")
+            opened = browser.ask("document.activeElement.parentElement.open")
             keys.send_keys(Keys.ENTER).perform()
-            assert browser.ask("document.activeElement.parentElement.open") != before
+            assert browser.ask("document.activeElement.parentElement.open") != opened
         if wanted <= met:
             break
     assert wanted <= met

@@ -26,6 +26,9 @@ EVERY_KIND = pytest.mark.parametrize("kind", pages.KINDS)
 #: Marks that Vega drew, but for axes and legends.
 MARKS = "document.querySelectorAll('.chart svg .mark-symbol.role-mark path').length"
 
+#: The chart of a kind that is shown, of those of all metrics.
+SHOWN = ".panel:not([hidden]) .chart[data-section={}]"
+
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -106,10 +109,8 @@ def test_the_sentences_of_a_comparison_stand_below_each_other(browser):
 def test_every_run_has_a_mark(browser):
     browser.open(pages.page_of("one variant"))
     browser.draw_all()
-    marks = "document.querySelectorAll('#distribution .panel:not([hidden]) .chart .role-mark path').length"
-    assert browser.ask(marks) >= 8
-    curves = "document.querySelectorAll('#curves .panel:not([hidden]) .chart .mark-line path').length"
-    assert browser.ask(curves) >= 8
+    assert browser.ask(f"document.querySelectorAll('{SHOWN.format('distribution')} .role-mark path').length") >= 8
+    assert browser.ask(f"document.querySelectorAll('{SHOWN.format('curves')} .mark-line path').length") >= 8
     assert browser.ask(MARKS) >= 8
 
 
@@ -121,16 +122,32 @@ def test_charts_out_of_sight_wait(browser):
     assert browser.ask(f"{hidden}.filter(c => c.firstChild).length") == 0
 
 
-def test_a_metric_is_chosen_for_all_sections(browser):
-    browser.open(pages.page_of("one variant"))
+def test_a_metric_is_chosen_for_all_sections_by_its_name(browser):
+    browser.open(pages.page_of("arms and sources"))
     browser.draw_all()
     shown = "[...document.querySelectorAll('.panel:not([hidden])')].map(p => p.dataset.metric)"
-    assert browser.ask(shown) == ["test acc", "test acc"]
-    select = browser.driver.find_element(By.CSS_SELECTOR, "#distribution select")
-    select.send_keys("train loss")
-    assert browser.ask(shown) == ["train loss", "train loss"]
+    first, *others = browser.ask(shown)
+    assert others == [first]
+    names = {each.text: each for each in browser.driver.find_elements(By.CSS_SELECTOR, ".metrics button")}
+    other = next(name for name in names if name != first)
+    names[other].click()
+    assert browser.ask(shown) == [other, other]
+    assert names[other].get_attribute("aria-pressed") == "true"
+    # The table of metrics has the same names to click.
+    browser.driver.find_element(By.CSS_SELECTOR, f"#metrics button[data-metric='{first}']").click()
+    assert browser.ask(shown) == [first, first]
     browser.draw_all()
     assert browser.problems() == []
+
+
+@pytest.mark.parametrize("kind", ["one variant", "comparison", "grid", "plan"])
+def test_one_screen_answers(browser, kind):
+    browser.open(pages.page_of(kind), width=1280, height=800)
+    browser.draw_all()
+    assert browser.ask("document.querySelector('.answer').getBoundingClientRect().bottom") < 400
+    charts = "[...document.querySelectorAll('.first .chart')].filter(c => c.offsetParent)"
+    assert browser.ask(f"{charts}[0].getBoundingClientRect().bottom") < 800
+    assert browser.ask("document.querySelector('.contents').getBoundingClientRect().top") < 960
 
 
 def test_tables_are_sorted_by_a_click(browser):
@@ -188,7 +205,7 @@ def test_the_first_key_leads_past_the_contents(browser):
 
 def hover(browser, section):
     """Bring the pointer to the first mark of a section and return what the tip says."""
-    point = f"document.querySelector('#{section} .panel:not([hidden]) .mark-symbol.role-mark path')"
+    point = f"document.querySelector('{SHOWN.format(section)} .mark-symbol.role-mark path')"
     browser.ask(f"{point}.scrollIntoView({{block: 'center'}})")
     browser.next_frame()  # A scroll is reported at the next frame, and hides the tip.
     ActionChains(browser.driver).move_to_element(browser.ask(point)).perform()
@@ -197,10 +214,10 @@ def hover(browser, section):
 
 
 #: Lines of the run that is chosen, in the curves that are shown.
-CHOSEN = "document.querySelectorAll('#curves .panel:not([hidden]) .mark-line path[stroke-width=\"3\"]').length"
+CHOSEN = f"document.querySelectorAll('{SHOWN.format('curves')} .mark-line path[stroke-width=\"3\"]').length"
 PANEL = "document.getElementById('chosen-run')"
 #: Buttons and lists above the curves that are shown.
-ABOVE = "#curves .panel:not([hidden]) .controls"
+ABOVE = ".panel:not([hidden]) .controls:has(+ .chart[data-section=curves])"
 
 
 def test_a_mark_names_its_run_and_a_click_shows_it_in_all_charts(browser):
@@ -217,15 +234,18 @@ def test_a_mark_names_its_run_and_a_click_shows_it_in_all_charts(browser):
     assert browser.ask(f"{PANEL}.hidden")
     browser.driver.find_element(By.CSS_SELECTOR, f"{ABOVE} select").send_keys("algo+impl-1")
     browser.wait_for(f"{CHOSEN} === 1")
-    assert browser.ask("document.querySelector('#distribution .controls select').value") == "algo+impl-1"
+    assert (
+        browser.ask("document.querySelector('.controls:has(+ .chart[data-section=distribution]) select').value")
+        == "algo+impl-1"
+    )
     assert browser.problems() == []
 
 
 def test_curves_are_shown_by_variant_scale_and_part(browser):
     browser.open(pages.page_of("arms and sources"), width=390, scheme="dark")
     browser.draw_all()
-    lines = "document.querySelectorAll('#curves .panel:not([hidden]) .mark-line path').length"
-    shape = "document.querySelector('#curves .panel:not([hidden]) .mark-line path').getAttribute('d')"
+    lines = f"document.querySelectorAll('{SHOWN.format('curves')} .mark-line path').length"
+    shape = f"document.querySelector('{SHOWN.format('curves')} .mark-line path').getAttribute('d')"
     buttons = {each.text: each for each in browser.driver.find_elements(By.CSS_SELECTOR, f"{ABOVE} button")}
     drawn, first = browser.ask(lines), browser.ask(shape)
     buttons["initialisation"].send_keys(Keys.ENTER)
@@ -270,8 +290,8 @@ def test_no_text_of_users_runs(browser, kind):
     browser.open(pages.page(pages.hostile(pages.said(kind))))
     browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
     browser.draw_all()
-    for option in browser.driver.find_elements(By.CSS_SELECTOR, ".picker option")[:4]:
-        option.click()
+    for name in browser.driver.find_elements(By.CSS_SELECTOR, ".metrics button")[:4]:
+        name.click()
         browser.draw_all()
     assert browser.ask("window.hacked") is None
     assert browser.ask("document.querySelectorAll('main img').length") == 0
@@ -409,7 +429,7 @@ def test_very_many_marks_are_painted_instead(browser):
     values = np.random.default_rng(0).standard_normal((2, 3000))
     browser.open(pages.page(cases.document({"algo+impl": dict(zip("ab", values.tolist(), strict=True))})))
     browser.draw_all()
-    canvas = "document.querySelector('#distribution .panel:not([hidden]) canvas')"
+    canvas = "document.querySelector('.chart[data-section=distribution] canvas')"
     pixels = f"{canvas}.getContext('2d').getImageData(0, 0, {canvas}.width, {canvas}.height).data"
     assert browser.ask(f"{pixels}.filter((v, i) => i % 4 === 3 && v > 100).length") > 2000
     assert browser.problems() == []
@@ -424,14 +444,15 @@ def test_a_live_page_changes_in_place_and_says_when_nobody_serves_it(browser):
     try:
         browser.visit(server.address)
         browser.draw_all()
+        browser.driver.execute_script("window.old = document.querySelector('.first .chart[data-drawn] svg')")
         shown[0] = "gate"
-        browser.wait_for("document.querySelector('h1').textContent === 'baseline against proposed'")
+        browser.wait_for("document.querySelector('#answer .badge')")
         browser.draw_all()
+        assert not browser.ask("old.isConnected")
         assert browser.ask("document.querySelectorAll('.chart[data-drawn] svg').length") > 0
         assert browser.ask("document.querySelector('.live').textContent") == "live"
-        # The links that were there before are gone, and so are the sections.
-        current = "document.querySelector('.contents a[aria-current]')?.hash"
-        browser.wait(lambda: browser.ask(current) == "#answer", "where the reader is")
+        links = "[...document.querySelectorAll('.contents a')].every(a => document.querySelector(a.hash))"
+        assert browser.ask(links)
         assert browser.problems() == []
     finally:
         server.shutdown()
@@ -440,35 +461,33 @@ def test_a_live_page_changes_in_place_and_says_when_nobody_serves_it(browser):
     browser.wait_for("document.querySelector('.live').textContent.startsWith('not live')")
 
 
-def test_on_a_phone_the_answer_comes_before_the_contents_unfold(browser):
-    browser.open(pages.page_of("predictions"), width=390)
-    assert browser.ask("document.querySelector('#answer p').getBoundingClientRect().bottom") < 400
-    links = "[...document.querySelectorAll('.contents a')].filter(a => a.checkVisibility()).length"
-    assert browser.ask(links) == 0
-    browser.ask("document.querySelector('.contents summary').focus()")
-    ActionChains(browser.driver).send_keys(Keys.ENTER).send_keys(Keys.TAB).perform()
-    assert browser.ask("document.activeElement.hash") == "#answer"
-    assert browser.ask(links) == browser.ask("document.querySelectorAll('h2').length")
-    browser.resize(1024)
-    browser.wait_for(f"{links} > 1 && !document.querySelector('.contents summary').checkVisibility()")
-    browser.resize(390)
-    browser.wait_for(f"{links} === 0")
+def test_what_is_the_same_on_a_live_page_stays_and_charts_change_without_a_gap(browser):
+    live, runs = [], [{"name": "algo-0", "state": "completed", "values": [1.0, 2.0, 3.0]}]
+    runs += [{"name": "algo-1", "state": "under way", "values": [1.0, 1.5]}]
 
+    def page():
+        made = [LiveRun(variant="algo", iterations=list(range(len(run["values"]))), **run) for run in runs]
+        live[:] = [LiveExperiment(name="train", command=["python"], metric="acc", runs=made, seconds_left=9.0)]
+        return render_html(live_page(live[0], pages.full_page(pages.said("one variant")).sections), live=True)
 
-@pytest.mark.parametrize("kind", ["arms and sources", "predictions", "comparison", "gate", "grid"])
-def test_the_contents_are_in_view_whole_at_every_width(browser, kind):
-    browser.open(pages.page_of(kind), width=1440)
-    for width in (1440, 1200, 1024, 390):
-        browser.resize(width)
-        browser.ask("document.querySelector('.contents details').open = true")
-        beyond = (
-            "[...document.querySelectorAll('.contents a')].filter(a => a.getBoundingClientRect().left < 0"
-            " || a.getBoundingClientRect().right > document.documentElement.clientWidth).map(a => a.textContent)"
+    server = WatchServer(0, page, lambda: str(len(runs[1]["values"])))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        browser.visit(server.address)
+        browser.draw_all()
+        browser.driver.execute_script(
+            "window.kept = document.querySelector('#report .chart[data-drawn]'); window.gaps = 0;"
+            "const drawn = () => document.querySelector('#live .chart > div:not(.coming) svg');"
+            "window.old = drawn();"
+            "const look = () => { gaps += !drawn(); requestAnimationFrame(look); }; look();"
         )
-        assert browser.ask(beyond) == [], width
-        nav = "document.querySelector('.contents')"
-        assert browser.ask(f"{nav}.scrollWidth - {nav}.clientWidth") == 0, width
-        # What a link leads to is not below the contents.
-        padding = "parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop)"
-        height = f"getComputedStyle({nav}).position === 'sticky' ? {nav}.getBoundingClientRect().height : 0"
-        assert width >= 1280 or browser.ask(f"({height}) <= {padding}"), width
+        runs[1]["values"].append(2.5)
+        browser.wait_for("!old.isConnected")
+        assert browser.ask("[gaps, kept.isConnected]") == [0, True]
+        assert browser.ask("document.querySelectorAll('#live .controls').length") == 1
+        assert browser.problems() == []
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

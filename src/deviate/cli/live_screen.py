@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from deviate.cli.printing import columns_of, cut
 from deviate.core.experiment import Experiment, Run
 from deviate.core.shell_words import typed_word
-from deviate.report.aligned import about_seconds, aligned
+from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.topics.command import command_text
 from deviate.report.words import count, listed, run_name
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 #: Cells of a bar from the widest on, with whether the word for a round stands beside it, and the values that should
 #: have room then.
 LAYOUTS = ((30, True, 2), (20, True, 2), (10, False, 1), (0, False, 1))
-
-#: Significant digits of a value whose decimals the program leaves open.
-VALUE_DIGITS = 4
 
 #: Cells of the line that the results of runs so far lie on, and columns from which on it has room.
 STRIP_CELLS, STRIP_FROM = 24, 80
@@ -75,7 +72,7 @@ def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
 
     metrics = by_kind([metric for metric in experiment.metrics if metric.selected])
     main, loop, alone = next(iter(metrics), None), experiment.main_loop, len(experiment.planned) == 1
-    own = [run for run in live.runs if not run.same_as]
+    own = live.own
     going = [run for run in own if run.state in ("under way", "evaluating")]
     completed = [run for run in own if run.state == "completed"]
     takes_last = main is not None and main.aggregate == "last" and alone
@@ -87,7 +84,7 @@ def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
             GoingRun(
                 run_name(Run(variant=run.variant, index=int(run.name.rpartition("-")[2])), alone=alone),
                 run.seconds or 0.0,
-                run.iteration if run.reported is None else run.reported + 1,
+                run.rounds,
                 run.latest,
                 "evaluating" if run.state == "evaluating" else "",
             )
@@ -96,9 +93,9 @@ def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
         metrics=[metric.name for metric in metrics],
         decimals={metric.name: metric.decimals for metric in metrics},
         results=[run.values[-1] for run in completed if run.values] if takes_last else [],
-        rounds=loop.rounds if loop else None,
+        rounds=live.rounds,
         word=loop.word if loop else "epoch",
-        done=len(own) - len(going) - sum(run.state in ("waiting", "interrupted") for run in own),
+        done=live.done,
         total=len(own),
         failed=sum(bool(run.reason) for run in own),
         shared=len(live.runs) - len(own),
@@ -149,19 +146,6 @@ def screen_lines(screen: LiveScreen, width: int) -> list[str]:
     """Lay the screen out for a terminal of so many columns."""
     lines = [title(screen), *_going_lines(screen, width), *_result_line(screen, width), _count_line(screen, width)]
     return [cut(line, width) for line in lines]
-
-
-def value_texts(values: Sequence[float | None], decimals: int | None) -> list[str]:
-    """Write values of a metric as the program does, else with as many digits as tell them apart.
-
-    Examples
-    --------
-    >>> value_texts([87.6, None], 2), value_texts([0.5, 12.25], None)
-    (['87.60', '–'], ['0.50', '12.25'])
-    """
-    if decimals is None:
-        return aligned(values, VALUE_DIGITS)
-    return ["–" if value is None else f"{value:.{decimals}f}" for value in values]
 
 
 def _going_lines(screen: LiveScreen, width: int) -> list[str]:

@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from deviate.cli.live_screen import GoingRun, LiveScreen, planned_text, screen_lines, title, value_texts
+from deviate.cli.live_screen import GoingRun, LiveScreen, planned_text, screen_lines, title
 from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
 from deviate.core.secrets import mask_words
 from deviate.observe.headline import by_kind
-from deviate.report.aligned import about_seconds
+from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.topics.command import command_text
 from deviate.report.words import count, listed, run_name

@@ -50,6 +50,11 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     latest: dict[str, float] = {}
     reported: int | None = None
 
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds of the main loop it has reported; None before the first."""
+        return self.iteration if self.reported is None else self.reported + 1
+
 
 class LiveExperiment(msgspec.Struct, frozen=True, kw_only=True):
     """All planned runs of an experiment."""
@@ -64,10 +69,31 @@ class LiveExperiment(msgspec.Struct, frozen=True, kw_only=True):
     #: Runs that go on side by side, and seconds since the first one began.
     jobs: int = 1
     elapsed: float = 0.0
+    #: Rounds of the main loop, where its source tells, and what one is called.
+    rounds: int | None = None
+    word: str = "iteration"
+    #: The metrics, the main one first, with the decimals that the program prints.
+    decimals: dict[str, int | None] = {}
+
+    @property
+    def own(self) -> list[LiveRun]:
+        """The runs that are trainings of their own."""
+        return [run for run in self.runs if not run.same_as]
+
+    @property
+    def done(self) -> int:
+        """How many trainings have ended."""
+        return sum(run.state not in ("under way", "evaluating", "waiting", "interrupted") for run in self.own)
+
+    @property
+    def share(self) -> float:
+        """How much of all trainings is done, in [0, 1]; those under way count as far as they are."""
+        parts = [(run.rounds or 0) / self.rounds for run in self.own if run.state == "under way"] if self.rounds else []
+        return min((self.done + sum(parts)) / max(len(self.own), 1), 1.0)
 
     def count(self, *states: State) -> int:
-        """Return how many runs are in one of the states."""
-        return sum(run.state in states for run in self.runs)
+        """Return how many trainings are in one of the states."""
+        return sum(run.state in states for run in self.own)
 
     @property
     def going(self) -> bool:
@@ -104,6 +130,7 @@ class LiveReader:
             msgspec.structs.replace(metric, direction=said.get(metric.name, metric.direction)) for metric in selected
         ]
         main = main_metric(metrics).name if metrics else ""
+        ordered = sorted(metrics, key=lambda metric: metric.name != main)
         started = {folder.run.folder: folder for folder in self.folder.runs()}
         planned = dict.fromkeys((*(run.folder for run in _planned(experiment)), *started))
         names = [metric.name for metric in experiment.metrics]
@@ -117,6 +144,9 @@ class LiveReader:
             seconds_left=_seconds_left(runs, jobs),
             jobs=jobs,
             elapsed=max((since for info in map(_info, started.values()) if (since := _since(info))), default=0.0),
+            rounds=experiment.main_loop.rounds if experiment.main_loop else None,
+            word=experiment.main_loop.word if experiment.main_loop else "iteration",
+            decimals={metric.name: metric.decimals for metric in ordered},
         )
 
     def _watched(self) -> Iterator[Path]:

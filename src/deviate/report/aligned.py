@@ -54,3 +54,20 @@ def about_seconds(seconds: float) -> str:
         return f"{round(seconds)} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+#: Significant digits of a value whose decimals the program leaves open.
+VALUE_DIGITS = 4
+
+
+def value_texts(values: Sequence[float | None], decimals: int | None) -> list[str]:
+    """Write values of a metric as the program does, else with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> value_texts([87.6, None], 2), value_texts([0.5, 12.25], None)
+    (['87.60', '–'], ['0.50', '12.25'])
+    """
+    if decimals is None:
+        return aligned(values, VALUE_DIGITS)
+    return ["–" if value is None else f"{value:.{decimals}f}" for value in values]

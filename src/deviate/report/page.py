@@ -38,6 +38,8 @@ class Cell(msgspec.Struct, frozen=True):
     brief: str = ""
     #: The ``data:`` address of a picture that pages show instead of the text.
     picture: str = ""
+    #: How far something is, in [0, 1], which pages draw as a bar before the text.
+    done: float | None = None
 
     @property
     def inline(self) -> str:
@@ -163,7 +165,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     #: What pages show beside the figure, with the sentences folded; empty: the sentences.
     beside: list[str] = []
     figure: KeyFigure | None = None
+    #: What pages draw beside the number.
+    chart: Figure | None = None
     badge: Badge | None = None
+    #: How much of what it is on is done, in [0, 1]; pages draw it as a bar.
+    done: float | None = None
 
     @property
     def unsaid(self) -> list[str]:
@@ -265,6 +271,8 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     """What a section shows of one metric."""
 
     metric: str
+    #: Its number in short, beside its name where the reader chooses a metric.
+    text: str = ""
     blocks: list[Block]
 
 
@@ -274,9 +282,27 @@ class ByMetric(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     panels: list[Panel]
     #: The metric that is shown first.
     first: str = ""
+    #: Text shows the first metric alone, as it has the numbers of all of them in a table.
+    in_table: bool = False
+
+    @property
+    def leading(self) -> Panel:
+        """What is shown first."""
+        return next((panel for panel in self.panels if panel.metric == self.first), self.panels[0])
+
+    @property
+    def in_text(self) -> list[Panel]:
+        """What text shows."""
+        return [self.leading] if self.in_table else self.panels
 
 
-Block = Sentences | Answer | Remarks | Table | Facts | Code | Hint | Drawing | Strips | Bars | Fold | ByMetric
+class Latex(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The source of tables in LaTeX, folded, to be copied from a page; text leaves it out."""
+
+    tables: list[Table]
+
+
+Block = Sentences | Answer | Remarks | Table | Facts | Code | Hint | Drawing | Strips | Bars | Fold | ByMetric | Latex
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,9 +334,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     reader: Reader
     #: What one types to get the page again.
     command: str = ""
+    #: Those without a title are the first screen of a page.
     sections: list[Section]
-    #: How many caveats the section ``trust`` has, for the first screen; empty: none.
-    caveats: str = ""
     #: One for each run whose mark can be chosen.
     runs: list[RunCard] = []
 

@@ -276,6 +276,6 @@ def test_a_failed_run_stands_once_on_a_page_without_a_completed_one(folder):
         run.write_outcome(Failed(seconds=1.0, exit_code=1, reason="exit status 1", stderr=["ValueError: <boom>"]))
     text = Watched(folder).page()
     assert "no run completed" in text
-    above, _, _ = text.partition('id="runs"')
+    above, _, _ = text.partition('id="made"')
     assert above.count("ValueError: &lt;boom&gt;") == 1
     assert "algo+impl-0, algo+impl-1, algo+impl-2 and algo+impl-3 <span" in above

@@ -15,7 +15,6 @@ from deviate.facts.plan import PlanOptions, make_plan
 from deviate.report.topics.audit import audit_page
 from deviate.report.topics.comparison import comparison_page
 from deviate.report.topics.comparison_answer import several_headline
-from deviate.report.topics.live import live_page
 from deviate.report.topics.plan import plan_page
 from deviate.report.writers.terminal import render_terminal
 
@@ -185,14 +184,6 @@ def test_an_audit_of_all_sources_lists_them():
     assert [line.rpartition("  ")[0].rstrip() for line in lines if line.endswith("nothing")] == list(
         map(plain_name, SEEDED)
     )
-
-
-def test_the_values_of_a_watched_experiment_have_their_points_below_each_other():
-    live = further_pages.live()
-    runs = [structs.replace(run, values=[value]) for run, value in zip(live.runs[:2], (100.0, 8.125), strict=True)]
-    text = render_terminal(live_page(structs.replace(live, runs=runs)), 80)
-    places = {value: line.index(value) for line in text.splitlines() for value in ("100.0", "8.1") if value in line}
-    assert places["100.0"] + len("100") == places["8.1"] + len("8")
 
 
 @WIDTHS

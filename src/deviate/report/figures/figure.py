@@ -11,9 +11,7 @@ import msgspec
 
 from deviate.report.drawing import drawing_module
 
-Section = Literal[
-    "distribution", "curves", "factors", "comparison", "time", "predictions", "weights", "gate", "plan", "grid"
-]
+Section = Literal["distribution", "curves", "factors", "comparison", "predictions", "weights", "gate", "plan", "grid"]
 
 #: Characters of a slug, less what makes it unique.
 LONGEST = 80

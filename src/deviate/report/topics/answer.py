@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from deviate.core.factors import plain_name
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.variant import VariantFacts
-from deviate.report.page import Answer, Badge, Block, Fold, Remark, Section, Sentences
+from deviate.report.page import Answer, Badge, Block, ByMetric, Panel, Remark, Section, Sentences
 from deviate.report.topics.caveat import Caveat, together
 from deviate.report.topics.caveats import experiment_caveats
-from deviate.report.topics.curves import Charts
-from deviate.report.topics.factors import TITLE, sources_by_metric
+from deviate.report.topics.curves import Charts, curve_notes
+from deviate.report.topics.factors import sources_by_metric
+from deviate.report.topics.figures import curves_by_metric, drawings
 from deviate.report.topics.headline import across_notes, alarms, headline, screen_headline
+from deviate.report.topics.metric_text import MetricText
 from deviate.report.topics.metrics import TRUST, brief_metrics, remark_blocks
-from deviate.report.topics.result import made_text, model_sentences, result_figure, varied_text
+from deviate.report.topics.result import main_of, model_sentences, result_figure
 from deviate.report.topics.runs import failures
 from deviate.report.topics.sources import sources_blocks, sources_table
 from deviate.report.topics.varied import gloss
@@ -46,39 +50,53 @@ def _brief(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
 
 
 def full(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Rank what varies, where several variants were measured; answer each variant in a few sentences."""
-    several = len(facts.variants) > 1
+    """Rank what varies, where several variants were measured; else show the main metric with its runs."""
     blocks = sources_by_metric(facts, charts)
     if not blocks:
-        answers: list[Block] = [_answer(variant, facts, several=several) for variant in facts.variants]
-        why = [block for variant in facts.variants if not variant.completed for block in failures(variant, facts)]
-        return Section(slug="answer", title="In short", blocks=[*answers, *why])
-    if alarmed := alarms(facts.variants):
+        blocks = [block for variant in facts.variants for block in _result(variant, facts, charts)]
+    elif alarmed := alarms(facts.variants):
         blocks = [Answer(sentences=alarmed), *blocks]
-    lost = [variant for variant in facts.variants if any(run.status != "completed" for run in variant.runs)]
-    # The number of the page is that of the variant that all else is compared with.
-    whole = _whole(facts)
-    opened = [whole, *(variant for variant in lost if variant is not whole)] if lost else []
-    blocks += [_answer(variant, facts, several=several) for variant in opened]
-    rest: list[Block] = [
-        _answer(variant, facts, several=several) for variant in facts.variants if variant not in opened
-    ]
-    blocks += [Fold(title="Each variant in words", blocks=rest, open=False)] if rest else []
-    return Section(slug="answer", title=TITLE, blocks=blocks)
+    return Section(slug="answer", blocks=blocks)
 
 
-def _whole(facts: ExperimentFacts) -> VariantFacts:
-    """Return the variant that shares are of, else the first."""
-    names = [table.whole for table in facts.across if table.whole]
-    return next((variant for variant in facts.variants if variant.variant in names), facts.variants[0])
+def _result(variant: VariantFacts, facts: ExperimentFacts, charts: Charts) -> list[Block]:
+    """Show one variant, the main metric first: its number beside its runs, and the learning curves."""
+    main, answer = variant.sound or main_of(variant), _answer(variant, facts)
+    if answer.figure is None or main is None or len(facts.variants) > 1:
+        return [answer, *(failures(variant, facts) if not variant.completed else [])]
+    dots, curves = drawings(charts, "distribution"), curves_by_metric(facts, charts)
+    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n]
+    panels = []
+    for metric in reported:
+        is_main = metric.name == main.name
+        shown = answer if is_main else Answer(sentences=[], figure=result_figure(variant, facts, metric))
+        drawn = dots[metric.name][0].figure if metric.n > 1 else None
+        panels.append(
+            Panel(
+                metric=metric.name,
+                text=MetricText(metric).summary,
+                blocks=[replace(shown, chart=drawn), *curves.get(metric.name, [])],
+            )
+        )
+    notes = curve_notes(charts.curves) if charts.curves else []
+    small: list[Block] = [Sentences(sentences=notes, emphasis="quiet")] if notes else []
+    return [ByMetric(panels=panels, first=main.name, in_table=True), *small]
 
 
-def _answer(variant: VariantFacts, facts: ExperimentFacts, *, several: bool) -> Answer:
+def in_words(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say of each of several variants in sentences how much its runs differ."""
+    if len(facts.variants) < 2 or not facts.across:
+        return None
+    answers: list[Block] = [_answer(variant, facts) for variant in facts.variants]
+    return Section(slug="words", title="Each variant in words", blocks=answers)
+
+
+def _answer(variant: VariantFacts, facts: ExperimentFacts) -> Answer:
     figure, (said, _) = result_figure(variant, facts), model_sentences(variant, facts)
+    several = len(facts.variants) > 1
     return Answer(
-        sentences=headline(variant) if figure is None else [*screen_headline(variant), *said, varied_text(variant)],
+        sentences=headline(variant) if figure is None else [*screen_headline(variant), *said],
         about=f"{plain_name(variant.variant)}: {gloss(variant.variant)}" if several else "",
-        basis=made_text(variant, facts),
         figure=figure,
         badge=_badge(variant),
     )

@@ -183,7 +183,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
 
 
 def _full(audit: Audit) -> Iterator[Section]:
-    yield Section(slug="answer", title="In short", blocks=[_answer(audit), _sources(audit)])
+    yield Section(slug="answer", blocks=[_answer(audit), _sources(audit)])
     yield Section(slug="causes", title="Causes other than random draws", blocks=_causes(audit))
     yield Section(slug="repeated", title="Random numbers that come again within a run", blocks=_again(audit))
     yield explanation_section(audit.explanation)

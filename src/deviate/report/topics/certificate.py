@@ -142,7 +142,7 @@ def _sections(certificate: Certificate, reader: Reader) -> Iterator[Section]:
     answer = Answer(sentences=[repeated_sentence(certificate)], badge=_badge("repeats", "good"))
     shown = None if reader != "screen" else METRICS_SHOWN
     table = _chains(certificate, shown)
-    yield Section(slug="answer", title="In short" if is_whole else "", blocks=[answer, *table])
+    yield Section(slug="answer", blocks=[answer, *table])
     yield Section(slug="rests", title="What it rests on" if is_whole else "", blocks=[_rests(certificate)])
     if reader == "screen":
         yield Section(slug="more", blocks=more_blocks("all digests", "the environment", "switches"))

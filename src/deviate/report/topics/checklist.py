@@ -13,7 +13,7 @@ from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import Timeline
 from deviate.facts.variant import VariantFacts
 from deviate.report.numbers import last_place, mean_and_sd, show_level, show_seconds
-from deviate.report.page import Cell, Fold, Row, Section, Sentences, Table
+from deviate.report.page import Cell, Fold, Latex, Row, Section, Sentences, Table
 from deviate.report.topics.command import reproduce_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns
@@ -248,13 +248,17 @@ def _methods(facts: ExperimentFacts, about: str = "") -> Sentences:
     return Sentences(sentences=methods_of(facts), about=about)
 
 
-def methods_and_checklist(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Return the methods paragraph and the checklist."""
+def for_paper(facts: ExperimentFacts, tables: Sequence[Table]) -> Section:
+    """Return the methods paragraph, and below it the `tables` as LaTeX and the checklist."""
     table = checklist_table(checklist(facts))
     return Section(
         slug="methods",
-        title="For a paper: methods and checklist",
-        blocks=[_methods(facts), Fold(title=table.caption, blocks=[table], open=False)],
+        title="For a paper",
+        blocks=[
+            _methods(facts),
+            *([Latex(tables=list(tables))] if tables else []),
+            Fold(title=table.caption, blocks=[table], open=False),
+        ],
     )
 
 

@@ -17,7 +17,6 @@ from deviate.report.topics.comparison_caveats import shared_names, with_shared_n
 from deviate.report.topics.comparison_in_full import (
     again,
     answer,
-    differences,
     methods,
     ranking,
     tests,
@@ -38,7 +37,7 @@ from deviate.report.topics.comparison_screen import (
     warnings,
     what_next,
 )
-from deviate.report.topics.metrics import caveat_count, columns
+from deviate.report.topics.metrics import columns
 from deviate.report.topics.reasons import comparison_checklist, comparison_methods, runs_methods
 from deviate.report.topics.verdicts import adjusted_text
 from deviate.report.words import listed
@@ -135,7 +134,7 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (screen_answer, screen_tables, screen_reasons, warnings, what_next),
     "brief": (brief_answer, brief_tables, brief_tests, brief_predictions, remarks, what_next),
-    "full": (answer, differences, trust, verdicts, ranking, predictions, tests, methods, again),
+    "full": (warnings, answer, verdicts, ranking, predictions, tests, trust, methods, again),
     "paper": (tables, paper_methods),
 }
 
@@ -152,7 +151,6 @@ def comparison_page(
         title="" if reader in AT_TERMINAL else _title(comparison.labels),
         reader=reader,
         sections=sections,
-        caveats=caveat_count(sections) if reader == "full" else "",
         command=comparison.command,
         runs=cards(comparison) if reader == "full" else [],
     )

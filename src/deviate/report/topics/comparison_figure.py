@@ -30,7 +30,7 @@ from deviate.report.figures.charts import (
     word,
 )
 from deviate.report.figures.figure import Figure, slug, unique
-from deviate.report.numbers import show_level
+from deviate.report.numbers import difference_unit, show_level
 from deviate.report.topics.distribution import lanes
 from deviate.report.topics.verdicts import MetricCells, last_digit
 from deviate.report.words import count
@@ -97,7 +97,7 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
     ends_above = [end - zero for end in ends]
     data["difference"] = [_difference(metric, ends_above)]
     data["margin"] = [{"from": -margin, "to": margin}] if margin else []
-    title = axis_title("difference", metric.unit)
+    title = axis_title("difference", difference_unit(metric.unit).strip())
     above = quantitative(ends_above, title, orient="top", grid=False)
     both = [{"layer": sides}, {"layer": _difference_views(above, position, data["difference"])}]
     return chart(data, both, ROW * len(names), resolve={"scale": {"x": "independent"}})

@@ -14,7 +14,6 @@ from deviate.report.page import (
     Cell,
     Drawing,
     Fold,
-    KeyFigure,
     Panel,
     Row,
     Section,
@@ -23,7 +22,16 @@ from deviate.report.page import (
 )
 from deviate.report.topics.comparison_answer import comparison_headline, several_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_sentences
-from deviate.report.topics.comparison_screen import TESTED, metric_rows, pair_names, places_text, remarks
+from deviate.report.topics.comparison_figure import comparison_figures
+from deviate.report.topics.comparison_screen import (
+    TESTED,
+    metric_rows,
+    pair_names,
+    places_text,
+    remarks,
+    screen_reasons,
+    screen_tables,
+)
 from deviate.report.topics.comparison_tests import turned_statistic
 from deviate.report.topics.metrics import TRUST, again_sections, columns, number, telling
 from deviate.report.topics.reasons import comparison_methods, omnibus_outcome, places_together, reasons, spread_reasons
@@ -37,19 +45,23 @@ _ASSUMED = (
 
 
 def answer(comparison: Comparison) -> Section:
-    """Say how the experiments compare."""
+    """Say how the experiments compare, draw it, and list the metrics."""
     if len(comparison.pairs) > 1:
-        verdicts = Answer(sentences=[several_headline(comparison)])
         words: list[Block] = [Answer(sentences=comparison_headline(comparison), listed=True)]
-        blocks: list[Block] = [verdicts, Fold(title="Each pair in words", blocks=words, open=False)]
-        return Section(slug="answer", title="In short", blocks=blocks)
-    answered = Answer(
-        sentences=comparison_headline(comparison),
-        listed=True,
-        badge=_badge(comparison),
-        figure=_difference(comparison),
-    )
-    return Section(slug="answer", title="In short", blocks=[answered])
+        first: list[Block] = [Answer(sentences=[several_headline(comparison)])]
+        last: list[Block] = [Fold(title="Each pair in words", blocks=words, open=False)]
+    else:
+        first = [Answer(sentences=comparison_headline(comparison), listed=True, badge=_badge(comparison))]
+        reasons = screen_reasons(comparison)
+        last = reasons.blocks if reasons else []
+    tables = screen_tables(comparison)
+    rows = [block for block in tables.blocks if isinstance(block, Table) and not _is_drawn(block)] if tables else []
+    return Section(slug="answer", blocks=[*first, *_drawn(comparison), *rows, *last])
+
+
+def _is_drawn(table: Table) -> bool:
+    """Tell whether a table draws with characters what a page has as a figure."""
+    return any(column.drawn for column in table.columns)
 
 
 def _badge(comparison: Comparison) -> Badge | None:
@@ -61,20 +73,6 @@ def _badge(comparison: Comparison) -> Badge | None:
         return Badge(text="the same trainings", emphasis="quiet")
     verdict = MetricCells(main_metric(pair.metrics), pair).verdict
     return Badge(text=verdict, emphasis="good" if verdict.endswith("better") else "quiet")
-
-
-def _difference(comparison: Comparison) -> KeyFigure | None:
-    """Return the difference in the main metric with its interval; None with several pairs, or where it is unknown."""
-    if len(comparison.pairs) > 1 or not comparison.claimed:
-        return None
-    (pair,) = comparison.pairs
-    metric = main_metric(pair.metrics)
-    cells, measured = MetricCells(metric, pair), metric.contrast.difference
-    if measured.value is None:
-        return None
-    interval = f", {Numbers(pair.alpha).level()} CI {cells.ci}" if measured.interval.known else ""
-    what = f"{metric.name} ({cells.aggregate})" if cells.aggregate else metric.name
-    return KeyFigure(label=f"{what}, {pair.b} less {pair.a}{interval}", text=f"{cells.difference}{cells.unit}")
 
 
 def trust(comparison: Comparison) -> Section | None:
@@ -149,17 +147,14 @@ def _ranking_table(omnibus: MetricOmnibus) -> Table:
     )
 
 
-def differences(comparison: Comparison) -> Section | None:
+def _drawn(comparison: Comparison) -> list[Block]:
     """Draw each metric of each pair: the runs, the means, and the difference with its interval."""
-    from deviate.report.topics.comparison_figure import comparison_figures
-
     by_metric: dict[str, list[Block]] = {}
     for figure in comparison_figures(comparison):
         by_metric.setdefault(figure.metric, []).append(Drawing(figure=figure))
     panels = [Panel(metric=metric, blocks=blocks) for metric, blocks in by_metric.items()]
     first = main_metric(comparison.pairs[0].metrics).name
-    blocks: list[Block] = [ByMetric(panels=panels, first=first)]
-    return Section(slug="comparison", title="Differences", blocks=blocks) if panels else None
+    return [ByMetric(panels=panels, first=first)] if panels else []
 
 
 def tests(comparison: Comparison) -> Section:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+from deviate.core.experiment import Experiment
 from deviate.facts.curves import Curves, MetricCurves, VariantCurves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.escape import clean
@@ -27,14 +28,13 @@ from deviate.report.figures.charts import (
     word,
 )
 from deviate.report.figures.figure import Figure, slug, unique
-from deviate.report.figures.timeline import timeline_figures
 from deviate.report.numbers import show
 from deviate.report.topics.distribution import distribution_figures
 from deviate.report.topics.prediction_figures import prediction_figures, weight_figures
 from deviate.report.topics.sources_figure import sources_figures
-from deviate.report.words import count, ordinal
+from deviate.report.words import count
 
-HEIGHT = 200
+HEIGHT = 280
 
 #: A band of fewer runs than this is drawn between single runs.
 BAND_FROM = 3
@@ -49,32 +49,58 @@ APART_DIGITS = 3
 POINTED = "pointed"
 
 
-def curve_figures(curves: Curves, order: Sequence[str]) -> list[Figure]:
+class Rounds(NamedTuple):
+    """How the rounds of a training are counted and called."""
+
+    word: str = "iteration"
+    #: The number of the round that records count as 0: a terminal says of a run how many it has reported.
+    first: int = 1
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Rounds:
+        """Return those of an experiment; imported curves have the numbers of their files."""
+        loop = experiment.main_loop
+        return cls(loop.word if loop else "iteration", 0 if experiment.imported else 1)
+
+
+#: Where nothing says what a round is called.
+ITERATIONS = Rounds()
+
+
+def curve_figures(curves: Curves, order: Sequence[str], rounds: Rounds = ITERATIONS) -> list[Figure]:
     """Return one figure for each metric that has a curve; `order` has all variants of the report."""
-    return [curve_figure(metric, order) for metric in curves.metrics]
+    drawn = [metric for metric in curves.metrics if any(map(_has_points, metric.variants))]
+    return [curve_figure(metric, order, rounds) for metric in drawn]
 
 
-def curve_figure(metric: MetricCurves, order: Sequence[str]) -> Figure:
+def _has_points(variant: VariantCurves) -> bool:
+    """Whether a curve has a point: values that are NaN from the first on leave an empty chart."""
+    return any(value is not None for run in variant.runs for value in run.values)
+
+
+def curve_figure(metric: MetricCurves, order: Sequence[str], rounds: Rounds = ITERATIONS) -> Figure:
     """Draw the learning curves of one metric."""
     return Figure(
         slug=slug("curves", metric.metric),
         section="curves",
         title=f"{clean(metric.metric)} in the course of training",
-        description=" ".join([*(_sentence(variant) for variant in metric.variants), *_one_of_several(metric)]),
+        description=" ".join(
+            [*(_sentence(variant, rounds) for variant in metric.variants), *_one_of_several(metric, rounds)]
+        ),
         metric=metric.metric,
-        spec=_chart(metric, order),
+        spec=_chart(metric, order, rounds),
     )
 
 
-def _chart(metric: MetricCurves, order: Sequence[str]) -> dict[str, Any]:
+def _chart(metric: MetricCurves, order: Sequence[str], rounds: Rounds) -> dict[str, Any]:
     named = [each.variant for each in metric.variants]
-    y, colour = _y(metric), coloured(order, named)
-    at = {"x": _X, "color": colour}
+    y, colour, x = _y(metric), coloured(order, named), whole("iteration", rounds.word)
+    at = {"x": x, "color": colour}
     data = {
-        "bands": _bands(metric.variants),
-        "runs": _runs(metric.variants),
-        "medians": _medians(metric.variants),
-        "parting": _parting(metric.variants),
+        "bands": _bands(metric.variants, rounds.first),
+        "runs": _runs(metric.variants, rounds.first),
+        "medians": _medians(metric.variants, rounds),
+        "parting": _parting(metric.variants, rounds.first),
     }
     layers = {
         "bands": [
@@ -87,12 +113,12 @@ def _chart(metric: MetricCurves, order: Sequence[str]) -> dict[str, Any]:
             )
         ],
         "runs": [_run_view({**at, "y": quantity("value", **y)}, len(data["runs"]))],
-        "medians": _median_views({**at, "y": quantity("median", **y)}, dashed(order, named)),
+        "medians": _median_views({**at, "y": quantity("median", **y)}, dashed(order, named), rounds.word),
         "parting": [
             view(
                 "parting",
                 "rule",
-                {"x": _X, "tooltip": tips(the_what="here", iteration="iteration")},
+                {"x": x, "tooltip": tips(the_what="here", iteration=rounds.word)},
                 style="ink-line",
                 strokeDash=[3, 3],
             )
@@ -100,9 +126,6 @@ def _chart(metric: MetricCurves, order: Sequence[str]) -> dict[str, Any]:
     }
     drawn = {name: rows for name, rows in data.items() if rows}
     return chart(drawn, [layer for name in drawn for layer in layers[name]], HEIGHT)
-
-
-_X = whole("iteration", "iteration")
 
 
 def _y(metric: MetricCurves) -> dict[str, Any]:
@@ -116,10 +139,14 @@ def _y(metric: MetricCurves) -> dict[str, Any]:
     }
 
 
-def _runs(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
+def _counted(iterations: Sequence[int], first: int) -> list[int]:
+    return [iteration + first for iteration in iterations]
+
+
+def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
     """Return a row per run with lists of its points, so that names are not repeated."""
     return [
-        {"variant": variant.variant, "run": run.run, "iteration": run.iterations, "value": run.values}
+        {"variant": variant.variant, "run": run.run, "iteration": _counted(run.iterations, first), "value": run.values}
         for variant in variants
         for run in variant.runs
     ]
@@ -148,25 +175,35 @@ def _run_view(at: dict[str, Any], runs: int) -> dict[str, Any]:
     return {**drawn, "params": [{"name": POINTED, "select": pointed}]}
 
 
-def _bands(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
+def _bands(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
     return [
-        {"variant": each.variant, "iteration": each.band.iterations, "low": each.band.low, "high": each.band.high}
+        {
+            "variant": each.variant,
+            "iteration": _counted(each.band.iterations, first),
+            "low": each.band.low,
+            "high": each.band.high,
+        }
         for each in variants
         if each.recorded >= BAND_FROM
     ]
 
 
-def _medians(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
+def _medians(variants: Sequence[VariantCurves], rounds: Rounds) -> list[dict[str, Any]]:
     return [
-        {"variant": each.variant, "iteration": each.band.iterations, "median": each.band.median, "n": each.band.n}
+        {
+            "variant": each.variant,
+            "iteration": _counted(each.band.iterations, rounds.first),
+            "median": each.band.median,
+            "n": each.band.n,
+        }
         for each in variants
         if each.recorded > 1
     ]
 
 
-def _median_views(at: dict[str, Any], dash: dict[str, Any]) -> list[dict[str, Any]]:
+def _median_views(at: dict[str, Any], dash: dict[str, Any], round_: str) -> list[dict[str, Any]]:
     points = [flattened("iteration", "median", "n")]
-    tooltips = tips(the_variant="variant", iteration="iteration", median="median", n="runs")
+    tooltips = tips(the_variant="variant", iteration=round_, median="median", n="runs")
     return [
         view("medians", "line", {**at, "strokeDash": dash}, transform=points, strokeWidth=2.2),
         # Invisible points, so that the pointer finds the values.
@@ -174,52 +211,49 @@ def _median_views(at: dict[str, Any], dash: dict[str, Any]) -> list[dict[str, An
     ]
 
 
-def _parting(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
+def _parting(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
     """Mark where the runs of a single variant part, unless it is where they begin."""
     parting = variants[0].parting if len(variants) == 1 else None
     if parting is None or parting.iteration is None or parting.iteration <= variants[0].band.iterations[0]:
         return []
-    return [{"iteration": parting.iteration, "what": "first difference"}]
+    return [{"iteration": parting.iteration + first, "what": "first difference"}]
 
 
-def _one_of_several(metric: MetricCurves) -> list[str]:
-    """Say which value is drawn of those that a run reported within one iteration."""
-    return ["Of several values in one iteration the last finite one is drawn."] if metric.repeated else []
+def _one_of_several(metric: MetricCurves, rounds: Rounds) -> list[str]:
+    """Say which value is drawn of those that a run reported within one round."""
+    return [f"Of several values in one {rounds.word} the last finite one is drawn."] if metric.repeated else []
 
 
-def _sentence(variant: VariantCurves) -> str:
+def _sentence(variant: VariantCurves, rounds: Rounds) -> str:
     drawn = len(variant.runs)
     runs = f"{drawn} of {count(variant.recorded, 'run')}" if drawn < variant.recorded else count(drawn, "run")
-    parts = [f"{clean(variant.variant)}: {runs}, {count(variant.longest, 'iteration')}"]
+    parts = [f"{clean(variant.variant)}: {runs}, {count(variant.longest, rounds.word)}"]
     if variant.recorded >= BAND_FROM:
         parts.append(f"median and the band of the middle {100 * variant.band.share:.0f}%")
     elif variant.recorded > 1:
         parts.append("median")
     if variant.gaps:
         parts.append(f"{count(variant.gaps, 'run')} with values that are not finite (gaps)")
-    return f"{'; '.join(parts)}.{_parted(variant)}"
+    return f"{'; '.join(parts)}.{_parted(variant, rounds)}"
 
 
-def _parted(variant: VariantCurves) -> str:
+def _parted(variant: VariantCurves, rounds: Rounds) -> str:
     parting = variant.parting
     if parting is None or not parting.compared:
         return ""
     if parting.iteration is None:
-        return f" The runs are equal at all {count(parting.compared, 'iteration')} compared."
+        return f" The runs are equal at all {count(parting.compared, rounds.word)} compared."
     apart = show(float(f"{parting.apart:.{APART_DIGITS}g}"))
-    return f" The runs differ from the {ordinal(parting.iteration + 1)} iteration on, there by {apart}."
+    return f" The runs differ from {rounds.word} {parting.iteration + rounds.first} on, there by {apart}."
 
 
 # What the learning curves of a report do not show.
 
-#: Scripts often print from 1; imported curves have the steps of their files.
-COUNTED = "Iterations are counted from 0, whatever the script prints."
 
-
-def curve_notes(curves: Curves, *, imported: bool = False) -> list[str]:
-    """Say how iterations are counted and what was left out of the drawing."""
+def curve_notes(curves: Curves) -> list[str]:
+    """Say what was left out of the drawing."""
     variants = [variant for metric in curves.metrics for variant in metric.variants]
-    notes = [] if imported else [COUNTED]
+    notes = []
     fewer = [variant for variant in variants if len(variant.runs) < variant.recorded]
     if fewer:
         least = min(fewer, key=lambda variant: len(variant.runs) / variant.recorded)
@@ -239,19 +273,16 @@ def curve_notes(curves: Curves, *, imported: bool = False) -> list[str]:
 
 
 def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> list[Figure]:
-    """Return every figure: distributions, learning curves, spread by factor, times, predictions, weights.
+    """Return every figure: distributions, learning curves, what varied, predictions, weights.
 
     Within each kind figures are in the order of the metrics; a kind for which there are no facts is absent.
     """
     order = [variant.variant for variant in facts.variants]
-    distributions = distribution_figures(facts)
     return unique(
         [
-            *(figure for figure in distributions if figure.section == "distribution"),
-            *(curve_figures(curves, order) if curves else []),
+            *distribution_figures(facts),
+            *(curve_figures(curves, order, Rounds.of(facts.definition)) if curves else []),
             *sources_figures(facts),
-            *(figure for figure in distributions if figure.section == "time"),
-            *timeline_figures(facts),
             *(figure for figures in prediction_figures(facts).values() for figure in figures),
             *weight_figures(facts).values(),
         ]

@@ -11,7 +11,6 @@ from deviate.core.factors import find_variant
 from deviate.facts.curves import rounded
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
-from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.escape import clean
 from deviate.report.figures.charts import (
     ONE_COLOUR,
@@ -69,15 +68,12 @@ def lanes(values: Sequence[float]) -> list[float]:
     return [round(float(lane), 4) for lane in result]
 
 
-#: Fewer values than this have no quartiles to speak of: a box of them would be drawn between single runs.
-BOX_FROM = 5
-
-#: Pixels of a row, and parts of its height: runs above, box and mean below them.
-ROW, ROW_WITHOUT_BOX = 66, 48
+#: Pixels of a row, and parts of its height: runs above, the mean below them.
+ROW, SINGLE_ROW = 48, 72
 
 #: Pixels of all rows together, as long as none is lower than the least: with its axis half a column of a paper.
 ROWS, LEAST_ROW = 145, 24
-RUNS_FROM, RUNS_TO, BOX_AT, MEAN_AT = 0.08, 0.5, 0.68, 0.9
+RUNS_FROM, RUNS_TO, MEAN_AT = 0.08, 0.58, 0.86
 
 #: A metric of one variant.
 Row = tuple[str, MetricSpread]
@@ -88,7 +84,7 @@ def distribution_figures(facts: ExperimentFacts) -> list[Figure]:
     rows_by_metric: dict[tuple[str, str], list[Row]] = {}
     for variant in facts.variants:
         for metric in variant.metrics:
-            if metric.n:
+            if metric.n and metric.kind != "speed":
                 rows_by_metric.setdefault((metric.name, metric.aggregate), []).append((variant.variant, metric))
     order = [variant.variant for variant in facts.variants]
     return [distribution_figure(measured, facts.level, order) for measured in rows_by_metric.values()]
@@ -101,13 +97,12 @@ def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[s
     Without it there is one colour, for a report in which no other figure has the variants.
     """
     metric = measured[0][1]
-    timed = metric.name == TIME_PER_RUN
-    what = metric.name if timed else f"{metric.name} ({metric.aggregate})"
+    key = "each dot one run" if metric.n < 2 else f"each dot one run; bar: mean, {show_level(level)} CI"
     spec = distribution_chart(measured, order, axis_title(metric.name, metric.unit))
     return Figure(
         slug=slug("distribution", metric.name),
-        section="time" if metric.kind == "speed" else "distribution",
-        title="Time of each run" if timed else f"{clean(what)} of each run",
+        section="distribution",
+        title=f"{clean(metric.name)} ({metric.aggregate}): {key}",
         description=_description(measured, level, cut=says_cut(spec["datasets"]["means"])),
         metric=metric.name,
         spec=spec,
@@ -117,18 +112,16 @@ def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[s
 def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str) -> dict[str, Any]:
     """Return the chart alone."""
     names = [variant for variant, _ in measured]
-    boxed = any(metric.n >= BOX_FROM for _, metric in measured)
-    most = ROW if boxed else ROW_WITHOUT_BOX
-    row = min(most, max(ROWS / len(measured), LEAST_ROW))
+    row = SINGLE_ROW if len(measured) == 1 else min(ROW, max(ROWS / len(measured), LEAST_ROW))
     # In low rows marks of full size would cover each other.
-    small = min(1.0, row / ROW_WITHOUT_BOX)
+    small = min(1.0, row / ROW)
     ends = _ends(measured)
     x = quantitative(ends, title)
-    position = {"y": rows(names), "yOffset": offset()}
+    lane = rows(names) if len(names) > 1 else {**rows(names), "axis": None}
+    position = {"y": lane, "yOffset": offset()}
     colour = {"color": coloured(order) if order else ONE_COLOUR}
-    data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured, ends)}
+    data = {"runs": _runs(measured), "means": _means(measured, ends)}
     layers = [
-        *(_box_views(x, position, small) if data["boxes"] else []),
         view(
             "runs",
             "point",
@@ -172,38 +165,6 @@ def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _boxes(measured: Sequence[Row]) -> list[dict[str, Any]]:
-    return [
-        {"variant": name, "lane": BOX_AT, **_quartiles(metric)} for name, metric in measured if metric.n >= BOX_FROM
-    ]
-
-
-def _quartiles(metric: MetricSpread) -> dict[str, float]:
-    # Halved and doubled again: NumPy interpolates by a difference, which may overflow.
-    low, middle, high = (2 * np.quantile(np.asarray(metric.values) / 2, [0.25, 0.5, 0.75])).tolist()
-    return {"min": min(metric.values), "q1": low, "median": middle, "q3": high, "max": max(metric.values)}
-
-
-def _box_views(x: dict[str, Any], position: dict[str, Any], small: float) -> list[dict[str, Any]]:
-    """Draw the middle half of the runs, their median, and a line from the smallest to the largest."""
-    tooltips = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
-    whole = {"x": quantity("min", **x), "x2": {"field": "max"}, **position}
-    half = {"x": quantity("q1", **x), "x2": {"field": "q3"}, **position, "tooltip": tooltips}
-    return [
-        view("boxes", "rule", whole, style="soft"),
-        view("boxes", "rule", half, style="soft", strokeWidth=round(9 * small), opacity=0.45),
-        view(
-            "boxes",
-            "tick",
-            {"x": quantity("median", **x), **position},
-            style="ink",
-            orient="vertical",
-            thickness=2,
-            size=round(9 * small),
-        ),
-    ]
-
-
 def _means(measured: Sequence[Row], ends: Sequence[float]) -> list[dict[str, Any]]:
     """Return the mean of two runs or more with its confidence interval, where there is one."""
     return [
@@ -241,8 +202,6 @@ def _mean_views(
 def _description(measured: Sequence[Row], level: float, *, cut: bool) -> str:
     sentences = [_sentence(variant, metric) for variant, metric in measured]
     drawn = ["each point is one run"]
-    if any(metric.n >= BOX_FROM for _, metric in measured):
-        drawn.append("the box spans the middle half of the runs and marks their median, the line spans all runs")
     if any(metric.ci_mean.known for _, metric in measured):
         beyond = ", an arrow where that goes on beyond the chart" if cut else ""
         drawn.append(f"the diamond is the mean with its {show_level(level)} confidence interval{beyond}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.curves import Curves
 from deviate.facts.experiment import ExperimentFacts
-from deviate.report.page import Page, Reader, Section
+from deviate.report.page import Block, Facts, Fold, Page, Reader, Section, Sentences, Table
 from deviate.report.topics import (
     answer,
     checklist,
@@ -23,12 +24,50 @@ from deviate.report.topics import (
 )
 from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
-from deviate.report.topics.metrics import caveat_count
+from deviate.report.topics.headline import price_sentences
 from deviate.report.topics.plain import plain_curves, plain_facts
+from deviate.report.topics.result import made_text, varied_text
 from deviate.report.topics.sources import why_blocks
+from deviate.report.topics.varied import gloss
+from deviate.report.words import count
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
+
+# What a full page folds: who reads it has the answer above.
+
+
+def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
+    """Say in a few lines what varied and what was held; proofs, notes and each variant in words are folded."""
+    lines = [varied_text(facts.variants[0])] if len(facts.variants) == 1 else []
+    lines += price_sentences(facts.prices)
+    kinds = [(plain_name(each.variant), gloss(each.variant)) for each in facts.variants]
+    said: list[Block] = [Facts(pairs=kinds)] if len(kinds) > 1 else []
+    said += [Sentences(sentences=lines, listed=True)] if lines else []
+    folded = _folded(facts, charts, answer.remarks, answer.in_words, factors.held)
+    return Section(slug="varied", title="What varied, and what was fixed", blocks=[*said, *folded])
+
+
+def _paper(facts: ExperimentFacts, charts: Charts) -> Section:
+    """Return what goes into an article: the methods, the tables as LaTeX, and the checklist."""
+    tables = metrics.paper(facts, charts)
+    return checklist.for_paper(facts, [block for block in tables.blocks if isinstance(block, Table)] if tables else [])
+
+
+def _made(facts: ExperimentFacts, charts: Charts) -> Section:
+    """Fold the runs with their times, the seeds, and how to make the same again."""
+    title = "Runs, times, seeds, and how to make the same again"
+    said: list[Block] = [Sentences(sentences=[made_text(facts.variants[0], facts)])] if len(facts.variants) == 1 else []
+    every = runs.full(facts, charts)
+    blocks = _folded(facts, charts, reproduce.seeds, reproduce.full)
+    return Section(slug="made", title=title, blocks=[*said, *(every.blocks if every else []), *blocks])
+
+
+def _folded(facts: ExperimentFacts, charts: Charts, *made: MakeSection) -> list[Block]:
+    """Return sections as folds that are closed."""
+    sections = (make(facts, charts) for make in made)
+    return [Fold(title=each.title, blocks=each.blocks, open=False) for each in sections if each is not None]
+
 
 #: To add a section: its function in a module here, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[MakeSection]] = {
@@ -53,23 +92,18 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         reproduce.brief,
     ),
     "full": (
+        experiment_screen.warnings,
         answer.full,
         metrics.full,
-        answer.remarks,
-        figures.distribution,
-        figures.curves,
+        figures.each_run,
         stability.evaluations_full,
         predictions.full,
         predictions.representations,
         predictions.weights,
         reported.full,
-        figures.time,
-        factors.price,
-        factors.held,
-        reproduce.seeds,
-        runs.full,
-        checklist.methods_and_checklist,
-        reproduce.full,
+        _varied,
+        _paper,
+        _made,
     ),
     "paper": (factors.sources_for_paper, metrics.paper, checklist.methods, checklist.reproducibility, figures.paper),
 }
@@ -89,13 +123,15 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
     charts = Charts(facts, plain_curves(curves))
     sections = [section for make in SECTIONS[reader] if (section := make(facts, charts)) is not None]
     command = command_text(facts.command)
+    completed = sum(variant.completed for variant in facts.variants)
+    planned = sum(max(variant.planned, len(variant.runs)) for variant in facts.variants)
+    subtitle = f"{command} · {completed} of {count(planned, 'run')}" if reader == "full" else command
     return Page(
         # Whoever looks at a screen has just typed the name.
         title="" if reader == "screen" else facts.experiment,
-        subtitle=f"{command}; written {facts.generated}" if reader == "paper" else command,
+        subtitle=f"{command}; written {facts.generated}" if reader == "paper" else subtitle,
         reader=reader,
         command=f"deviate report {typed_word(facts.experiment)}",
         sections=sections,
-        caveats=caveat_count(sections) if reader == "full" else "",
         runs=runs.cards(facts) if reader == "full" else [],
     )

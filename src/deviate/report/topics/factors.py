@@ -32,11 +32,6 @@ from deviate.report.topics.sources import sources_sentence, sources_table
 from deviate.report.topics.varied import factors_of
 from deviate.report.words import disturbed
 
-#: Variants that are all open on a full page.
-OPEN = 2
-
-TITLE = "How much runs differ, by what varies"
-
 _EMPHASES: dict[str, Emphasis] = {
     "varied": "accent",
     "identical": "plain",
@@ -136,13 +131,8 @@ def _marks(variant: VariantFacts, names: Sequence[str], emphasis: Callable[[Evid
 def held(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say of each variant what varied on purpose and what was held, and what fingerprints prove."""
     table = _evidence("variant", facts.variants)
-    folds = [
-        Fold(title=title, blocks=blocks, open=not index or len(facts.variants) <= OPEN)
-        for index, (title, blocks) in enumerate(_held(variant) for variant in facts.variants)
-    ]
-    return Section(
-        slug="held", title="What varied, and what was held fixed", blocks=[*([table] if table else []), *folds]
-    )
+    folds = [Fold(title=title, blocks=blocks) for title, blocks in map(_held, facts.variants)]
+    return Section(slug="held", title="Proofs, by variant", blocks=[*([table] if table else []), *folds])
 
 
 def _held(variant: VariantFacts) -> tuple[str, list[Block]]:

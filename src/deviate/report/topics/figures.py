@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from deviate.facts.curves import MetricCurves, VariantCurves
@@ -42,57 +40,30 @@ def drawings(charts: Charts, section: str) -> dict[str, list[Drawing]]:
     return by_metric
 
 
-def _section(
-    charts: Charts,
-    slug: str,
-    title: str,
-    first: str = "",
-    notes: list[str] | None = None,
-    left_out: Collection[str] = (),
-) -> Section | None:
-    by_metric = {metric: drawn for metric, drawn in drawings(charts, slug).items() if metric not in left_out}
-    if not by_metric:
+def curves_by_metric(facts: ExperimentFacts, charts: Charts) -> dict[str, list[Drawing]]:
+    """Return the learning curves by metric; the main one may be reported once, and has those of the next one then."""
+    drawn, main = drawings(charts, "curves"), main_name(facts)
+    if drawn and main not in drawn:
+        followed = [metric for metric in _measured(facts) if metric.name in drawn]
+        drawn = {main: drawn[main_metric(followed).name], **drawn} if followed else drawn
+    return drawn
+
+
+def each_run(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Show of several variants where the runs lie, and how they went on while they trained, metric by metric."""
+    if len(facts.variants) < 2:
+        # The first screen shows the runs of one.
         return None
-    panels = [Panel(metric=metric, blocks=list(blocks)) for metric, blocks in by_metric.items() if metric]
-    blocks: list[Block] = [*by_metric.get("", []), *([ByMetric(panels=panels, first=first)] if panels else [])]
-    blocks += [Sentences(sentences=notes, emphasis="quiet")] if notes else []
-    return Section(slug=slug, title=title, blocks=blocks)
-
-
-def distribution(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Show where the runs lie, metric by metric."""
-    if all(metric.n < 2 for metric in _measured(facts)):
-        # One point says no more than its number above.
+    dots, curves = drawings(charts, "distribution"), curves_by_metric(facts, charts)
+    panels = [
+        Panel(metric=metric, blocks=[*dots.get(metric, []), *curves.get(metric, [])])
+        for metric in dict.fromkeys((*dots, *curves))
+    ]
+    if not panels:
         return None
-    return _section(charts, "distribution", "Each run's value", main_name(facts))
-
-
-def curves(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Show how the runs went on while they trained."""
-    curves = charts.curves
-    if curves is None or not curves.metrics:
-        return None
-    drawn = {metric.metric for metric in curves.metrics if _has_points(metric)}
-    if not drawn:
-        return None
-    main = main_name(facts)
-    # The main metric may be reported but once.
-    metrics = [metric for variant in facts.variants for metric in variant.metrics if metric.name in drawn]
-    first = main if main in drawn else main_metric(metrics).name
-    notes = curve_notes(curves, imported=facts.definition.imported is not None)
-    empty = {metric.metric for metric in curves.metrics} - drawn
-    return _section(charts, "curves", "Learning curves", first, notes, empty)
-
-
-def _has_points(metric: MetricCurves) -> bool:
-    """Whether a curve has a point: values that are NaN from the first on leave an empty chart."""
-    runs = (run for variant in metric.variants for run in variant.runs)
-    return any(value is not None for run in runs for value in run.values)
-
-
-def time(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Show how long the runs took, and when each ran."""
-    return _section(charts, "time", "Time", main_name(facts))
+    notes = curve_notes(charts.curves) if charts.curves else []
+    small: list[Block] = [Sentences(sentences=notes, emphasis="quiet")] if notes else []
+    return Section(slug="each", title="Each run", blocks=[ByMetric(panels=panels, first=main_name(facts)), *small])
 
 
 def paper(facts: ExperimentFacts, charts: Charts) -> Section | None:

@@ -55,7 +55,6 @@ from deviate.report.topics.metrics import (
     TRUST,
     again_sections,
     caveat_blocks,
-    caveat_count,
     columns,
     number,
 )
@@ -289,7 +288,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         ]
     else:
         sections = [
-            Section(slug="answer", title="In short", blocks=[_answer(gate), *_figures(gate)]),
+            Section(slug="answer", blocks=[_answer(gate), *_figures(gate)]),
             Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(gate_caveats(gate))]),
             Section(
                 slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
@@ -298,8 +297,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
             *again_sections(gate.command),
         ]
-    caveats = caveat_count(sections)
-    return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections, caveats=caveats)
+    return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
 
 
 def _answer(gate: Gate) -> Answer:

@@ -31,12 +31,11 @@ from deviate.report.topics.checklist import Answer as ChecklistAnswer
 from deviate.report.topics.checklist import checklist_table
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.distribution import distribution_figure
-from deviate.report.topics.grid_map import effects_screen, grid_map, map_figures, spread_sentence
+from deviate.report.topics.grid_map import cell_cards, effects_screen, grid_map, map_figures, spread_sentence
 from deviate.report.topics.metrics import (
     TRUST,
     again_sections,
     caveat_blocks,
-    caveat_count,
     columns,
     number,
     telling,
@@ -236,10 +235,12 @@ def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, Experi
             *_made(grid, made()),
         ]
     else:
+        caveats = grid_caveats(grid)
         sections = [
-            Section(slug="answer", title="In short", blocks=[Answer(sentences=grid_headline(grid), listed=True)]),
+            Section(slug="trust", blocks=[*caveat_blocks(split_caveats(caveats)[0])]),
+            Section(slug="answer", blocks=_first(grid)),
             *(_metric_section(metric, grid) for metric in grid.metrics),
-            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
+            Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(caveats)]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
             *again_sections(grid.command),
         ]
@@ -247,8 +248,8 @@ def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, Experi
         title=f"Grid of {listed(grid.experiments)}",
         reader=reader,
         sections=[section for section in sections if section.blocks],
-        caveats=caveat_count(sections),
         command=grid.command,
+        runs=cell_cards(grid) if reader == "full" else [],
     )
 
 
@@ -338,16 +339,31 @@ def _brief(grid: Grid) -> Section:
     )
 
 
+def _first(grid: Grid) -> list[Block]:
+    """Answer with the maps and the effects of each metric that is claimed."""
+    blocks: list[Block] = []
+    for metric in claimed_metrics(grid):
+        effects = effects_screen(metric, grid)
+        unsaid = [] if effects else [effects_sentence(metric, grid)]
+        blocks.append(Answer(sentences=[best_sentence(metric), *unsaid], listed=bool(unsaid)))
+        blocks += [*_maps(metric, grid), *([effects] if effects else [])]
+    return blocks
+
+
+def _maps(metric: GridMetric, grid: Grid) -> list[Block]:
+    """Draw the cells as maps; the runs of each in a row where there are too many cells for one."""
+    drawn = map_figures(metric, grid) or ([figure] if (figure := _figure(metric, grid)) else [])
+    return [Drawing(figure=figure) for figure in drawn]
+
+
 def _metric_section(metric: GridMetric, grid: Grid) -> Section:
     sentences = [] if metric.claimed else [best_sentence(metric), effects_sentence(metric, grid)]
-    figure = _figure(metric, grid)
     return Section(
         slug=slug("metric", metric.name),
         title=f"{metric.name}{_explored(metric)}",
         blocks=[
             *([Sentences(sentences=sentences)] if sentences else []),
-            *(Drawing(figure=drawn) for drawn in map_figures(metric, grid)),
-            *([Drawing(figure=figure)] if figure else []),
+            *([] if metric.claimed else _maps(metric, grid)),
             *_tables(metric, grid),
         ],
     )

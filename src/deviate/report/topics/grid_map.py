@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from deviate.core.shell_words import typed_line
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.report.escape import clean
 from deviate.report.figures.charts import chart, domain, quantity, tips, view, word
 from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import UNKNOWN, Numbers, mean_and_sd, metric_place, show, show_interval, show_level
-from deviate.report.page import Cell, Column, Row, Table
+from deviate.report.page import Cell, Column, Row, RunCard, Table
 from deviate.report.topics.metrics import number
 from deviate.report.words import count
 from deviate.stats.factorial import ETA_LEVEL
@@ -86,7 +87,7 @@ def grid_map(metric: GridMetric, grid: Grid) -> Table | None:
 # The same as figures: a page has room for more cells.
 
 #: Levels side by side and rows below each other in a figure; pixels of a row.
-FIGURE_ACROSS, FIGURE_BELOW, FIGURE_ROW = 8, 20, 40
+FIGURE_ACROSS, FIGURE_BELOW, FIGURE_ROW = 8, 20, 56
 
 #: Opacity of the smallest and the largest number: what stands on it stays readable.
 PALE, FULL = 0.06, 0.6
@@ -98,41 +99,102 @@ def map_figures(metric: GridMetric, grid: Grid) -> list[Figure]:
     if laid is None:
         return []
     better = f" Higher is {'better' if metric.direction == 'higher' else 'worse'}." if metric.direction else ""
+    means = {key: (cell.mean, mean_sd(cell, metric)) for key, cell in laid.cells.items()}
+    sds = {key: (cell.sd, _sd_cell(cell, metric).text) for key, cell in laid.cells.items()}
+    more = f" Dots: the runs of each cell, on one scale.{better}"
     return [
-        _map(metric, laid, "mean", {key: cell.mean for key, cell in laid.cells.items()}, better),
-        _map(metric, laid, "SD", {key: cell.sd for key, cell in laid.cells.items()}, ""),
+        _map(metric, laid, "mean", means, _runs(metric, laid, grid), more),
+        _map(metric, laid, "SD", sds, [], ""),
     ]
 
 
-def _map(metric: GridMetric, laid: _Laid, what: str, values: dict[tuple[str, str], float | None], more: str) -> Figure:
-    texts = {
-        key: mean_sd(cell, metric) if what == "mean" else _sd_cell(cell, metric).text
-        for key, cell in laid.cells.items()
-    }
+def _runs(metric: GridMetric, laid: _Laid, grid: Grid) -> list[dict[str, Any]]:
+    """Return the runs of each cell with their place across it: 0 is the smallest value of all cells, 1 the largest."""
+    values = _values(metric, grid)
+    every = [value for each in values.values() for value in each]
+    low, high = min(every), max(every)
+    # Halved before they are subtracted: the difference of two large floats may overflow.
+    length = high / 2 - low / 2
+    return [
+        {
+            "row": clean(row),
+            "level": clean(level),
+            "run": cell.experiment,
+            "value": value,
+            "lane": (value / 2 - low / 2) / length if length else 0.5,
+        }
+        for (row, level), cell in laid.cells.items()
+        for value in values[cell.experiment]
+    ]
+
+
+def _values(metric: GridMetric, grid: Grid) -> dict[str, list[float]]:
+    """Return the values of the runs of each cell."""
+    (measured,) = [match for match in grid.comparability.metrics if match[0].name == metric.name]
+    return {cell.experiment: each.values for cell, each in zip(metric.cells, measured, strict=True)}
+
+
+#: Digits of the values of a cell that is chosen.
+CARD_DIGITS = 5
+
+
+def cell_cards(grid: Grid) -> list[RunCard]:
+    """Return what is shown of each cell that is chosen on a map: its runs in each metric, and how to open it."""
+    facts: dict[str, list[tuple[str, str]]] = {}
+    for metric in grid.metrics:
+        values = _values(metric, grid)
+        for cell in metric.cells:
+            runs = ", ".join(show(float(f"{value:.{CARD_DIGITS}g}")) for value in values[cell.experiment])
+            facts.setdefault(cell.experiment, []).append((metric.name, f"{mean_sd(cell, metric)}: {runs}"))
+    return [
+        RunCard(name=name, facts=[*pairs, ("Its report", typed_line(["deviate", "report", name]))])
+        for name, pairs in facts.items()
+    ]
+
+
+#: Pixels by which the text of a cell stands above its middle, and its runs below.
+_TEXT_ABOVE, _RUNS_BELOW = 9, 13
+
+
+def _map(
+    metric: GridMetric,
+    laid: _Laid,
+    what: str,
+    shown: dict[tuple[str, str], tuple[float | None, str]],
+    runs: list[dict[str, Any]],
+    more: str,
+) -> Figure:
     cells: list[dict[str, Any]] = [
         {
             "row": clean(row),
             "level": clean(level),
             "value": value,
-            "text": texts[row, level],
-            "cell": clean(cell.called),
+            "text": text,
+            "cell": clean(laid.cells[row, level].called),
+            "run": laid.cells[row, level].experiment,
         }
-        for (row, level), cell in laid.cells.items()
-        if (value := values[row, level]) is not None
+        for (row, level), (value, text) in shown.items()
+        if value is not None
     ]
-    at = {
-        "x": word(
-            "level",
-            title=clean(laid.across),
-            sort=[clean(level) for level in laid.levels],
-            axis={"orient": "top", "labelAngle": 0},
-        ),
-        "y": word("row", title=None, sort=[clean(name) for name in laid.below]),
-    }
+    x = word(
+        "level",
+        title=clean(laid.across),
+        sort=[clean(level) for level in laid.levels],
+        axis={"orient": "top", "labelAngle": 0},
+    )
+    y = word("row", title=None, sort=[clean(name) for name in laid.below])
     ends = domain(each["value"] for each in cells)
     shade = quantity("value", scale={"domain": ends, "range": [PALE, FULL]}, legend=None)
-    shown = {**at, "opacity": shade, "tooltip": tips(the_cell="cell", the_text="mean ± SD" if what == "mean" else what)}
+    tip = tips(the_cell="cell", the_text="mean ± SD" if what == "mean" else what)
     named = ", ".join(f"{each['cell']}: {each['text']}" for each in cells)
+    layers = [
+        view("cells", "rect", {"x": x, "y": y, "opacity": shade, "tooltip": tip}),
+        view("cells", "text", {"x": x, "y": y, "text": word("text")}, dy=-_TEXT_ABOVE if runs else 0),
+    ]
+    if runs:
+        across = quantity("lane", scale={"domain": [-0.1, 1.1], "zero": False, "nice": False})
+        at = {"x": x, "xOffset": across, "y": y}
+        layers.append(view("runs", "point", at, style="ink", filled=True, size=14, opacity=0.7, yOffset=_RUNS_BELOW))
     return Figure(
         slug=slug("grid", what, metric.name),
         section="grid",
@@ -140,9 +202,10 @@ def _map(metric: GridMetric, laid: _Laid, what: str, values: dict[tuple[str, str
         description=f"{named}.{more}",
         metric=metric.name,
         spec=chart(
-            {"cells": cells},
-            [view("cells", "rect", shown), view("cells", "text", {**at, "text": word("text")})],
+            {"cells": cells, **({"runs": runs} if runs else {})},
+            layers,
             FIGURE_ROW * len(laid.below),
+            resolve={"scale": {"xOffset": "independent"}},
         ),
     )
 

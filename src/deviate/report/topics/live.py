@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import structs
-
+from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_word
 from deviate.facts.curves import thinned
 from deviate.facts.live import LiveExperiment, LiveRun, State
-from deviate.report.aligned import about_seconds, aligned
+from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.figures.charts import (
     axis_title,
@@ -26,7 +25,6 @@ from deviate.report.figures.charts import (
     word,
 )
 from deviate.report.figures.figure import Figure, slug
-from deviate.report.numbers import UNKNOWN, show_seconds
 from deviate.report.page import (
     Answer,
     Badge,
@@ -35,7 +33,6 @@ from deviate.report.page import (
     Code,
     Column,
     Drawing,
-    Emphasis,
     Fold,
     Hint,
     Page,
@@ -44,12 +41,12 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.topics.command import command_text
-from deviate.report.topics.metrics import caveat_count, number
-from deviate.report.words import count, listed
+from deviate.report.topics.metrics import number
+from deviate.report.words import count, listed, run_name
 
 # How far the runs of an experiment have come, in sentences.
 
-_ENDED = ("completed", "evaluating", "failed", "timed-out", "cancelled", "not-instrumented")
+_ENDED = ("completed", "failed", "timed-out", "cancelled", "not-instrumented")
 
 #: Words for states that are counted behind the first number: those of runs that ended, and others.
 _BESIDE: dict[State, str] = {
@@ -67,18 +64,20 @@ def live_state(live: LiveExperiment) -> str:
     """Say in a word or two whether runs go on."""
     if live.going:
         return "running"
-    if live.count("completed") == len(live.runs):
+    if live.count("completed") == len(live.own):
         return "complete"
     return "ended" if all(run.state in _ENDED for run in live.runs) else "not running"
 
 
 def live_sentences(live: LiveExperiment) -> list[str]:
     """Count the runs by how far they are, and say how long the rest will take."""
-    ended = sum(run.state in _ENDED for run in live.runs)
+    own = live.own
+    ended = sum(run.state in _ENDED for run in own)
     beside = {state: f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))}
     among = [words for state, words in beside.items() if state in _ENDED]
     others = [words for state, words in beside.items() if state not in _ENDED]
     others += [f"{waiting} waiting"] if (waiting := live.count("waiting")) else []
+    others += [f"{shared} shared"] if (shared := len(live.runs) - len(own)) else []
     if live.going and live.seconds_left is not None:
         others.append(f"about {about_seconds(live.seconds_left)} left")
     how = f" ({listed(among, len(_BESIDE))})" if among else ""
@@ -87,7 +86,7 @@ def live_sentences(live: LiveExperiment) -> list[str]:
 
 # The main metric of all runs so far, those under way among them.
 
-HEIGHT = 220
+HEIGHT = 280
 
 #: Points of one run.
 POINTS = 200
@@ -104,10 +103,17 @@ def live_figure(live: LiveExperiment) -> Figure | None:
         slug=slug("live", live.metric),
         section="curves",
         title=f"{clean(live.metric)} so far",
-        description=f"A line for each run{latest}{only}.",
+        description=f"A line for each run, those that ended pale{latest}{only}.",
         metric=live.metric,
         spec=_chart(live, drawn),
     )
+
+
+#: Runs that go on are dark.
+_DARK = {
+    "opacity": {"condition": {"test": "datum.going", "value": 1}, "value": 0.3},
+    "strokeWidth": {"condition": {"test": "datum.going", "value": 2.2}, "value": 1.2},
+}
 
 
 def _chart(live: LiveExperiment, drawn: list[LiveRun]) -> dict[str, Any]:
@@ -115,17 +121,16 @@ def _chart(live: LiveExperiment, drawn: list[LiveRun]) -> dict[str, Any]:
     y = quantitative(domain(value for line in lines for value in line["value"]), axis_title(live.metric))
     order = list(dict.fromkeys(run.variant for run in live.runs))
     named = list(dict.fromkeys(run.variant for run in drawn))
-    at = {"x": whole("iteration", "iteration"), "y": quantity("value", **y), "color": coloured(order, named)}
-    shown = {**at, "tooltip": tips(the_run="run", iteration="iteration", value=live.metric)}
+    at = {"x": whole("iteration", live.word), "y": quantity("value", **y), "color": coloured(order, named)}
+    shown = {**at, "tooltip": tips(the_run="run", iteration=live.word, value=live.metric)}
     going = [
-        {"variant": run.variant, "run": run.name, "iteration": run.iterations[-1], "value": run.values[-1]}
+        {"variant": run.variant, "run": run.name, "iteration": run.iterations[-1] + 1, "value": run.values[-1]}
         for run in drawn
         if run.state == "under way" or len(run.values) == 1
     ]
     points = [flattened("iteration", "value")]
     layers = [
-        view("runs", "line", {**at, "detail": word("run"), "tooltip": tips(the_run="run")}, transform=points,
-             strokeWidth=1.5),
+        view("runs", "line", {**at, "detail": word("run"), "tooltip": tips(the_run="run"), **_DARK}, transform=points),
         *([view("going", "point", shown, filled=True, size=60, opacity=1)] if going else []),
     ]  # fmt: skip
     return chart({"runs": lines, **({"going": going} if going else {})}, layers, HEIGHT)
@@ -136,7 +141,9 @@ def _line(run: LiveRun) -> dict[str, Any]:
     return {
         "variant": run.variant,
         "run": run.name,
-        "iteration": [run.iterations[place] for place in kept],
+        "going": run.state == "under way",
+        # Counted as a terminal does, which says how many a run has reported.
+        "iteration": [run.iterations[place] + 1 for place in kept],
         "value": [run.values[place] for place in kept],
     }
 
@@ -144,101 +151,87 @@ def _line(run: LiveRun) -> dict[str, Any]:
 #: Last lines of a failed run.
 LINES_SHOWN = 5
 
-#: Significant digits of a latest value.
-_DIGITS = 4
-
-_ORDER = (
-    "under way",
-    "evaluating",
-    "failed",
-    "timed-out",
-    "not-instrumented",
-    "interrupted",
-    "cancelled",
-    "completed",
-    "waiting",
-)
-
-_EMPHASES: dict[str, Emphasis] = {
-    "completed": "good",
-    "under way": "accent",
-    "evaluating": "accent",
-    "waiting": "quiet",
-    "cancelled": "quiet",
-}
-
 
 def live_page(live: LiveExperiment, report: Sequence[Section] = ()) -> Page:
     """Make the page; the sections of the `report` on the runs that have ended stand below."""
-    sections = [
-        Section(slug="live", title="Now", blocks=[*_answer(live), _runs(live)]),
-        Section(slug="failures", title="Failures", blocks=_failures(live)),
-    ]
+    first = Section(slug="live", blocks=[*_answer(live), *_going(live), *_failures(live)])
+    # The runs that failed stand above it.
+    untitled = (block for section in report if not section.title for block in section.blocks)
+    above = [block for block in untitled if not (isinstance(block, Fold) and block.emphasis == "bad")]
+    of = Section(
+        slug="report", title=f"Report on {live.count('completed')} of {count(len(live.own), 'run')}", blocks=above
+    )
     return Page(
         title=live.name,
         subtitle=command_text(live.command),
         reader="full",
         command=f"deviate watch {typed_word(live.name)}",
-        sections=[*(section for section in sections if section.blocks), *map(_without_failures, report)],
-        caveats=caveat_count(report),
+        sections=[first, *([of] if above else []), *(section for section in report if section.title)],
     )
-
-
-def _without_failures(section: Section) -> Section:
-    """Leave out of the report's answer the failed runs, which stand above it."""
-    if section.slug != "answer":
-        return section
-    kept = [block for block in section.blocks if not (isinstance(block, Fold) and block.emphasis == "bad")]
-    return structs.replace(section, blocks=kept)
 
 
 def _answer(live: LiveExperiment) -> list[Block]:
-    badge = Badge(text=live_state(live), emphasis="accent" if live.going else "quiet")
+    badge = None if live.going else Badge(text=live_state(live), emphasis="quiet")
     figure = live_figure(live)
-    return [Answer(sentences=live_sentences(live), badge=badge), *([Drawing(figure=figure)] if figure else [])]
+    answer = Answer(sentences=live_sentences(live), badge=badge, done=live.share)
+    return [answer, *([Drawing(figure=figure)] if figure else [])]
 
 
-def _runs(live: LiveExperiment) -> Table:
-    begun = sorted((run for run in live.runs if run.state != "waiting"), key=lambda run: _ORDER.index(run.state))
-    latest = aligned([_latest(run) for run in begun], _DIGITS)
-    waiting = live.count("waiting")
-    return Table(
-        caption="Runs",
-        columns=[
-            Column(head="run", numeric=False),
-            Column(head="state", numeric=False),
-            Column(head="iteration", sacrifice=1),
-            Column(head="time", sacrifice=2),
-            Column(head=live.metric or "value"),
-        ],
-        rows=[Row(cells=_cells(run, text)) for run, text in zip(begun, latest, strict=True)],
-        notes=[f"{count(waiting, 'run')} waiting"] if waiting else [],
-    )
+#: Metrics beside a run that goes on.
+METRICS_SHOWN = 3
 
 
-def _latest(run: LiveRun) -> float | None:
-    return run.values[-1] if run.values else None
-
-
-def _cells(run: LiveRun, latest: str) -> list[Cell]:
-    return [
-        Cell(run.name),
-        Cell(run.state, emphasis=_EMPHASES.get(run.state, "bad")),
-        number(UNKNOWN if run.iteration is None else str(run.iteration + 1), run.iteration),
-        number(UNKNOWN if run.seconds is None else show_seconds(run.seconds), run.seconds),
-        number(latest, _latest(run)),
+def _going(live: LiveExperiment) -> list[Block]:
+    """Return a row for each run that goes on: how far it is, its latest values, and for how long it has gone on."""
+    going = [run for run in live.own if run.state in ("under way", "evaluating")]
+    if not going:
+        return []
+    names = [name for name in live.decimals if any(name in run.latest for run in going)][:METRICS_SHOWN]
+    values = [value_texts([run.latest.get(name) for run in going], live.decimals[name]) for name in names]
+    rows = [
+        Row(
+            cells=[
+                Cell(_called(run, live)),
+                _how_far(run, live),
+                *(number(texts[place], run.latest.get(name)) for name, texts in zip(names, values, strict=True)),
+                number(about_seconds(run.seconds or 0.0), run.seconds),
+            ]
+        )
+        for place, run in enumerate(going)
     ]
+    columns = [
+        Column(head="run", numeric=False),
+        Column(head=live.word, numeric=False),
+        *(Column(head=name) for name in (*names, "time")),
+    ]
+    return [Table(caption="Running", columns=columns, rows=rows)]
+
+
+def _called(run: LiveRun, live: LiveExperiment) -> str:
+    """Name a run as the terminal does."""
+    index = int(run.name.rpartition("-")[2])
+    return run_name(Run(variant=run.variant, index=index), alone=len({each.variant for each in live.runs}) == 1)
+
+
+def _how_far(run: LiveRun, live: LiveExperiment) -> Cell:
+    if run.state == "evaluating":
+        return Cell("evaluating")
+    if run.rounds is None:
+        return Cell("starting")
+    if not live.rounds:
+        return Cell(f"{run.rounds}")
+    return Cell(f"{run.rounds}/{live.rounds}", done=min(run.rounds / live.rounds, 1.0))
 
 
 def _failures(live: LiveExperiment) -> list[Block]:
     """Show each way in which runs ended once, with the last lines of the first of them."""
     ways: dict[tuple[str, str], list[LiveRun]] = {}
-    for run in live.runs:
+    for run in live.own:
         if run.reason and run.state != "cancelled":
             ways.setdefault((run.state, run.reason), []).append(run)
     return [
         Fold(
-            title=listed([run.name for run in runs]),
+            title=listed([_called(run, live) for run in runs]),
             # Outcomes say "it ended with …", of each run alone.
             remark=f"{state}: {reason.removeprefix('it ')}",
             emphasis="bad",

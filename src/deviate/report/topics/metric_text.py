@@ -48,6 +48,8 @@ class MetricText:
         self.min, self.max, self.range = text(measured.min), text(measured.max), text(measured.range)
         self.median, self.iqr = text(measured.median), text(measured.iqr)
         self.ci_mean, self.ci_sd = show_interval(metric.ci_mean, place), show_interval(metric.ci_sd, place)
+        #: Mean ± SD, the value of a single run.
+        self.summary = f"{self.mean}{f' ± {self.sd}' if measured.n > 1 else ''}{self.unit}"
 
 
 class SpreadText:

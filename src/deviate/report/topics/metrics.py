@@ -205,21 +205,6 @@ def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
     return [Remarks(remarks=listed)] if listed else []
 
 
-def caveat_count(sections: Iterable[Section]) -> str:
-    """Say how many caveats a page has, which may stand below the first screen; empty: none."""
-    remarks = [
-        remark
-        for section in sections
-        if section.slug == "trust"
-        for block in section.blocks
-        if isinstance(block, Remarks)
-        for remark in block.remarks
-    ]
-    warnings = sum(remark.severity == "warning" for remark in remarks)
-    counts = [(warnings, "warning"), (len(remarks) - warnings, "note")]
-    return " · ".join(count(number, kind) for number, kind in counts if number)
-
-
 def more_sentence(*parts: str) -> str:
     """Return what says that ``-v`` shows more."""
     return f"Add -v for {listed(parts)}."

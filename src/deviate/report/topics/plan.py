@@ -265,7 +265,7 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
     else:
         figure = _figure(plan) if reader == "full" else []
         sections = [
-            Section(slug="answer", title="In short", blocks=[*answers, *pilot, *figure]),
+            Section(slug="answer", blocks=[*answers, *pilot, *figure]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
             Section(slug="notes", title="Notes", blocks=notes),
             *(again_sections(plan.command) if reader == "full" else []),

@@ -8,7 +8,7 @@ from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.learning import LearningFacts
 from deviate.facts.stability import ClassStability, Correctness, Flip, Stability
 from deviate.facts.weight_distances import WeightFacts
-from deviate.report.figures.figure import slug
+from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval, show_percent, significant
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.topics.curves import Charts
@@ -61,9 +61,8 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
         main = facts.main_stability(variant.variant)
         if main is None:
             continue
-        own = _evaluation(main)
         figures = charts.predictions.get(variant.variant, [])
-        own[1:1] = [Drawing(figure=figure) for figure in figures]
+        own = _evaluation(main, figures)
         others = [each for each in facts.stabilities if each.variant == variant.variant and each is not main]
         own += [Fold(title=_name(each), blocks=_evaluation(each), open=False) for each in others]
         if len(facts.variants) == 1:
@@ -166,9 +165,14 @@ def _name(facts: Stability) -> str:
     return f"{what}, {facts.kept} evaluation ({facts.site.file}:{facts.site.line}, {facts.data or 'data unknown'})"
 
 
-def _evaluation(facts: Stability) -> list[Block]:
+def _drawn(figures: Sequence[Figure], *kinds: str) -> list[Block]:
+    return [Drawing(figure=figure) for figure in figures if figure.slug.startswith(kinds)]
+
+
+def _evaluation(facts: Stability, figures: Sequence[Figure] = ()) -> list[Block]:
     blocks: list[Block] = [
         Sentences(sentences=stability_sentences(facts), listed=True),
+        *_drawn(figures, "classes", "passes"),
         Sentences(sentences=provenance(facts), emphasis="quiet"),
     ]
     if facts.learning is not None and facts.learning.passes:
@@ -194,10 +198,17 @@ def _evaluation(facts: Stability) -> list[Block]:
                         has_scores=known is not None and bool(known.calibration),
                     )
                 ],
+                open=False,
             )
         )
+    if matrix := _drawn(figures, "churn"):
+        blocks.append(Fold(title="Every two runs", blocks=matrix, open=False))
     if known is not None:
-        tables: list[Block] = [_ensemble_table(known), _abstention_table(known)]
+        tables: list[Block] = [
+            *_drawn(figures, "ensembles", "abstention"),
+            _ensemble_table(known),
+            _abstention_table(known),
+        ]
         tables += [_calibration_table(known)] if known.calibration else []
         blocks.append(Fold(title="Several runs together", blocks=tables, open=False))
     return blocks

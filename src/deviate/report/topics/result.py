@@ -35,9 +35,11 @@ def taken_text(metric: MetricSpread, variant: VariantFacts, experiment: Experime
     return taken if taken != metric.aggregate or loop is None else loop.value_taken(taken)
 
 
-def result_figure(variant: VariantFacts, facts: ExperimentFacts) -> KeyFigure | None:
-    """Return the main metric of a variant with its runs; None where there is no value."""
-    metric = variant.sound or main_of(variant)
+def result_figure(
+    variant: VariantFacts, facts: ExperimentFacts, metric: MetricSpread | None = None
+) -> KeyFigure | None:
+    """Return a metric of a variant, by default the main one, with its runs; None where there is no value."""
+    metric = metric or variant.sound or main_of(variant)
     if metric is None:
         return None
     text, low, high = MetricText(metric), metric.spread.min, metric.spread.max

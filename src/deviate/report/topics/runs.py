@@ -122,7 +122,7 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     most = FAILURES_SHOWN if len(unfinished) < len(runs) else 0
     folds = [_unfinished(run, facts.experiment, open_=index < most) for index, run in enumerate(unfinished)]
     tables = [_table(runs), *_seed_table(runs)]
-    return Section(slug="runs", title="Runs", blocks=[*folds, Fold(title="Every run", blocks=[*tables], open=False)])
+    return Section(slug="runs", blocks=[*folds, Fold(title="Every run", blocks=[*tables], open=False)])
 
 
 def cards(facts: ExperimentFacts) -> list[RunCard]:

@@ -18,7 +18,7 @@ from deviate.report.topics.source_rows import SourceRow, churn_of, has_effect, r
 from deviate.stats.intervals import Interval
 
 #: Height of a row, in pixels.
-ROW = 26
+ROW = 24
 
 #: An axis ends at this many times its largest number: the interval of a few runs is wide. What is cut has an arrow.
 CUT_AT = 4.0

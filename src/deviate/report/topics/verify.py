@@ -109,7 +109,7 @@ def _brief(verification: Verification) -> Iterator[Section]:
 
 
 def _full(verification: Verification) -> Iterator[Section]:
-    yield Section(slug="answer", title="In short", blocks=[_answer(verification), *_metrics(verification)])
+    yield Section(slug="answer", blocks=[_answer(verification), *_metrics(verification)])
     yield Section(slug="problems", title="What to mend", blocks=_problems(verification))
     yield Section(slug="names", title="Names known at run time only", blocks=_names(verification))
     yield Section(slug="printed", title="What it printed", blocks=printed_blocks(verification.printed))

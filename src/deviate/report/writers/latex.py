@@ -24,6 +24,7 @@ from deviate.report.page import (
     Facts,
     Fold,
     Hint,
+    Latex,
     Page,
     Remarks,
     Row,
@@ -401,7 +402,12 @@ def _(block: Fold, command: str) -> Iterable[str]:
 
 @_block.register
 def _(block: ByMetric, command: str) -> Iterable[str]:
-    return [line for panel in block.panels for line in _blocks(panel.blocks, command)]
+    return [line for panel in block.in_text for line in _blocks(panel.blocks, command)]
+
+
+@_block.register
+def _(block: Latex, command: str) -> Iterable[str]:
+    return []
 
 
 def _title(title: str) -> Lines:

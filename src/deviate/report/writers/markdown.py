@@ -19,6 +19,7 @@ from deviate.report.page import (
     Fold,
     Hint,
     KeyFigure,
+    Latex,
     Page,
     Remark,
     Remarks,
@@ -161,7 +162,12 @@ def _(block: Fold) -> Iterable[Lines]:
 
 @_block.register
 def _(block: ByMetric) -> Iterable[Lines]:
-    return [part for panel in block.panels for part in _blocks(panel.blocks)]
+    return [part for panel in block.in_text for part in _blocks(panel.blocks)]
+
+
+@_block.register
+def _(block: Latex) -> Iterable[Lines]:
+    return []
 
 
 def _paragraph(about: str, sentences: Sequence[str]) -> Lines:

@@ -22,6 +22,7 @@ from deviate.report.page import (
     Fold,
     Hint,
     KeyFigure,
+    Latex,
     Page,
     Remarks,
     Row,
@@ -126,8 +127,7 @@ def _(block: Table) -> Iterable[str]:
 
 @_block.register
 def _(block: ByMetric) -> Iterable[str]:
-    panels = [panel for panel in block.panels if panel.metric == block.first] or block.panels[:1]
-    return [piece for panel in panels for inner in panel.blocks for piece in _block(inner)]
+    return [piece for inner in block.leading.blocks for piece in _block(inner)]
 
 
 @_block.register
@@ -146,6 +146,7 @@ def _(block: Fold) -> Iterable[str]:
 @_block.register(Drawing)
 @_block.register(Strips)
 @_block.register(Bars)
+@_block.register(Latex)
 def _(block: Block) -> Iterable[str]:
     return []
 

@@ -30,6 +30,7 @@ from deviate.report.page import (
     Fold,
     Hint,
     KeyFigure,
+    Latex,
     Page,
     Remarks,
     Row,
@@ -538,7 +539,12 @@ def _(block: Fold, room: Room) -> list[RenderableType]:
 
 @_block.register
 def _(block: ByMetric, room: Room) -> list[RenderableType]:
-    return [part for panel in block.panels for part in _blocks(panel.blocks, room)]
+    return [part for panel in block.in_text for part in _blocks(panel.blocks, room)]
+
+
+@_block.register
+def _(block: Latex, room: Room) -> list[RenderableType]:
+    return []
 
 
 def _within(blocks: Sequence[Block], room: Room) -> Iterable[RenderableType]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deviate.facts.curves import FEWEST_POINTS, RUN_POINTS, curves_of, thinned
-from deviate.report.topics.curves import COUNTED, curve_figures, curve_notes
+from deviate.report.topics.curves import curve_figures, curve_notes
 from deviate.stats.curves import curve_band, parting
 
 VALUES = st.lists(st.floats() | st.just(math.nan), min_size=1, max_size=400)
@@ -63,8 +63,8 @@ def test_a_budget_is_kept_and_what_is_not_drawn_is_said():
     assert sum(len(run.iterations) for run in variant.runs) <= 600
     assert variant.longest == 2000
     assert variant.thinned
-    assert "at least 12 of 30" in curve_notes(curves, imported=True)[0]
-    assert len(curve_notes(curves, imported=True)) == 2
+    assert "at least 12 of 30" in curve_notes(curves)[0]
+    assert len(curve_notes(curves)) == 2
     for run in variant.runs:
         assert max(run.values) == pytest.approx(values[run.index].max(), rel=1e-8)
         assert min(run.values) == pytest.approx(values[run.index].min(), rel=1e-8)
@@ -92,8 +92,7 @@ def test_short_curves_are_whole_and_nothing_is_noted():
     assert [metric.metric for metric in curves.metrics] == [
         metric.name for metric in document.variants[0].metrics if metric.kind != "speed"
     ]
-    assert curve_notes(curves) == [COUNTED]
-    assert curve_notes(curves, imported=True) == []
+    assert curve_notes(curves) == []
     for metric in curves.metrics:
         for run in metric.variants[0].runs:
             rows = records[(records["metric"] == metric.metric) & (records["run"] == run.index)]

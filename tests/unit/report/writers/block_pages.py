@@ -22,6 +22,7 @@ from deviate.report.page import (
     Fold,
     Hint,
     KeyFigure,
+    Latex,
     Page,
     Panel,
     Remark,
@@ -182,6 +183,7 @@ def blocks(text: str = "") -> list[Block]:
         Drawing(figure=figure("time")),
         strips(),
         bars(text),
+        Latex(tables=[metrics(name)]),
         metrics(f"{name} folded", folded=[(f"kernels only{text}", f"could not vary{text}")]),
         Facts(pairs=[(f"is it better?{text}", f"deviate compare a b{text}")], typed=True),
         Fold(

@@ -11,7 +11,7 @@ from html_outline import Outline, assert_whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deviate.report.page import Answer, ByMetric, Cell, Page, Panel, Row, Section, Sentences
+from deviate.report.page import Answer, ByMetric, Cell, KeyFigure, Latex, Page, Panel, Row, Section, Sentences
 from deviate.report.writers.html.page import render_html
 
 
@@ -35,10 +35,18 @@ def test_headings_within_a_section_follow_its_own():
     assert "h3" in {tag for tag, _ in outline(Answer(about="a", sentences=["b"])).elements}
 
 
-def test_the_key_figure_draws_every_run_where_it_lies(full):
-    assert [(each["cx"], each["cy"]) for each in full.of("circle")] == 2 * [("8.0", "26.0"), ("292.0", "26.0")]
-    assert "acc: 96.1 to 97.8" in full.attributes("aria-label")
+def test_the_key_figure_has_its_runs_beside_it_and_what_is_done_is_a_bar(full):
     assert "96.94 ± 0.52" in full.text
+    key = KeyFigure(label="acc", text="96.94")
+    page = outline(Answer(sentences=["1 of 2 done."], figure=key, chart=pages.figure("dots"), done=0.5))
+    assert [each["id"] for each in page.of("div") if each.get("class") == "chart"] == ["figure-dots"]
+    assert page.of("progress") == [{"max": "1", "value": "0.5", "aria-label": "1 of 2 done."}]
+
+
+def test_tables_are_there_as_latex_to_be_copied():
+    page = outline(Latex(tables=[pages.metrics()]))
+    assert r"\begin{tabular}" in page.text
+    assert [each["class"] for each in page.of("pre")] == ["typed"]
 
 
 def test_it_names_nothing_outside_itself_and_runs_only_its_own_scripts(full):
@@ -96,7 +104,7 @@ def test_a_page_without_figures_has_no_charts():
 
 
 def test_sections_with_nothing_to_show_are_left_out(full):
-    assert [section["id"] for section in full.of("section")] == ["answer", "again"]
+    assert [section["id"] for section in full.of("section")] == ["again", "answer"]
     links = [link for link in full.attributes("href") if link.startswith("#")]
     assert links == ["#content", "#answer"]
     assert outline(pages.strips()).of("section") == []
@@ -116,24 +124,16 @@ def test_only_tables_whose_rows_may_change_places_are_sorted():
     assert outline(pages.checklist()).of("table")[0] == {"class": "prose"}
 
 
-def test_of_several_metrics_one_is_chosen():
-    panels = [Panel(metric=name, blocks=[Sentences(sentences=[name])]) for name in ("a", "b")]
+def test_of_several_metrics_one_is_chosen_by_its_name_below_the_first():
+    panels = [Panel(metric=name, text="0.5", blocks=[Sentences(sentences=[f"on {name}"])]) for name in ("a", "b")]
     page = outline(ByMetric(panels=panels, first="b"), ByMetric(panels=panels))
-    assert [each["id"] for each in page.of("select")] == ["part-metric", "part-metric-2"]
-    assert [option["value"] for option in page.of("option") if "selected" in option] == ["b"]
+    assert [each["data-first"] for each in page.of("div") if each.get("class") == "picked"] == ["b", "a"]
     assert [each["data-metric"] for each in page.of("div") if each.get("class") == "panel"] == ["a", "b"] * 2
-    assert outline(ByMetric(panels=panels[:1])).of("select") == []
-
-
-def test_sentences_that_follow_from_each_other_stand_below_each_other():
-    page = outline(
-        Answer(sentences=["First.", "Second."], listed=True), Answer(sentences=["a"]), Answer(sentences=["b"])
-    )
-    classes = [each["class"] for each in page.of("div") if "answers" in each.get("class", "")]
-    assert classes == ["answers in-turn", "answers"]
+    assert [each["data-metric"] for each in page.of("li") if "data-metric" in each] == ["a", "b"]
+    assert page.text.index("on b") < page.text.index("b 0.5")
+    assert outline(ByMetric(panels=panels[:1])).of("li")[1:] == []
 
 
 def test_what_failed_is_open_and_marked(full):
-    contents, failed, completed = full.of("details")
-    assert ("open" in contents, "open" in failed, "open" in completed) == (True, True, False)
+    assert sum("open" in fold for fold in full.of("details")) == 1
     assert [text for tag, text in full.texts if tag == "span" and text in "✓✗"] == ["✗", "✓"]

@@ -150,9 +150,6 @@ _HERE = Path(__file__).parent
 #: Blocks that stand side by side where they follow each other.
 _GROUPED = (Answer, Drawing)
 
-#: Characters of a figure's description that are always shown; a longer one, with a sentence a variant, is folded.
-CAPTION_LENGTH = 240
-
 
 def render_html(page: Page, *, live: bool = False) -> str:
     """Return the page; sections without blocks are left out.
@@ -160,7 +157,7 @@ def render_html(page: Page, *, live: bool = False) -> str:
     A `live` page asks the server that it came from every few seconds whether it has changed, and nothing else.
     """
     sections = [section for section in page.sections if any(map(_shown, section.blocks))]
-    has_drawings = any(isinstance(block, Drawing) for section in sections for block in every_block(section.blocks))
+    has_drawings = any(map(_has_drawing, (each for section in sections for each in every_block(section.blocks))))
     library = chart_library() if has_drawings or live else NO_LIBRARY
     drawn = bool(library.packed)
     style = _asset("page.css")
@@ -172,6 +169,7 @@ def render_html(page: Page, *, live: bool = False) -> str:
         .render(
             page=page,
             sections=sections,
+            titled=[section for section in sections if section.title],
             identity=_identities(sections),
             style=Markup(style),
             scripts=[Markup(source) for source in scripts],
@@ -194,6 +192,10 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from every_block(block.blocks)
         elif isinstance(block, ByMetric):
             yield from every_block(inner for panel in block.panels for inner in panel.blocks)
+
+
+def _has_drawing(block: Block) -> bool:
+    return isinstance(block, Drawing) or (isinstance(block, Answer) and block.chart is not None)
 
 
 #: Words that browsers would break behind their hyphens.
@@ -250,10 +252,17 @@ def prose(text: str) -> Markup:
 
 def grouped(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
     """Yield the name of each kind of block with those of it that stand side by side."""
-    for (kind, _), run in groupby(blocks, key=lambda block: (type(block), isinstance(block, Answer) and block.listed)):
+    for kind, run in groupby(blocks, key=type):
         neighbours = list(run)
         groups = [neighbours] if kind in _GROUPED else [[block] for block in neighbours]
         yield from ((kind.__name__.lower(), group) for group in groups)
+
+
+def _latex_source(tables: Sequence[Table]) -> str:
+    """Return tables as one pastes them into an article."""
+    from deviate.report.writers.latex import render_latex
+
+    return render_latex(Page(title="", reader="paper", sections=[Section(slug="tables", blocks=[*tables])]))
 
 
 def sortable(table: Table) -> bool:
@@ -299,7 +308,8 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.globals.update(
-        caption_length=CAPTION_LENGTH,
+        digest=_digest,
+        latex_source=_latex_source,
         chart_data=chart_data,
         grouped=grouped,
         sortable=sortable,

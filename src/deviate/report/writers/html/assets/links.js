@@ -48,15 +48,13 @@
     return { iterations, middle, whole, late: ends(finite(late)), behind, positive: whole[0] > 0 };
   };
 
-  /* From so many iterations on a training has a second half; below this share of the height it is shown alone. */
+  /* From so many iterations on a training has a second half, which is shown first. */
   const HALVED_FROM = 6;
-  const FLAT = 0.25;
 
   const firstLook = (spec, extent) => {
     const log = layersOf(spec).some((layer) => layer.encoding.y?.scale?.type === "log");
     const halved = extent.iterations[1] - extent.iterations[0] >= HALVED_FROM && extent.late[1] > extent.late[0];
-    const share = (extent.late[1] - extent.late[0]) / (extent.whole[1] - extent.whole[0]);
-    return { halved, log, half: halved && !log && !extent.behind && share < FLAT, logged: log };
+    return { halved, log, half: halved && !log && !extent.behind, logged: log };
   };
 
   const axis = (y, extent, look) => {
@@ -87,11 +85,8 @@
   const prepared = (chart, spec, theme) => {
     const legend = layersOf(spec).map((layer) => layer.encoding.color).find((color) => color?.legend?.values);
     const dash = layersOf(spec).map((layer) => layer.encoding.strokeDash).find((each) => each?.legend?.values);
-    if (!settings.has(chart)) {
-      const look = isCurve(chart) ? firstLook(spec, extentOf(spec)) : {};
-      settings.set(chart, look);
-      addControls(chart, spec, look, legend, dash, theme);
-    }
+    if (!settings.has(chart)) settings.set(chart, isCurve(chart) ? firstLook(spec, extentOf(spec)) : {});
+    if (!chart.previousElementSibling.matches(".controls")) addControls(chart, spec, settings.get(chart), legend, dash, theme);
     if (isCurve(chart)) looked(spec, settings.get(chart));
     for (const layer of layersOf(spec)) {
       layer.transform = [{ filter: "indexof(off, datum.variant) < 0" }, ...(layer.transform || [])];
@@ -151,14 +146,14 @@
       redraw(chart);
     });
 
-  const runPicker = (names) => {
+  const runPicker = (names, what) => {
     const label = document.createElement("label");
     const select = document.createElement("select");
     select.className = "runs";
     for (const name of ["", ...names]) select.add(new Option(name || "none", name));
     select.value = state.chosen;
     select.addEventListener("change", () => choose(select.value));
-    label.append("Run ", select);
+    label.append(`${what} `, select);
     return label;
   };
 
@@ -176,7 +171,7 @@
       ...(legend ? legend.legend.values.map((name) => variantToggle(name, legend, dash)) : []),
       ...(look.halved ? [lookToggle("Second half only", chart, look, "half")] : []),
       ...(isCurve(chart) && extentOf(spec).positive ? [lookToggle("Log scale", chart, look, "log")] : []),
-      ...(names.length > 1 ? [runPicker(names)] : []),
+      ...(names.length > 1 ? [runPicker(names, chart.dataset.section === "grid" ? "Cell" : "Run")] : []),
     ];
     if (!made.length) return;
     const controls = document.createElement("div");
@@ -245,5 +240,8 @@
     views.delete(chart);
   };
 
-  window.deviate = { all, links: { attach, charts: () => [...views.keys()], prepared, release, whenChanged: (work) => (redraw = work) } };
+  /* Draw a chart anew when it is seen, with other data; what the reader has chosen stays. */
+  const again = (chart) => delete chart.dataset.theme;
+
+  window.deviate = { all, links: { again, attach, charts: () => [...views.keys()], prepared, release, whenChanged: (work) => (redraw = work) } };
 })();

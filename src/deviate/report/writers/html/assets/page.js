@@ -42,20 +42,54 @@
     }
   };
 
-  /* Metrics: one panel at a time, and the same metric in every section that has it. */
-  const choose = (select, metric) => {
-    if (![...select.options].some((option) => option.value === metric)) return;
-    select.value = metric;
-    for (const panel of all(".panel", select.closest(".picked"))) panel.hidden = panel.dataset.metric !== metric;
+  /* Metrics: one panel at a time, and the same metric wherever the page has it; a click on its name chooses it. */
+  let metric;
+
+  const choose = (name) => {
+    metric = name;
+    for (const picked of all(".picked")) {
+      const panels = all(":scope > .panel", picked);
+      const shown = panels.some((panel) => panel.dataset.metric === name) ? name : picked.dataset.shown || picked.dataset.first;
+      picked.dataset.shown = shown;
+      for (const panel of panels) panel.hidden = panel.dataset.metric !== shown;
+    }
+    for (const button of all("button[data-metric]")) button.setAttribute("aria-pressed", button.dataset.metric === name);
+    drawNext();
   };
 
-  const makePicker = (select) => {
-    select.closest(".picker").hidden = false;
-    choose(select, select.value);
-    select.addEventListener("change", () => {
-      all(".picker select").forEach((other) => choose(other, select.value));
-      drawNext();
-    });
+  const makeChooser = (name, nodes) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.metric = name;
+    nodes[0].before(button);
+    button.append(...nodes);
+    button.addEventListener("click", () => choose(name));
+  };
+
+  const startMetrics = () => {
+    const names = new Set(all(".picked > .panel").map((panel) => panel.dataset.metric));
+    if (!names.size) return;
+    for (const item of all(".metrics li:not(:has(button))")) makeChooser(item.dataset.metric, [...item.childNodes]);
+    for (const head of all("#metrics tbody th:not(:has(button))")) {
+      if (names.has(head.firstChild.textContent)) makeChooser(head.firstChild.textContent, [head.firstChild]);
+    }
+    choose(names.has(metric) ? metric : document.querySelector(".picked").dataset.first);
+  };
+
+  /* What is typed or pasted elsewhere is copied by a click. */
+  const copy = async (button, text) => {
+    await navigator.clipboard.writeText(text.trimEnd());
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  };
+
+  const makeCopied = (code) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => copy(button, code.textContent));
+    code.before(button);
   };
 
   /* The tip: what the marks of a chart stand for, as text. */
@@ -126,10 +160,13 @@
   const draw = async (chart, theme = themeNow()) => {
     if (chart.dataset.theme === theme || chart.offsetParent === null) return;
     chart.dataset.theme = theme;
-    links.release(chart);
     const large = document.getElementById(`${chart.id}-data`).textContent.length > LARGE;
     await (library ??= unpack());
-    const { view } = await vegaEmbed(chart, links.prepared(chart, readSpec(chart), themes[theme]), {
+    /* What is there stays until what is drawn anew can take its place. */
+    const layer = document.createElement("div");
+    layer.className = "coming";
+    chart.append(layer);
+    const { view } = await vegaEmbed(layer, links.prepared(chart, readSpec(chart), themes[theme]), {
       actions: false,
       ast: true,
       config: themes[theme],
@@ -139,9 +176,12 @@
       renderer: large ? "canvas" : "svg",
       tooltip: showTip,
     });
+    links.release(chart);
     links.attach(chart, view);
     // The chart is one picture with a name and a description; its marks have neither.
-    for (const drawn of chart.children) drawn.setAttribute("aria-hidden", "true");
+    layer.setAttribute("aria-hidden", "true");
+    layer.classList.remove("coming");
+    chart.replaceChildren(layer);
     chart.dataset.drawn = theme;
   };
 
@@ -211,32 +251,10 @@
     system.addEventListener("change", name);
   };
 
-  /* On a phone the contents are folded, so that the answer is on the first screen. */
-  const startFold = () => {
-    const narrow = matchMedia("(max-width: 48rem)");
-    const fold = () => (document.querySelector(".contents details").open = !narrow.matches);
-    fold();
-    narrow.addEventListener("change", fold);
-  };
-
-  /* Where the reader is. */
-  let reader;
-  const startContents = () => {
-    reader?.disconnect();
-    const links = new Map(all(".contents a").map((link) => [link.hash.slice(1), link]));
-    const mark = (entries) => {
-      const entry = entries.find((each) => each.isIntersecting);
-      if (!entry) return;
-      links.forEach((link) => link.removeAttribute("aria-current"));
-      links.get(entry.target.id)?.setAttribute("aria-current", "true");
-    };
-    reader = new IntersectionObserver(mark, { rootMargin: "-10% 0px -70% 0px" });
-    all("main > section").forEach((section) => reader.observe(section));
-  };
-
   const startContent = () => {
-    all("table[data-sortable]").forEach(makeSortable);
-    all(".picker select").forEach(makePicker);
+    all("table[data-sortable]:not(:has(thead button))").forEach(makeSortable);
+    startMetrics();
+    all("pre.typed, #methods > p").forEach((code) => code.previousElementSibling?.matches(".copy") || makeCopied(code));
   };
 
   /* For pages that go on: what is new stands, what it replaced is let go. */
@@ -244,14 +262,11 @@
     links.charts().forEach((chart) => chart.isConnected || links.release(chart));
     tip.hidden = true;
     startContent();
-    startContents();
     watchCharts();
     drawNext();
   };
 
   startContent();
   startTheme();
-  startFold();
-  startContents();
   startCharts();
 })();
