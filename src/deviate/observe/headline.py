@@ -152,12 +152,16 @@ def runner_up(metrics: Iterable[Metric]) -> Metric | None:
     >>> runner_up(known).name, runner_up([known[0], known[2]])
     ('val acc', None)
     """
-    every = main_first(list(metrics))
-    if len(every) < 2:
+    every = list(metrics)
+    first = main_metric(every) if every else None
+    # The same words in other letters are the same number, reported twice.
+    others = [each for each in every if first and words_of(each.name.lower()) != words_of(first.name.lower())]
+    if first is None or not others:
         return None
-    (tier, _, kind, _), (other_tier, other_split, other_kind, _) = map(ranks(every), every[:2])
+    other, rank = main_metric(others), ranks(every)
+    (tier, _, kind, _), (other_tier, other_split, other_kind, _) = rank(first), rank(other)
     near = (tier, kind) == (other_tier, other_kind) and tier >= 0 and kind < _UNFORESEEN
-    return every[1] if near and other_split < len(_SPLITS) - 1 else None
+    return other if near and other_split < len(_SPLITS) - 1 else None
 
 
 def equals(metrics: Iterable[Metric], *, in_order: bool) -> list[Metric]:

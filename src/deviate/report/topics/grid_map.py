@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.report.escape import clean
@@ -33,7 +33,10 @@ def mean_sd(cell: GridCell, metric: GridMetric) -> str:
     return mean_and_sd(cell.mean, cell.sd, place)
 
 
-class _Laid(NamedTuple):
+T = TypeVar("T")
+
+
+class Laid(NamedTuple, Generic[T]):
     """The cells of a grid in rows and columns."""
 
     #: The factor whose levels stand side by side.
@@ -41,18 +44,31 @@ class _Laid(NamedTuple):
     levels: list[str]
     #: What the rows are called.
     below: list[str]
-    cells: dict[tuple[str, str], GridCell]
+    cells: dict[tuple[str, str], T]
 
 
-def _laid(metric: GridMetric, grid: Grid, most: tuple[int, int]) -> _Laid | None:
-    """Lay cells out, the factor with the fewest levels side by side; None where there are more than `most` each way."""
-    factors = {name: levels for name, levels in grid.factors.items() if len(levels) > 1}
+def laid_out(
+    cells: Sequence[tuple[T, Mapping[str, str]]], factors: Mapping[str, list[str]], most: tuple[int, int]
+) -> Laid[T] | None:
+    """Lay cells out by their settings, the factor with the fewest levels side by side.
+
+    None where there are more than `most` each way, or but one row.
+    """
+    factors = {name: levels for name, levels in factors.items() if len(levels) > 1}
     across = min(reversed(factors), key=lambda name: len(factors[name]), default="")
-    below = list(dict.fromkeys(_others(cell, across, factors) for cell in metric.cells))
+
+    def row(settings: Mapping[str, str]) -> str:
+        return ", ".join(f"{key} {settings[key]}" for key in factors if key != across)
+
+    below = list(dict.fromkeys(row(settings) for _, settings in cells))
     if not across or len(factors[across]) > most[0] or not 1 < len(below) <= most[1]:
         return None
-    cells = {(_others(cell, across, factors), cell.settings[across]): cell for cell in metric.cells}
-    return _Laid(across, factors[across], below, cells)
+    placed = {(row(settings), settings[across]): cell for cell, settings in cells}
+    return Laid(across, factors[across], below, placed)
+
+
+def _laid(metric: GridMetric, grid: Grid, most: tuple[int, int]) -> Laid[GridCell] | None:
+    return laid_out([(cell, cell.settings) for cell in metric.cells], grid.factors, most)
 
 
 def grid_map(metric: GridMetric, grid: Grid) -> Table | None:
@@ -104,7 +120,9 @@ def map_figures(metric: GridMetric, grid: Grid) -> list[Figure]:
     ]
 
 
-def _map(metric: GridMetric, laid: _Laid, what: str, values: dict[tuple[str, str], float | None], more: str) -> Figure:
+def _map(
+    metric: GridMetric, laid: Laid[GridCell], what: str, values: dict[tuple[str, str], float | None], more: str
+) -> Figure:
     texts = {
         key: mean_sd(cell, metric) if what == "mean" else _sd_cell(cell, metric).text
         for key, cell in laid.cells.items()
@@ -145,10 +163,6 @@ def _map(metric: GridMetric, laid: _Laid, what: str, values: dict[tuple[str, str
             FIGURE_ROW * len(laid.below),
         ),
     )
-
-
-def _others(cell: GridCell, across: str, factors: dict[str, list[str]]) -> str:
-    return ", ".join(f"{key} {cell.settings[key]}" for key in factors if key != across)
 
 
 def _columns(head: str, across: str, levels: Sequence[str], sacrifice: int) -> list[Column]:
