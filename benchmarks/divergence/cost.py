@@ -65,7 +65,7 @@ def measured(name, rung, pairs):
         importlib.import_module(framework)
     importlib.import_module("sklearn.datasets")
     from deviate.probes.trial import open_trials
-    from deviate.runs.executors.registry import DEFAULT_EXECUTOR, make_executor
+    from deviate.runs.executors.executor import DEFAULT_EXECUTOR, make_executor
     from deviate.runs.prepared import prepare_request
     from deviate.runs.request import Request
 

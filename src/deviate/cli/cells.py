@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from deviate.report.words import count
 from deviate.source.cells import AT
 
 if TYPE_CHECKING:
+    from deviate.cli.grid_screen import GridScreen
     from deviate.report.page import Page
     from deviate.runs.cells import CellMade, CellsMade
     from deviate.runs.experiment_events import StudyEvent
@@ -30,6 +31,7 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 
 def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
+    from deviate.cli.grid_screen import grid_screen
     from deviate.cli.progress import Progress, left_lines
     from deviate.facts.until import Referee
     from deviate.runs.cells import make_cells
@@ -37,17 +39,23 @@ def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_jso
 
     which = Request(**{name: options[name] for name in _WHICH})
     scripts: list[str] = []
+    screens: list[GridScreen] = []
 
     @contextmanager
-    def begin(cell: Cell, number: int, cells: int, beside: bool) -> Iterator[Callable[[StudyEvent], None]]:
+    def begin(cell: Cell, number: int, cells: Sequence[Cell], beside: bool) -> Iterator[Callable[[StudyEvent], None]]:
         """Show the runs of a cell while they go on."""
-        say(f"{cell.name} ({number} of {cells})", err=True)
-        with Progress(label=cell.label if beside else "") as progress:
-            yield progress.observe
+        if number == 1 and beside and (screen := grid_screen(cells)) is not None:
+            screens.append(drawn.enter_context(screen.drawn()))
+        if not screens:
+            say(f"{cell.name} ({number} of {len(cells)})", err=True)
+        console = screens[0].console if screens else None
+        with Progress(console, label=cell.label if beside else "") as progress:
+            yield screens[0].follow(cell, progress) if screens else progress.observe
         scripts.extend(progress.scripts)
 
     fields = {**typed(options, _WHICH), **settings}
-    made = make_cells(which, fields, begin, Referee(), lambda left: say(*left_lines(left), err=True))
+    with ExitStack() as drawn:
+        made = make_cells(which, fields, begin, Referee(), lambda left: say(*left_lines(left), err=True))
     if options["print_script"] and not any(cell.problem for cell in made.cells):
         click.echo("\n".join(scripts), nl=False)
         return 0

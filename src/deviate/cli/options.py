@@ -45,7 +45,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Settings of statistics: ``--set KEY=VALUE`` of the commands that report, and ``[statistics]`` in deviate.toml.
 
 #: How the records of an experiment become samples.
-SAMPLES = ("aggregate", "direction", "weak", "reach", "test_size")
+SAMPLES = ("aggregate", "direction", "main", "weak", "reach", "test_size")
 
 
 def statistics_option(command: Command) -> Command:

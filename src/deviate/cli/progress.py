@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
 from deviate.core.secrets import mask_words
-from deviate.observe.headline import by_kind
+from deviate.observe.headline import by_kind, main_metric, runner_up
 from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.topics.command import command_text
@@ -72,6 +73,8 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
             yield _whole(f"experiment {event.name!r} is a new one: {event.other}")
         case RunsPlaced():
             yield _whole(_placed(event))
+        case Begun() if not event.values and (text := main_choice(event.experiment)):
+            yield _whole(text, style="dim")
         case GoesOn():
             yield from map(_whole, _going_on(event))
         case Looked():
@@ -101,6 +104,16 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
         case LeftoverEnded():
             text = f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate"
             yield Line(Text(text), whole=False)
+
+
+def main_choice(experiment: Experiment) -> str:
+    """Say which metric leads and how another does, where there are two that might; else nothing."""
+    metrics = [metric for metric in experiment.metrics if metric.selected]
+    other = runner_up(metrics)
+    if other is None:
+        return ""
+    typed = f"main = {json.dumps(other.name, ensure_ascii=False)}"
+    return f"main metric: {main_metric(metrics).name} (change: {typed} below [statistics] in deviate.toml)"
 
 
 def _whole(line: str, style: str = "") -> Line:

@@ -95,6 +95,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     #: How often it is reported.
     pace: Pace = ""
+    #: Whether the user said that it leads.
+    main: bool = False
 
 
 class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -253,6 +253,11 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.equivalence_p_adjusted if self.verdict == "equivalent" else self.p_adjusted
 
     @property
+    def main(self) -> bool:
+        """Whether the user said that it leads."""
+        return self.a.main
+
+    @property
     def kind(self) -> Kind:
         """What the metric is a measure of."""
         return self.a.kind

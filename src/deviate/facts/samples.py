@@ -51,6 +51,8 @@ class SampleOptions(msgspec.Struct, frozen=True, kw_only=True):
     aggregates: dict[str, str] = {}
     #: Which values are better, by metric, where that is typed; see `deviate.observe.metrics`.
     directions: dict[str, Direction] = {}
+    #: The metric that leads; empty: see `deviate.observe.headline.ranks`.
+    main: str = ""
     #: Runs beyond any of these are weak; without a bar, those far from the others by the MAD.
     weak: tuple[Bar, ...] = ()
     #: When runs get there; without a bar, to their best.
@@ -68,6 +70,7 @@ def read_options(
     *,
     aggregates: Mapping[str, str] | None = None,
     directions: Mapping[str, Direction] | None = None,
+    main: str = "",
     weak: Iterable[str] = (),
     reach: Iterable[str] = (),
     test_sizes: Mapping[str, int] | None = None,
@@ -90,6 +93,7 @@ def read_options(
     return SampleOptions(
         aggregates=dict(aggregates or {}),
         directions=dict(directions or {}),
+        main=main,
         weak=tuple(parse_bar(text, "weak") for text in weak),
         reach=tuple(parse_bar(text, "reach") for text in reach),
         test_sizes=dict(test_sizes or {}),
@@ -159,6 +163,7 @@ def settle_options(
         options,
         aggregates=aggregates,
         directions={find_name(name, known): direction for name, direction in options.directions.items()},
+        main=options.main and find_name(options.main, known),
         weak=_settled(options.weak, known),
         reach=_settled(options.reach, known),
         test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},
@@ -167,13 +172,20 @@ def settle_options(
     if usual is None:
         return settled
     below = settle_options(
-        read_options(aggregates=usual.aggregates, weak=usual.weak, reach=usual.reach, test_sizes=usual.test_sizes),
+        read_options(
+            aggregates=usual.aggregates,
+            main=usual.main,
+            weak=usual.weak,
+            reach=usual.reach,
+            test_sizes=usual.test_sizes,
+        ),
         known,
         partial=True,
     )
     return msgspec.structs.replace(
         settled,
         aggregates={**below.aggregates, **settled.aggregates},
+        main=settled.main or below.main,
         weak=settled.weak or below.weak,
         reach=settled.reach or below.reach,
         test_sizes={**below.test_sizes, **settled.test_sizes},
@@ -190,6 +202,7 @@ def option_words(options: SampleOptions) -> list[str]:
     """
     texts = [
         *(f"direction={metric}={direction}" for metric, direction in options.directions.items()),
+        *([f"main={options.main}"] if options.main else []),
         *(f"aggregate={metric}={aggregate}" for metric, aggregate in options.aggregates.items()),
         *(f"test_size={metric}={size}" for metric, size in options.test_sizes.items()),
         *(f"weak={bar.text}" for bar in options.weak),
@@ -205,6 +218,7 @@ def _recorded(options: SampleOptions, names: list[str]) -> SampleOptions:
     return SampleOptions(
         aggregates={name: aggregate for name, aggregate in options.aggregates.items() if known(name)},
         directions={name: direction for name, direction in options.directions.items() if known(name)},
+        main=options.main if known(options.main) else "",
         weak=tuple(bar for bar in options.weak if known(bar.metric)),
         reach=tuple(bar for bar in options.reach if known(bar.metric)),
         test_sizes={name: size for name, size in options.test_sizes.items() if known(name)},
@@ -324,6 +338,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     decimals: int | None = None
     kind: Kind = "quality"
     direction: Direction | None = None
+    #: Whether the user said that it leads.
+    main: bool = False
     #: ``file:line`` where the program reports it; empty where a framework or the clock does.
     site: str = ""
     #: Index of the metric in the experiment; None for times and for what was not foreseen.
@@ -406,6 +422,7 @@ def _sample(
         decimals=metric.decimals,
         kind=metric.kind,
         direction=metric.direction,
+        main=metric.name == options.main,
         site=_site(metric, experiment),
         source=metric.source,
         observed=metric.observed,

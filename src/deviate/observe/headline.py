@@ -85,10 +85,10 @@ def split(name: str) -> int:
 def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bool]]:
     """Return what ranks each of the metrics among the others.
 
-    What authors watch comes first: a whole result whose better values are known, of test data, then of validation, then
-    of training; quality before loss. A component is behind the loss that it is a part of, an explained variance behind
-    the reward of an episode, what is of a step behind the same of an epoch; items of lists and spreads are behind all
-    other results.
+    First is what the user chose, then what authors watch: a whole result whose better values are known, of test data,
+    then of validation, then of training; quality before loss. A component is behind the loss that it is a part of, an
+    explained variance behind the reward of an episode, what is of a step behind the same of an epoch; items of lists
+    and spreads are behind all other results.
 
     Examples
     --------
@@ -111,6 +111,8 @@ def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bo
         is_component = metric.kind == "loss" and split(metric.name) in summed and not _is_whole(metric.name)
         is_of_epoch = metric.name.endswith("_step") and f"{metric.name.removesuffix('_step')}_epoch" in names
         is_explained = is_rewarded and _EXPLAINED.search(metric.name) is not None
+        if getattr(metric, "main", False):
+            return -1, 0, 0, False
         is_beside = is_component or is_explained or is_of_epoch
         kind = group(metric.kind, metric.direction)
         return _tier(metric, kind, is_beside=is_beside), split(metric.name), kind, not _RETURN.search(metric.name)
@@ -135,6 +137,31 @@ def main_metric(metrics: Iterable[Metric]) -> Metric:
     """Choose the metric a reader asks for first, see `ranks`."""
     every = list(metrics)
     return min(every, key=ranks(every))
+
+
+def runner_up(metrics: Iterable[Metric]) -> Metric | None:
+    """Return the metric that might as well be the main one: as good a measure, of other data than those trained on.
+
+    None where there is none, or the user chose.
+
+    Examples
+    --------
+    >>> from collections import namedtuple
+    >>> metric = namedtuple("metric", "name kind direction")
+    >>> known = [metric(f"{data} acc", "quality", "higher") for data in ("train", "val", "test")]
+    >>> runner_up(known).name, runner_up([known[0], known[2]])
+    ('val acc', None)
+    """
+    every = list(metrics)
+    first = main_metric(every) if every else None
+    # The same words in other letters are the same number, reported twice.
+    others = [each for each in every if first and words_of(each.name.lower()) != words_of(first.name.lower())]
+    if first is None or not others:
+        return None
+    other, rank = main_metric(others), ranks(every)
+    (tier, _, kind, _), (other_tier, other_split, other_kind, _) = rank(first), rank(other)
+    near = (tier, kind) == (other_tier, other_kind) and tier >= 0 and kind < _UNFORESEEN
+    return other if near and other_split < len(_SPLITS) - 1 else None
 
 
 def equals(metrics: Iterable[Metric], *, in_order: bool) -> list[Metric]:

@@ -40,8 +40,8 @@ State = Literal["done", "made", "failed", "busy"]
 #: Hears of the runs of a cell.
 Observe = Callable[[StudyEvent], None]
 
-#: Called with a cell when it is begun, its number, how many there are, and whether others may go on beside it.
-Begin = Callable[[Cell, int, int, bool], AbstractContextManager[Observe]]
+#: Called with a cell when it is begun, its number, all of them, and whether others may go on beside it.
+Begin = Callable[[Cell, int, Sequence[Cell], bool], AbstractContextManager[Observe]]
 
 
 class CellMade(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +145,7 @@ def make_cells(
     making = []
     for number, (cell, each, where) in enumerate(zip(cells, requests, placed, strict=True), start=1):
         there = where.executor in ENGINES and not where.print_script
-        begins = partial(begin, cell, number, len(cells), there or engines.places.shared)
+        begins = partial(begin, cell, number, cells, there or engines.places.shared)
         events = partial(study, each, referee, engines)
         making.append(_Making(cell, each, _width(where, root), begins, events, None if there else engines.places))
     try:

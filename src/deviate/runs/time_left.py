@@ -51,8 +51,10 @@ class TimeLeft:
         self.ended = 0
         self.total = 0
         self._clock = clock
-        self._jobs = 1
-        self._took: list[float] = []
+        #: Runs that go on side by side.
+        self.jobs = 1
+        #: Seconds of each run that completed.
+        self.took: list[float] = []
         #: Of runs that were trained before, and are evaluated now.
         self._evaluated: list[float] = []
         self._going: dict[Run, tuple[float, float]] = {}
@@ -63,9 +65,9 @@ class TimeLeft:
             case RunStarted():
                 if event.number == 1:
                     # A round of several begins.
-                    self._took += event.took
+                    self.took += event.took
                     self.ended = 0
-                self.total, self._jobs = event.total, max(event.jobs, 1)
+                self.total, self.jobs = event.total, max(event.jobs, 1)
                 self._going[event.run] = (self._clock(), 0.0)
             case RunProgress():
                 self._going[event.run] = (self._clock(), event.seconds)
@@ -80,13 +82,25 @@ class TimeLeft:
         if not isinstance(event.outcome, Completed):
             return
         if event.trained:
-            self._took.append(event.outcome.seconds or 0.0)
+            self.took.append(event.outcome.seconds or 0.0)
         else:
             self._evaluated.append(before + self._clock() - begun)
 
+    def going(self) -> list[float]:
+        """Return the seconds for which each run under way has gone on."""
+        now = self._clock()
+        return [now - at + seconds for at, seconds in self._going.values()]
+
     def left(self) -> float | None:
         """Return the seconds left; None before a run has completed."""
-        now = self._clock()
-        going = [now - at + seconds for at, seconds in self._going.values()]
+        going = self.going()
         waiting = max(self.total - self.ended - len(going), 0)
-        return seconds_left(self._evaluated or self._took, going, waiting, self._jobs)
+        return seconds_left(self._evaluated or self.took, going, waiting, self.jobs)
+
+
+def left_together(parts: Sequence[TimeLeft], unbegun: int) -> float | None:
+    """Return the seconds left of experiments that share their slots, with so many runs of others that wait for them."""
+    took = [seconds for part in parts for seconds in part.took]
+    going = [seconds for part in parts for seconds in part.going()]
+    waiting = sum(max(part.total - part.ended, 0) for part in parts) + unbegun - len(going)
+    return seconds_left(took, going, waiting, max((part.jobs for part in parts), default=1))

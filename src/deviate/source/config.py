@@ -218,6 +218,7 @@ class StatisticsEntry(
     aggregates: Annotated[
         dict[str, str], says("METRIC=last, best, mean, max, min, area or 'at ITERATION': the number of a run")
     ] = {}
+    main: Annotated[str, says("METRIC that leads every report, else quality before loss, test before validation")] = ""
     weak: Annotated[
         tuple[str, ...], says("'METRIC<NUMBER': leave such runs out; METRIC: those far from the others (MAD)")
     ] = ()

@@ -15,6 +15,7 @@ import msgspec
 from deviate.core.errors import BadConfig, BadInput, BadOption
 from deviate.core.experiment import SET_BY_OPTION, Capture, Draw, MainLoop, Metric, Span
 from deviate.core.factors import SEEDED
+from deviate.lexicon.names import same_name
 from deviate.source.analysis import analyse_project, join_findings
 from deviate.source.config import FILE_NAME, Config, DrawEntry, LoopEntry, MetricEntry, bad_entry, read_config
 from deviate.source.draws import COMPILED
@@ -256,6 +257,13 @@ def apply_config(findings: Findings, config: Config, project: Path) -> Findings:
     if config.draw:
         by_hand = listed_factors(config.draw, project)
         findings = msgspec.structs.replace(findings, draws=set_factors(by_hand, findings.draws, project))
+    findings = _with_metrics(findings, config, project)
+    main = same_name(config.statistics.main, [metric.name for metric in findings.metrics if metric.selected])
+    metrics = [msgspec.structs.replace(each, main=True) if each.name == main else each for each in findings.metrics]
+    return msgspec.structs.replace(findings, metrics=metrics)
+
+
+def _with_metrics(findings: Findings, config: Config, project: Path) -> Findings:
     if config.metric is None:
         return findings
     _refuse_equal_names(config.metric, project)

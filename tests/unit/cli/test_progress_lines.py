@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from deviate.cli.live_screen import screen_lines
@@ -49,6 +50,21 @@ def lines(planned, seconds, **ended):
         now[0] += seconds
         progress.observe(RunEnded(run=run, outcome=Completed(seconds=seconds, ended=""), **ended))
     return text.getvalue().splitlines()
+
+
+def test_which_metric_leads_is_said_once_where_another_might():
+    def first_lines(**values):
+        text = io.StringIO()
+        progress = Progress(Console(file=text, width=100))
+        made = begun({"init": 2}, **values)
+        metrics = [*METRICS, replace(METRICS[2], name="val acc")]
+        progress.observe(replace(made, experiment=replace(made.experiment, metrics=metrics)))
+        return text.getvalue().splitlines()
+
+    said = 'main metric: test acc (change: main = "val acc" below [statistics] in deviate.toml)'
+    assert first_lines() == [said]
+    # Not again, where runs are added.
+    assert first_lines(values={Run(variant="init", index=0): {"test acc": 96.0}}) == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from deviate.observe.events import EnvironmentDifference
 from deviate.report.topics.command import reproduce_text
 from deviate.report.topics.comparison import comparison_page
 from deviate.report.topics.experiment import experiment_page
-from deviate.report.writers.terminal import render_terminal
 from deviate.stats.spread import spread
 
 ALGO = "algo+impl"
@@ -61,13 +60,6 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
 def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
     values = {name: [0.5, 0.6, 0.7 + 0.01 * k] for k, name in enumerate(names)}
     assert only(cases.document({ALGO: values})).headline[0].startswith(f"{first} 0.6")
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_warnings_on_a_screen_are_said_to_their_end(width):
-    screen = render_terminal(experiment_page(cases.troubled().facts, "screen"), width)
-    assert "…" not in screen
-    assert "No completed run recorded a number there." in " ".join(screen.split())
 
 
 def test_short_times_have_the_unit_of_all_others():
@@ -178,7 +170,6 @@ def test_times_are_metrics_too():
 def test_one_run_knows_no_spread():
     document = cases.single()
     assert only(document).headline == ["test acc 97.2 (one run, best). How much runs differ shows from two runs on."]
-    assert [warned.severity for warned in document.warnings if warned.slug == "few-runs"] == ["warning"]
     assert named(only(document), "test acc").ci_sd.reason == "an interval needs two runs or more"
 
 
@@ -240,7 +231,6 @@ def test_identical_control_runs_are_a_finding():
         "test acc was exactly 97.2222 in all 3 runs (best).",
         "Everything was held fixed.",
     ]
-    assert "few-runs" not in slugs(document)
 
 
 def test_identical_runs_that_were_to_vary_are_a_warning():

@@ -9,6 +9,7 @@ from msgspec import structs
 from deviate.cli.run import exit_status
 from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.proof import Evidence
+from deviate.facts.samples import SampleOptions
 from deviate.report.topics.experiment import experiment_page
 from deviate.report.topics.result import shown_sentences, taken_text
 from deviate.report.writers.terminal import render_terminal
@@ -135,3 +136,11 @@ def test_runs_that_diverged_stand_before_the_number_which_is_of_the_others():
     assert any(line == "All 6: 68 ± 45; leave them out: --set 'weak=test loss'" for line in lines)
     assert exit_status(document.facts) == 1
     assert exit_status(usual().facts) == 0
+
+
+def test_the_metric_that_the_user_chose_leads():
+    made = cases.results(
+        {"algo+impl": {"test acc": VALUES, "train loss": LOSSES}}, options=SampleOptions(main="train loss")
+    )
+    first, *_ = screen(cases.said(made))
+    assert first.startswith("train loss  0.139 ± 0.014")

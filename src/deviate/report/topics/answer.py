@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from deviate.core.factors import plain_name
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.variant import VariantFacts
 from deviate.report.page import Answer, Badge, Block, ByMetric, Panel, Remark, Section, Sentences
-from deviate.report.topics.caveat import Caveat, together
+from deviate.report.topics.caveat import together
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts, curve_notes
 from deviate.report.topics.factors import sources_by_metric
@@ -123,10 +121,10 @@ def remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     return Section(slug="trust", title=TRUST, blocks=blocks) if blocks else None
 
 
-def remarks_of(facts: ExperimentFacts, caveats: Sequence[Caveat] | None = None) -> list[Remark]:
-    """Return all caveats or those given, each once with the variants that it is on."""
+def remarks_of(facts: ExperimentFacts) -> list[Remark]:
+    """Return all caveats, each once with the variants that it is on."""
     several = len(facts.variants) > 1
     return [
         Remark(message=caveat.message, severity=caveat.severity, about=listed(variants) if several and variants else "")
-        for caveat, variants in together(experiment_caveats(facts) if caveats is None else caveats)
+        for caveat, variants in together(experiment_caveats(facts))
     ]

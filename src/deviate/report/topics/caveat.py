@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
-from deviate.report.words import count
-
-Severity = Literal["warning", "note"]
+from deviate.report.page import Block, Hint, Remark, Remarks, Severity
+from deviate.report.words import listed
 
 
 class Caveat(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,31 +28,44 @@ ASKED_FOR = frozenset({"finite-test", "weak-runs"})
 
 
 #: Warnings that a screen shows; it counts the others.
-WARNINGS_ON_SCREEN = 2
+WARNINGS_ON_SCREEN = 3
 
 
-def split_caveats(caveats: Iterable[Caveat], most: int = WARNINGS_ON_SCREEN) -> tuple[list[Caveat], list[Caveat]]:
-    """Return the first `most` warnings and what was asked for, which a screen shows, and the other caveats."""
-    listed = list(caveats)
-    warnings = [caveat for caveat in listed if caveat.severity == "warning"]
+def screen_warnings(caveats: Iterable[Caveat], command: str, most: int = WARNINGS_ON_SCREEN) -> list[Block]:
+    """Return the first warnings in a sentence each, and what was asked for; `command` has the others, and reasons."""
+    every = list(caveats)
+    warnings = _alike(caveat for caveat in every if caveat.severity == "warning")
+    asked = [each for each in every if each.severity == "note" and each.slug in ASKED_FOR]
     shown = [
-        *warnings[:most],
-        *(caveat for caveat in listed if caveat.severity == "note" and caveat.slug in ASKED_FOR),
+        Remark(message=_first_sentence(caveat.message), about=listed(variants)) for caveat, variants in warnings[:most]
     ]
-    return shown, [caveat for caveat in listed if caveat not in shown]
+    shown += [Remark(message=caveat.message, severity=caveat.severity) for caveat in asked]
+    cut = any(_first_sentence(caveat.message) != caveat.message.rstrip(".") for caveat, _ in warnings[:most])
+    left = len(warnings) - most
+    more = [Hint(text=f"{left} more:" if left > 0 else "more:", command=f"{command} -v")] if left > 0 or cut else []
+    return [Remarks(remarks=shown), *more] if shown else []
 
 
-def counted_caveats(caveats: Iterable[Caveat]) -> list[str]:
-    """Count the caveats that a screen does not show.
+def _alike(warnings: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
+    """Return the first of warnings that begin with the same words, with the variants of all."""
+    merged: dict[tuple[str, str], tuple[Caveat, list[str]]] = {}
+    for caveat in warnings:
+        # Behind a colon or in brackets stand runs and values.
+        _, variants = merged.setdefault((caveat.slug, re.split("[:(]", caveat.message)[0]), (caveat, []))
+        if caveat.variant and caveat.variant not in variants:
+            variants.append(caveat.variant)
+    return list(merged.values())
+
+
+def _first_sentence(message: str) -> str:
+    """Return the fact that a message begins with.
 
     Examples
     --------
-    >>> counted_caveats([Caveat(slug="a", message="A."), Caveat(slug="b", message="B.", severity="note")])
-    ['1 more warning', '1 note']
+    >>> _first_sentence("Runs differ in GPU: A (run 0) and B (run 1). They are not identical runs.")
+    'Runs differ in GPU: A (run 0) and B (run 1)'
     """
-    severities = [caveat.severity for caveat in caveats]
-    counts = ("more warning", severities.count("warning")), ("note", severities.count("note"))
-    return [count(number, noun) for noun, number in counts if number]
+    return re.split(r"(?<=\.) (?=[A-Z`])", message)[0].rstrip(".")
 
 
 def together(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:

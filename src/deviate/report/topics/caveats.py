@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import structs
 
 from deviate.core.experiment import MainLoop, Metric
+from deviate.core.factors import IMPLEMENTATION, find_variant
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread, TrainingsFacts
 from deviate.facts.run import RunResult
 from deviate.facts.variant import VariantFacts
 from deviate.observe.events import EnvironmentDifference
+from deviate.observe.headline import main_metric
 from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
+from deviate.report.page import Severity
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.explanation import repetition_caveats
 from deviate.report.topics.metrics import rounded_footnotes, weak_footnotes
@@ -227,7 +230,6 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     yield from _excluded(variant)
     yield from _far(variant)
     yield from promise_caveats(variant)
-    yield from _few_runs(variant)
     yield from _best(variant)
     yield from until_caveats(facts.definition.until, variant.stopped, variant.variant)
     yield from decided_caveats(facts.definition.decided, variant.variant)
@@ -275,7 +277,10 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
         if left_out:
             why = f"Nothing shows whether a run reached the line: notes on {left_out} or more values were left out."
         message = f"Never recorded: {listed(lost)}. {why}"
-        yield Caveat(slug="metric-silent", message=message, variant=variant.variant)
+        # The others stand in no number that is shown first.
+        is_main = bool(set(silent) - set(unasked) & {main_metric(known.values()).name}) if known else True
+        severity: Severity = "warning" if is_main else "note"
+        yield Caveat(slug="metric-silent", message=message, severity=severity, variant=variant.variant)
     if unasked:
         message = (
             f"No record of its own: {listed([sites[name] for name in unasked])}. Every printed number that differed is "
@@ -323,8 +328,8 @@ def _weak(facts: VariantFacts) -> Iterable[Caveat]:
     weak = {left.run: left.reason for metric in facts.metrics for left in metric.excluded if left.weak}
     for reason in dict.fromkeys(weak.values()):
         names = [run.called for run in facts.runs if weak.get(run.index) == reason]
-        message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of all statistics, as requested"
-        message += "; below the table is what it is with them." if list(weak_footnotes(facts.metrics)) else "."
+        message = f"{count(len(names), 'run')} {reason} ({listed(names)}): left out of all statistics, as requested."
+        message += " Below the table is what it is with them." if list(weak_footnotes(facts.metrics)) else ""
         yield Caveat(slug="weak-runs", message=message, variant=facts.variant)
 
 
@@ -337,16 +342,10 @@ def _far(facts: VariantFacts) -> Iterable[Caveat]:
             alike.setdefault(tuple(metric.far), []).append(metric.name)
     for runs, names in alike.items():
         message = (
-            f"{listed([run_names[run] for run in runs])}: far from the other runs in {listed(names)}. A run "
+            f"Far from the other runs in {listed(names)}: {listed([run_names[run] for run in runs])}. A run "
             "that collapses is an outcome too: leave it out with --set weak only by a rule that was set before."
         )
         yield Caveat(slug="values-far", message=message, variant=facts.variant)
-
-
-def _few_runs(variant: VariantFacts) -> Iterable[Caveat]:
-    if max((metric.n for metric in variant.metrics), default=0) == 1:
-        message = "With one run nothing is known about how much runs differ; 10 runs give a first look."
-        yield Caveat(slug="few-runs", message=message, severity="warning", variant=variant.variant)
 
 
 def _best(facts: VariantFacts) -> Iterable[Caveat]:
@@ -379,13 +378,16 @@ def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
 
 
 def _operations(facts: ExperimentFacts) -> Iterable[Caveat]:
-    if facts.operations:
-        named = [f"{each.operation} ({listed(each.runs, most=2)})" for each in facts.operations]
-        message = (
-            f"The framework warned of operations without a deterministic form: {listed(named)}. Runs may differ by "
-            "them even where the implementation is held fixed; --set strict=true ends such runs."
-        )
-        yield Caveat(slug="operation-not-deterministic", message=message)
+    if not facts.operations:
+        return
+    named = [f"{each.operation} ({listed(each.runs, most=2)})" for each in facts.operations]
+    message = (
+        f"The framework warned of operations without a deterministic form: {listed(named)}. Runs may differ by "
+        "them even where the implementation is held fixed; --set strict=true ends such runs."
+    )
+    variants = [find_variant(each.variant) for each in facts.variants]
+    held = any(variant and variant.controlled and IMPLEMENTATION not in variant.varying for variant in variants)
+    yield Caveat(slug="operation-not-deterministic", message=message, severity="warning" if held else "note")
 
 
 def _chosen(facts: ExperimentFacts) -> Iterable[Caveat]:

@@ -133,7 +133,7 @@ def _weak(facts: Comparability) -> Iterator[Caveat]:
         for reason in dict.fromkeys(side.weak.values()):
             names = [Run(variant=side.variant, index=run).folder for run, rule in side.weak.items() if rule == reason]
             runs = f"{count(len(names), 'run')} of {side.label} {'is' if len(names) == 1 else 'are'} {reason}"
-            message = f"{runs} ({listed(names)}). Left out, as requested; the verdict is on the other runs."
+            message = f"{runs} ({listed(names)}): left out, as requested. The verdict is on the other runs."
             yield Caveat(slug="weak-runs", message=message)
         for sentence in weak_footnotes(metrics[index] for metrics in facts.metrics):
             yield Caveat(slug="weak-runs", message=f"{side.label}: {sentence}", severity="note")

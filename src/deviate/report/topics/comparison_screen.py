@@ -12,7 +12,7 @@ from deviate.observe.headline import main_metric
 from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level
 from deviate.report.page import Answer, Block, Cell, Column, Hint, Row, Section, Sentences, Table
 from deviate.report.strips import strip
-from deviate.report.topics.caveat import Caveat, split_caveats
+from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, screen_warnings
 from deviate.report.topics.comparison_answer import (
     claimed_sentences,
     comparison_headline,
@@ -279,18 +279,13 @@ def screen_reasons(comparison: Comparison) -> Section | None:
 
 def warnings(comparison: Comparison) -> Section | None:
     """List what casts doubt on the verdicts, and what was asked for."""
-    shown, others = _split_caveats(comparison)
-    left = sum(caveat.severity == "warning" for caveat in others)
-    more: list[Block] = [Hint(text=f"{count(left, 'more warning')}:", command=f"{comparison.command} -v")]
-    return Section(slug="trust", blocks=[*caveat_blocks(shown), *(more if left else [])]) if shown else None
-
-
-def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
-    """Split the caveats; the answer on one pair has those on random numbers that only one side varies."""
     several = len(comparison.pairs) > 1
     caveats = comparison_caveats(comparison.comparability)
+    # The answer on one pair has those on random numbers that only one side varies.
     shown = (each for each in caveats if several or each.slug != "draws-repeated")
-    return split_caveats(shown, WARNINGS_OF_SEVERAL) if several else split_caveats(shown)
+    most = WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN
+    blocks = screen_warnings(shown, comparison.command, most)
+    return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def what_next(comparison: Comparison) -> Section | None:

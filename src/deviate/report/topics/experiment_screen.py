@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from deviate.core.factors import DEFAULT_VARIANT, PLAIN, plain_name
 from deviate.core.shell_words import typed_line, typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
-from deviate.facts.variant import VariantFacts
+from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.report.numbers import show_level
 from deviate.report.page import Answer, Block, Cell, Column, Facts, Row, Section, Sentences, Table
 from deviate.report.topics import reported
-from deviate.report.topics.answer import remarks_of
-from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, Caveat, split_caveats
+from deviate.report.topics.caveat import screen_warnings
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.headline import known_prices, screen_headline
 from deviate.report.topics.metric_text import MetricText
-from deviate.report.topics.metrics import asked_footnotes, number, remark_blocks, telling
+from deviate.report.topics.metrics import asked_footnotes, number, telling
 from deviate.report.topics.result import made_text, main_of, model_sentences, result_figure, varied_text
 from deviate.report.topics.runs import screen_failures
 from deviate.report.topics.sources import sources_blocks
@@ -30,21 +31,30 @@ FIRST_LOOK = 8
 #: Metrics in the table below the main one.
 METRICS_SHOWN = 6
 
-#: Caveats that `screen_failures` shows, and that which the answer begins with; where runs diverged it says more.
+#: Caveats that `screen_failures` shows, and that which the answer begins with.
 _SHOWN_ABOVE = frozenset((*(f"run-{status}" for status in ENDED), "control-differs"))
+
+#: What the answer on a variant says before its number.
+_SAID_OF_ONE = frozenset({"values-far", "data-differ", "input-differs", "state-kept"})
 
 
 def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say before any number which runs failed and what casts doubt on the numbers."""
-    above = _SHOWN_ABOVE | ({"value-excluded"} if any(each.sound for each in facts.variants) else set())
-    above |= {"values-far"} if len(facts.variants) == 1 else set()
-    caveats = [caveat for caveat in experiment_caveats(facts) if caveat.slug not in above]
-    blocks = [*screen_failures(facts.variants, facts), *remark_blocks(remarks_of(facts, _shown(caveats)))]
+    several = len(facts.variants) > 1
+    above = _SHOWN_ABOVE if several and facts.across else _SHOWN_ABOVE | _SAID_OF_ONE | _diverged(facts)
+    caveats = [
+        structs.replace(each, variant=plain_name(each.variant) if each.variant and several else None)
+        for each in experiment_caveats(facts)
+        if each.slug not in above
+    ]
+    command = f"deviate report {typed_word(facts.experiment)}"
+    blocks = [*screen_failures(facts.variants, facts), *screen_warnings(caveats, command)]
     return Section(slug="trust", blocks=blocks) if blocks else None
 
 
-def _shown(caveats: list[Caveat]) -> list[Caveat]:
-    return split_caveats(caveats, WARNINGS_ON_SCREEN)[0]
+def _diverged(facts: ExperimentFacts) -> frozenset[str]:
+    """Return what the answer says of runs that diverged."""
+    return frozenset({"value-excluded"} if any(diverged_runs(each.metrics) for each in facts.variants) else set())
 
 
 def answer(facts: ExperimentFacts, charts: Charts) -> Section:

@@ -42,7 +42,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.caveat import Caveat, split_caveats
+from deviate.report.topics.caveat import Caveat, screen_warnings
 from deviate.report.topics.comparison_caveats import (
     comparison_caveats,
     pairing_sentences,
@@ -339,10 +339,10 @@ def _brief(gate: Gate) -> Section:
 
 def _screen(gate: Gate) -> Section:
     """Return what fails, is undecided and passes, a block each, and the first warnings."""
-    shown, _ = split_caveats(gate_caveats(gate))
     blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
     basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed.", *_level(gate)]
-    return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *caveat_blocks(shown)])
+    warned = screen_warnings(gate_caveats(gate), gate.command)
+    return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *warned])
 
 
 def _level(gate: Gate) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from deviate.core.shell_words import typed_line
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
@@ -34,7 +34,10 @@ def mean_sd(cell: GridCell, metric: GridMetric) -> str:
     return mean_and_sd(cell.mean, cell.sd, place)
 
 
-class _Laid(NamedTuple):
+T = TypeVar("T")
+
+
+class Laid(NamedTuple, Generic[T]):
     """The cells of a grid in rows and columns."""
 
     #: The factor whose levels stand side by side.
@@ -42,18 +45,31 @@ class _Laid(NamedTuple):
     levels: list[str]
     #: What the rows are called.
     below: list[str]
-    cells: dict[tuple[str, str], GridCell]
+    cells: dict[tuple[str, str], T]
 
 
-def _laid(metric: GridMetric, grid: Grid, most: tuple[int, int]) -> _Laid | None:
-    """Lay cells out, the factor with the fewest levels side by side; None where there are more than `most` each way."""
-    factors = {name: levels for name, levels in grid.factors.items() if len(levels) > 1}
+def laid_out(
+    cells: Sequence[tuple[T, Mapping[str, str]]], factors: Mapping[str, list[str]], most: tuple[int, int]
+) -> Laid[T] | None:
+    """Lay cells out by their settings, the factor with the fewest levels side by side.
+
+    None where there are more than `most` each way, or but one row.
+    """
+    factors = {name: levels for name, levels in factors.items() if len(levels) > 1}
     across = min(reversed(factors), key=lambda name: len(factors[name]), default="")
-    below = list(dict.fromkeys(_others(cell, across, factors) for cell in metric.cells))
+
+    def row(settings: Mapping[str, str]) -> str:
+        return ", ".join(f"{key} {settings[key]}" for key in factors if key != across)
+
+    below = list(dict.fromkeys(row(settings) for _, settings in cells))
     if not across or len(factors[across]) > most[0] or not 1 < len(below) <= most[1]:
         return None
-    cells = {(_others(cell, across, factors), cell.settings[across]): cell for cell in metric.cells}
-    return _Laid(across, factors[across], below, cells)
+    placed = {(row(settings), settings[across]): cell for cell, settings in cells}
+    return Laid(across, factors[across], below, placed)
+
+
+def _laid(metric: GridMetric, grid: Grid, most: tuple[int, int]) -> Laid[GridCell] | None:
+    return laid_out([(cell, cell.settings) for cell in metric.cells], grid.factors, most)
 
 
 def grid_map(metric: GridMetric, grid: Grid) -> Table | None:
@@ -108,7 +124,7 @@ def map_figures(metric: GridMetric, grid: Grid) -> list[Figure]:
     ]
 
 
-def _runs(metric: GridMetric, laid: _Laid, grid: Grid) -> list[dict[str, Any]]:
+def _runs(metric: GridMetric, laid: Laid[GridCell], grid: Grid) -> list[dict[str, Any]]:
     """Return the runs of each cell with their place across it: 0 is the smallest value of all cells, 1 the largest."""
     values = _values(metric, grid)
     every = [value for each in values.values() for value in each]
@@ -158,7 +174,7 @@ _TEXT_ABOVE, _RUNS_BELOW = 9, 13
 
 def _map(
     metric: GridMetric,
-    laid: _Laid,
+    laid: Laid[GridCell],
     what: str,
     shown: dict[tuple[str, str], tuple[float | None, str]],
     runs: list[dict[str, Any]],
@@ -208,10 +224,6 @@ def _map(
             resolve={"scale": {"xOffset": "independent"}},
         ),
     )
-
-
-def _others(cell: GridCell, across: str, factors: dict[str, list[str]]) -> str:
-    return ", ".join(f"{key} {cell.settings[key]}" for key in factors if key != across)
 
 
 def _columns(head: str, across: str, levels: Sequence[str], sacrifice: int) -> list[Column]:

@@ -11,7 +11,8 @@ from deviate.facts.run import RunResult
 from deviate.observe.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
 from deviate.observe.identity import Difference, Identity
 from deviate.observe.metrics import MACHINES
-from deviate.report.topics.caveat import Caveat, Severity
+from deviate.report.page import Severity
+from deviate.report.topics.caveat import Caveat
 from deviate.report.words import count, listed, ordinal
 
 if TYPE_CHECKING:
