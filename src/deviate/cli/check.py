@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
+from deviate.cli.output import json_option, output_option, show, verbose_option
 from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop")
+KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_failures", "max_churn", "groups", "max_group_drop")
 
 
 @click.command(
@@ -44,34 +44,21 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     help="How much worse the mean may be: 0.5, or 2% of B's mean. Without METRIC, the first --max-drop belongs to the "
     "first --metric, and so on. Without --max-drop, a check fails only where a drop is shown.",
 )
-@click.option(
-    "--max-failures",
-    metavar="SHARE",
-    help="Largest share of A's runs that may fail, give no value or collapse, such as 10%. A passes if the runs show "
-    "that the share is smaller. Without this option, lost runs keep a metric from passing.",
-)
-@click.option(
-    "--pairing",
-    type=click.Choice(["auto", "on", "off"]),
-    default="auto",
-    show_default=True,
-    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
-)
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @statistics_option
-@output_options("terminal, md, tex, json, html or junit.")
+@output_option(".txt, .md, .tex, .json, .html or .xml (JUnit)")
 @json_option
 @verbose_option
 def command(
     name: str,
     against: str,
     junit: Path | None,
-    format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
     settings: tuple[str, ...],
-    **options: Any,
+    metrics: tuple[str, ...],
+    drops: tuple[str, ...],
 ) -> int:
     """Test that A is not worse than B by more than a margin; for gates.
 
@@ -79,6 +66,7 @@ def command(
     where the question makes no sense.
     """
     from deviate import api
+    from deviate.facts.comparison_options import parse_drops
     from deviate.report.writers.contracts import gate_json
     from deviate.report.writers.gate_junit import gate_junit, github_lines
     from deviate.report.writers.registry import find_writer, writers
@@ -86,8 +74,8 @@ def command(
     if junit is not None and not junit.absolute().parent.is_dir():
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     offered = writers(json=gate_json, junit=gate_junit)
-    writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
-    view = api.check(name, against, **_options(options), **_typed(settings))
+    writer = find_writer("json" if as_json else None, output, offered)
+    view = api.check(name, against, drops=parse_drops(metrics, drops), **_typed(settings))
     if junit is not None:
         write_output(junit, [gate_junit(view.facts)])
     show(view, writer, output, view.command, "gate", verbose=verbose)
@@ -96,28 +84,16 @@ def command(
     return 0 if view.passed else 1
 
 
-def _options(options: dict[str, Any]) -> dict[str, Any]:
-    from deviate.facts.comparison_options import parse_drops
-
-    return {
-        "drops": parse_drops(options["metrics"], options["drops"]),
-        "pairing": options["pairing"],
-        "max_failures": _share("--max-failures ", options["max_failures"]),
-    }
-
-
 def _typed(settings: tuple[str, ...]) -> dict[str, Any]:
     typed = read_statistics(settings, KEYS)
-    shares = ((name, typed[name]) for name in ("max_churn", "max_group_drop") if name in typed)
+    shares = ((name, typed[name]) for name in ("max_failures", "max_churn", "max_group_drop") if name in typed)
     return {**typed, **{name: _share(f"--set {name}=", share) for name, share in shares}}
 
 
-def _share(option: str, text: str | None) -> float | None:
+def _share(option: str, text: str) -> float:
     """Read ``10%`` or ``0.1``."""
     from deviate.facts.comparison_options import find_drop
 
-    if text is None:
-        return None
     share = find_drop(text)
     if share is None:
         raise BadOption(f"{option}{text!r} is no share", hint=f"type for example {option}10%")
