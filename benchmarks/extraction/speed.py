@@ -71,12 +71,12 @@ def by_line(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "microseconds_per_line": 1e6 * row["processor_seconds"] / row["lines"]}
 
 
-def processor_seconds(command: list[str], repeats: int) -> float:
+def processor_seconds(command: list[str], repeats: int, folder: Path | None = None) -> float:
     """Processor seconds of the cheapest run of a command."""
     found = []
     for _ in range(repeats):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, cwd=folder)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(found)
@@ -85,7 +85,7 @@ def processor_seconds(command: list[str], repeats: int) -> float:
 def small(project: Path, entry: str, repeats: int) -> dict[str, Any]:
     """Time ``deviate extract`` as a whole, and an interpreter that does nothing."""
     program = str(Path(sys.executable).with_name("deviate"))
-    whole = processor_seconds([program, "extract", entry, "--project", str(project), "--json"], repeats)
+    whole = processor_seconds([program, "extract", entry, "--json"], repeats, project)
     idle = processor_seconds([sys.executable, "-c", "pass"], repeats)
     analysis = analysis_of(project, entry, repeats)["processor_seconds"]
     return {"command_seconds": whole, "interpreter_seconds": idle, "beyond_interpreter_seconds": whole - idle,

@@ -87,8 +87,6 @@ STAGES = [
     Stage("import", "import table.csv --name t", imported("t"), ".deviate/experiments"),
     Stage("import --replace", "import table.csv --name old --replace", imported("old"), ".deviate/experiments"),
     Stage("extract --write", "extract train.py --write", written("deviate.toml")),
-    Stage("extract --verify", f"extract train.py --verify -o out/v.html -- {PYTHON} train.py", written("out/v.html"),
-          "out"),
     Stage("audit", f"audit --quick -o out/a.md -- {PYTHON} train.py", written("out/a.md"), "out"),
     *(Stage(f"report {kind}", f"report train -o out/r.{kind}", written(f"out/r.{kind}"), "out")
       for kind in ("html", "md", "tex", "csv", "json")),

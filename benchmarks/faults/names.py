@@ -173,7 +173,7 @@ def judged_run(name: str, words: str, kind: str, hostile: Path, plain: Path) -> 
         metric = [f"--metric={observed(project)}", "--set", f"direction={observed(project)}=higher"]
         options = {"GROUPS": given, "METRIC": metric}
         line = [each for word in words.split() for each in options.get(word, [word])]
-        texts.append(made(project, [*line, *(["--format", kind] if kind else [])]))
+        texts.append(made(project, [*line, *form(words, kind)]))
     (text, row), (reference, _) = texts
     return {
         "group": name,
@@ -222,7 +222,7 @@ def judged(name: str, words: str, kind: str, hostile: Path, plain: Path) -> dict
     texts = []
     for project, names in ((hostile, NAMES), (plain, PLAIN)):
         chosen = [f"--metric={names[CHOSEN[name]]}"] if name in CHOSEN else []
-        texts.append(made(project, [*words.split(), *chosen, *(["--format", kind] if kind else [])]))
+        texts.append(made(project, [*words.split(), *chosen, *form(words, kind)]))
     (text, row), (reference, _) = texts
     kind = kind or ("json" if "json" in words else "terminal")
     return {
@@ -233,13 +233,27 @@ def judged(name: str, words: str, kind: str, hostile: Path, plain: Path) -> dict
     }
 
 
+#: What the name of a file ends in, by the format that it asks for.
+SUFFIXES = {"terminal": "txt", "junit": "xml"}
+
+
+def form(words: str, kind: str) -> list[str]:
+    """Return how a command is told the format: reports by its name, others by that of a file."""
+    if not kind:
+        return []
+    by_name = words.startswith(("report", "compare"))
+    return ["--format", kind] if by_name else ["-o", f"written.{SUFFIXES.get(kind, kind)}"]
+
+
 def made(project: Path, words: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return what a command prints, and how it ended."""
+    """Return what a command prints, or the file that it writes, and how it ended."""
     began = time.perf_counter()
     ended = command(project, words, {})
     row = judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
     problem = row["problem"] or (row["message"] or "status 2" if ended.status == 2 else "")
-    return ended.printed, {**row, "problem": problem}
+    file = project / words[-1] if words[-2:-1] == ["-o"] else None
+    text = file.read_text() if file is not None and file.exists() else ended.printed
+    return text, {**row, "problem": problem}
 
 
 def wrong(text: str, reference: str, kind: str, project: Path, of: str) -> str:

@@ -33,7 +33,8 @@ def deviate(project: Path, *words: str, width: int = 80, colours: bool = False) 
     Returns
     -------
     str
-        Standard output; below it standard error and the exit status, where there is any and where it is not 0.
+        Standard output, or the file of ``-o``; below it standard error and the exit status, where there is any and
+        where it is not 0.
     """
     forget_comparisons(project)
     out, err = _Buffered(), _Buffered()
@@ -43,7 +44,8 @@ def deviate(project: Path, *words: str, width: int = 80, colours: bool = False) 
     streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
     with contextlib.chdir(project), _variables(terminal), _arguments(words), streams[0], streams[1]:
         status = run_command_line()
-    parts = [out.text()]
+    file = project / words[words.index("-o") + 1] if "-o" in words else None
+    parts = [out.text() if file is None else file.read_text()]
     parts += [f"==> standard error\n{err.text()}"] if err.text() else []
     parts += [f"==> exit status {status}\n"] if status else []
     return plain("".join(parts), project)

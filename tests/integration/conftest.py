@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from factor_runs import Zygote, zygote
+from factor_runs import Zygote, Zygotes
 from installed import require
 
 
@@ -18,23 +18,32 @@ def tmp_path(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+@pytest.fixture(scope="session")
+def zygotes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygotes]:
+    started = Zygotes(tmp_path_factory.mktemp("zygotes"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def torchs(zygotes: Zygotes) -> Zygote:
     require("torch")
-    with zygote(tmp_path_factory.mktemp("torch"), "numpy", "torch._dynamo", "sklearn.metrics") as started:
-        yield started
+    return zygotes["torch"]
 
 
-@pytest.fixture(scope="module")
-def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+@pytest.fixture(scope="session")
+def trainers(zygotes: Zygotes) -> Zygote:
+    require("lightning", "torchmetrics", "accelerate", "transformers")
+    return zygotes["trainers"]
+
+
+@pytest.fixture(scope="session")
+def tensorflow(zygotes: Zygotes) -> Zygote:
     require("tensorflow", "keras")
-    variables = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    with zygote(tmp_path_factory.mktemp("tensorflow"), "tensorflow", "keras", **variables) as started:
-        yield started
+    return zygotes["tensorflow"]
 
 
-@pytest.fixture(scope="module")
-def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+@pytest.fixture(scope="session")
+def jax(zygotes: Zygotes) -> Zygote:
     require("jax", "keras", "flax", "optax")
-    with zygote(tmp_path_factory.mktemp("jax"), "jax", "flax", "optax", "keras", KERAS_BACKEND="jax") as started:
-        yield started
+    return zygotes["jax"]

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -104,12 +105,7 @@ class Zygote(Parent):
     def __init__(self, folder: Path, *modules: str, **variables: str) -> None:
         self.folder = folder
         self.count = 0
-        # What one run has compiled, the others need not.
-        compiled = {
-            "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        }
-        super().__init__(modules, environment(**compiled, **variables))
+        super().__init__(modules, environment(**variables))
 
     def run(
         self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any
@@ -134,6 +130,49 @@ class Zygote(Parent):
             )
         self.run_jobs(jobs)
         return [read_run(folder) for folder in folders]
+
+
+#: What a process has imported from which runs of several files are forked, and the variables it has. All of a session
+#: that need the same share one: a framework takes seconds to import.
+FAMILIES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "numpy": (("numpy.random", "random"), {}),
+    "sklearn": (("sklearn.ensemble", "sklearn.model_selection"), {}),
+    "torch": (("numpy", "torch._dynamo", "sklearn.metrics"), {}),
+    "trainers": (
+        ("numpy", "torch._dynamo", "lightning", "torchmetrics", "accelerate", "transformers.trainer"),
+        {"HF_HUB_OFFLINE": "1"},
+    ),
+    "tensorflow": (("tensorflow", "keras"), {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}),
+    "jax": (
+        ("jax", "tensorflow", "keras", "flax", "optax"),
+        {"KERAS_BACKEND": "jax", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
+    ),
+    "keras on torch": (
+        ("numpy", "torch", "tensorflow", "keras"),
+        {"KERAS_BACKEND": "torch", "TF_CPP_MIN_LOG_LEVEL": "3"},
+    ),
+}
+
+
+class Zygotes:
+    """A process for each family, started when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: dict[str, Zygote] = {}
+
+    def __getitem__(self, family: str) -> Zygote:
+        if family not in self.started:
+            modules, variables = FAMILIES[family]
+            folder = self.folder / family
+            folder.mkdir()
+            there = [module for module in modules if find_spec(module.partition(".")[0])]
+            self.started[family] = Zygote(folder, *there, **variables)
+        return self.started[family]
+
+    def close(self) -> None:
+        for each in self.started.values():
+            each.close()
 
 
 @contextmanager

@@ -110,9 +110,10 @@ def test_a_seed_read_off_the_clock_is_named(project):
 
 def test_the_page_says_what_values_differ_by(project):
     shutil.copy(AUDITED / "causes" / "clock_value.py", project / "train.py")
-    done = deviate("audit", "--format", "md", "--", sys.executable, "train.py")
-    assert "Values differ between runs by the time (`time.time()` at train.py:8)." in done.out
-    assert "Deviate cannot hold, or cannot vary alone: the time (" in done.out
+    deviate("audit", "-o", "audit.md", "--", sys.executable, "train.py")
+    page = (project / "audit.md").read_text()
+    assert "Values differ between runs by the time (`time.time()` at train.py:8)." in page
+    assert "Deviate cannot hold, or cannot vary alone: the time (" in page
 
 
 def test_values_that_are_not_recorded_are_not_compared_and_that_is_said(project):

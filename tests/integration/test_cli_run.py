@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -23,11 +24,24 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def trained(project):
-    done = deviate("run", "-n", "3", "--json", *COMMAND)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A project with three runs, and what they said; each test has a copy of it."""
+    project = tmp_path_factory.mktemp("made") / "train"
+    project.mkdir()
+    (project / "train.py").write_text(TRAIN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        patch.delenv("PYTHONPATH", raising=False)
+        done = deviate("run", "-n", "3", "--json", *COMMAND)
     assert done.status == 0, done.err
-    return done
+    return project, done
+
+
+@pytest.fixture
+def trained(made, project):
+    shutil.copytree(made[0], project, symlinks=True, dirs_exist_ok=True)
+    return made[1]
 
 
 def metrics_of(done, variant="algo+impl"):
@@ -74,7 +88,7 @@ def test_metrics_are_those_the_program_prints_sorted_by_cv(trained):
 def test_the_recorded_values_are_the_printed_ones(trained, project):
     values = metrics_of(trained)["train loss"]["values"]
     for index, value in enumerate(values):
-        last = deviate("logs", "train", index, "--stdout").out.splitlines()[-1]
+        last = deviate("logs", "train", index).out.splitlines()[-1]
         assert f"train loss {value:.4f} " in last
 
 
@@ -87,7 +101,7 @@ def test_runs_differ_unless_every_seed_is_held(trained):
 def test_as_is_prints_what_the_bare_program_prints(project):
     bare = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True, check=True).stdout
     deviate("run", "-n", "1", "--vary", "as-is", *COMMAND)
-    assert deviate("logs", "train", "as-is-0", "--stdout").out == bare
+    assert deviate("logs", "train", "as-is-0").out == bare
 
 
 def test_a_larger_n_adds_runs_and_keeps_the_others(trained, project):
@@ -154,7 +168,7 @@ def test_failed_runs_are_kept_shown_and_enter_no_statistic(project):
     assert metrics_of(done)["train loss"]["n"] == 6 - len(failed)
     shown = deviate("report", "train").out
     assert "unlucky draw" in " ".join(shown.split())
-    assert "RuntimeError" in deviate("logs", "train", failed[0], "--stderr").out
+    assert "RuntimeError" in deviate("logs", "train", failed[0]).out
 
 
 def test_a_project_that_records_nothing_stops_after_its_first_run(project):

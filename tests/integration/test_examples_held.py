@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from factor_runs import SEEDS, Trained, other, zygote
-from installed import require
+from factor_runs import SEEDS, Trained, other
 
 from deviate.observe.fingerprints import same_examples
 
@@ -34,10 +33,8 @@ DIFFERENT = ["made", "made_for_loader", "split_by_hand", "split_for_loaders", "o
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    require("torch")
-    with zygote(tmp_path_factory.mktemp("examples"), "torch._dynamo", "numpy") as parent:
-        yield lambda name: parent.run("torch_examples.py", [name], [SEEDS, SEEDS, VARIED])
+def trained(torchs):
+    return lambda name: torchs.run("torch_examples.py", [name], [SEEDS, SEEDS, VARIED])
 
 
 def examples(run: Trained) -> dict[str, list[str]]:

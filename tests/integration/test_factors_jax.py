@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from factor_runs import FACTORS, Zygote, check_matrix, matrix, zygote
+from factor_runs import FACTORS, Zygote, check_matrix, matrix
 from installed import require
 
 pytestmark = pytest.mark.slow
@@ -16,14 +14,6 @@ DRAWS = [
     {"factor": "data", "file": "jax_training.py", "line": 36, "call": "jax.random.permutation"},
     {"factor": "augment", "file": "jax_training.py", "line": 43, "call": "jax.random.normal"},
 ]
-
-
-@pytest.fixture(scope="module")
-def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-        with zygote(tmp_path_factory.mktemp("jax"), "jax", "numpy") as started:
-            yield started
 
 
 @pytest.mark.parametrize("style", [pytest.param("linen", marks=pytest.mark.nightly), "nnx"])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from factor_runs import FACTORS, FULL, SEEDS, Zygote, check_matrix, matrix, other, zygote
+from factor_runs import FACTORS, FULL, SEEDS, Zygote, Zygotes, check_matrix, matrix, other, zygote
 from installed import require
 
 pytestmark = pytest.mark.slow
@@ -18,29 +15,11 @@ EVERY = set(FACTORS)
 DRAWS = [{"factor": "data", "file": "keras_training.py", "line": 18, "call": "permutation"}]
 
 
-@contextmanager
-def libraries(folder: Path, backend: str, *modules: str) -> Iterator[Zygote]:
-    require(backend, *modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KERAS_BACKEND", backend)
-        patch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-        with zygote(folder, backend, "numpy", *modules) as started:
-            yield started
-
-
 @pytest.fixture(scope="module")
-def keras(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+def keras(request: pytest.FixtureRequest, zygotes: Zygotes) -> Zygote:
     """Keras with one of its backends, and TensorFlow, which it imports on whatever backend to set its seed."""
-    also = [name for name in ("tensorflow",) if find_spec(name)]
-    with libraries(tmp_path_factory.mktemp("keras"), request.param, *also, "keras") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    with libraries(tmp_path_factory.mktemp("tensorflow"), "tensorflow") as started:
-        yield started
+    require(request.param)
+    return zygotes["keras on torch" if request.param == "torch" else request.param]
 
 
 #: Backends and ways of seeding: all pairs in the nightly tests, otherwise one way for each backend.
@@ -64,8 +43,9 @@ def test_no_factor_of_keras_leaks_into_another(request: pytest.FixtureRequest, k
 @pytest.mark.nightly
 def test_tensorflow_may_come_with_the_seed(tmp_path: Path) -> None:
     """Where it is imported in the midst of the program, as in a process of its own."""
-    require("tensorflow")
-    with libraries(tmp_path, "jax", "keras") as keras_alone:
+    require("tensorflow", "jax")
+    variables = {"KERAS_BACKEND": "jax", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+    with zygote(tmp_path, "jax", "numpy", "keras", **variables) as keras_alone:
         seeds = [SEEDS, other("shuffle")]
         control, varied = keras_alone.run("keras_training.py", ["everything", 16], seeds, draws=DRAWS)
     assert control.sha, control.output

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from factor_runs import FACTORS, FULL, PROGRAMS, Zygote, check_matrix, matrix, zygote
+from factor_runs import FACTORS, FULL, PROGRAMS, Zygote, Zygotes, check_matrix, matrix, zygote
 from installed import require
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    require("torch")
-    with zygote(tmp_path_factory.mktemp("kinds"), "torch._dynamo", "numpy") as started:
-        yield started
-
-
-@pytest.mark.parametrize("threads", ["one", "pool"])
-@pytest.mark.parametrize("seeding", ["everything", "nothing"])
+@pytest.mark.parametrize(
+    ("seeding", "threads"),
+    [
+        ("everything", "pool"),
+        ("nothing", "one"),
+        pytest.param("everything", "one", marks=pytest.mark.nightly),
+        pytest.param("nothing", "pool", marks=pytest.mark.nightly),
+    ],
+)
 def test_draws_in_threads_are_the_same_in_whatever_order_threads_run(
     torchs: Zygote, seeding: str, threads: str
 ) -> None:
@@ -31,19 +30,15 @@ def test_draws_in_threads_are_the_same_in_whatever_order_threads_run(
 
 
 @pytest.mark.parametrize("seeding", ["seeds", "nothing"])
-def test_pipelines_of_scikit_learn(tmp_path: Path, seeding: str) -> None:
+def test_pipelines_of_scikit_learn(zygotes: Zygotes, seeding: str) -> None:
     require("sklearn")
-    with zygote(tmp_path, "sklearn.ensemble", "sklearn.model_selection") as started:
-        check_matrix(started.run("sklearn_training.py", [seeding], matrix()), {"other", "data"})
+    check_matrix(zygotes["sklearn"].run("sklearn_training.py", [seeding], matrix()), {"other", "data"})
 
 
 @pytest.mark.nightly
-def test_maps_of_tf_data_that_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    require("tensorflow")
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+def test_maps_of_tf_data_that_run_side_by_side(tensorflow: Zygote) -> None:
     draws = [{"factor": factor} for factor in ("init", "layers", "")]
-    with zygote(tmp_path, "tensorflow", "numpy") as started:
-        runs = started.run("tf_data_training.py", [], matrix(), draws=draws)
+    runs = tensorflow.run("tf_data_training.py", [], matrix(), draws=draws)
     check_matrix(runs, set(FACTORS))
 
 

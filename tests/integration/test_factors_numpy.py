@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from factor_runs import FACTORS, Zygote, check_matrix, matrix, other, zygote
-from installed import require
+from factor_runs import FACTORS, Zygote, Zygotes, check_matrix, matrix, other
 
 pytestmark = pytest.mark.slow
 
@@ -15,9 +12,8 @@ DRAWS = [{"factor": factor} for factor in ("init", "shuffle", "augment", "layers
 
 
 @pytest.fixture(scope="module")
-def numpys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    with zygote(tmp_path_factory.mktemp("numpy"), "numpy.random", "random") as started:
-        yield started
+def numpys(zygotes: Zygotes) -> Zygote:
+    return zygotes["numpy"]
 
 
 @pytest.mark.parametrize("seeding", ["everything", "nothing", "own"])
@@ -33,15 +29,13 @@ def test_observed_programs_draw_what_they_draw_alone(numpys: Zygote) -> None:
         assert set(observed.prints) == set(FACTORS)
 
 
-def test_a_seed_that_makes_the_data_too_holds_them_fixed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    require("torch")
-    with zygote(tmp_path_factory.mktemp("shared"), "torch._dynamo") as torchs:
-        program = "torch_shared_seed.py"
-        runs = torchs.run(program, [7], matrix(), draws=DRAWS)
-        check_matrix(runs, set(FACTORS) - {"augment"})
-        all_vary, all_vary_too = torchs.run(
-            program, [7], [other(*FACTORS[:-1], again=again) for again in (1, 2)], draws=DRAWS
-        )
-        three = (runs[0], all_vary, all_vary_too)
-        assert len({run.output.splitlines()[0] for run in three}) == 1
-        assert len({run.sha for run in three}) == 3
+def test_a_seed_that_makes_the_data_too_holds_them_fixed(torchs: Zygote) -> None:
+    program = "torch_shared_seed.py"
+    runs = torchs.run(program, [7], matrix(), draws=DRAWS)
+    check_matrix(runs, set(FACTORS) - {"augment"})
+    all_vary, all_vary_too = torchs.run(
+        program, [7], [other(*FACTORS[:-1], again=again) for again in (1, 2)], draws=DRAWS
+    )
+    three = (runs[0], all_vary, all_vary_too)
+    assert len({run.output.splitlines()[0] for run in three}) == 1
+    assert len({run.sha for run in three}) == 3

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from factor_runs import FACTORS, FULL, PROGRAMS, SEEDS, Zygote, check_matrix, matrix, other, run_command, zygote
+from factor_runs import FACTORS, FULL, PROGRAMS, SEEDS, Zygote, check_matrix, matrix, other, run_command
 from installed import require
 
 pytestmark = pytest.mark.slow
 require("torch")
 
 
-@pytest.fixture(scope="module")
-def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    with zygote(tmp_path_factory.mktemp("torch"), "torch._dynamo", "numpy") as started:
-        yield started
-
-
 TRAINING = "torch_training.py"
 EVERY = set(FACTORS)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("seeding", ["everything", "nothing", "own"])
+#: Ways of seeding and of loading: all pairs in the nightly tests, otherwise one way of loading for each of seeding.
+CELLS = [
+    (seeding, workers)
+    for seeding, one in (("everything", 0), ("nothing", 2), ("own", 0))
+    for workers in ((0, 2) if FULL else (one,))
+]
+
+
+@pytest.mark.parametrize(("seeding", "workers"), CELLS)
 def test_no_factor_leaks_into_another(torchs: Zygote, seeding: str, workers: int) -> None:
     runs = torchs.run(TRAINING, [seeding, workers, 16], matrix())
     check_matrix(runs, EVERY)

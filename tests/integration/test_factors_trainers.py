@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,33 +12,24 @@ pytestmark = pytest.mark.slow
 require("torch")
 
 
-@pytest.fixture(scope="module")
-def lightnings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    require("lightning")
-    with zygote(tmp_path_factory.mktemp("lightning"), "torch._dynamo", "lightning") as started:
-        yield started
-
-
 def notes(run: Trained) -> list[str]:
     return [event["message"] for event in run.of("note")]
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.nightly)])
-def test_lightning(lightnings: Zygote, workers: int) -> None:
+def test_lightning(trainers: Zygote, workers: int) -> None:
     factors = FACTORS if FULL or workers == 0 else ("shuffle", "augment")
-    runs = lightnings.run("lightning_training.py", [workers], matrix(factors))
-    (plain,) = lightnings.run("lightning_training.py", [workers], [None], control=None)
+    runs = trainers.run("lightning_training.py", [workers], matrix(factors))
+    (plain,) = trainers.run("lightning_training.py", [workers], [None], control=None)
     check_matrix(runs, set(FACTORS), factors)
     assert notes(runs[0]) == []
     assert runs[0].output.splitlines()[0] == plain.output.splitlines()[0]
     assert {event["call"] for event in runs[0].of("seed")} >= {"torch.manual_seed"}
 
 
-def test_hugging_face(tmp_path: Path) -> None:
-    require("transformers", "accelerate")
+def test_hugging_face(trainers: Zygote) -> None:
     present = [factor for factor in FACTORS if factor not in ("data", "other")]
-    with zygote(tmp_path, "torch._dynamo", "transformers.trainer", "accelerate") as started:
-        runs = started.run("hf_training.py", [], matrix(present))
+    runs = trainers.run("hf_training.py", [], matrix(present))
     check_matrix(runs, set(present), present)
     assert notes(runs[0]) == []
     own = [event for event in runs[0].of("seed") if event["library"]]

@@ -15,15 +15,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 import pytest
-from factor_runs import Zygote, zygote
+from factor_runs import FAMILIES, Zygote, Zygotes
 from installed import require
 
 from deviate.runs.prepare import runtime_metric
@@ -41,11 +38,6 @@ TIMES = re.compile(r"^# times (.+)$", re.MULTILINE)
 TIMEOUT_S = 120
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
 
-#: What is imported once for the programs that need any of it, and the variables it is imported with.
-FAMILIES = (
-    (("jax", "tensorflow", "keras"), {"KERAS_BACKEND": "jax", "TF_CPP_MIN_LOG_LEVEL": "3"}),
-    (("torch._dynamo", "lightning", "torchmetrics", "accelerate", "transformers.trainer"), {}),
-)
 #: Attends to graphs of TensorFlow 1 as they are imported.
 ALONE = "tf1_graph"
 
@@ -97,30 +89,12 @@ class Seen:
         return next((found for text in texts if (found := re.findall(pattern, text, re.MULTILINE))), [])
 
 
-class Families:
-    """Processes that have imported frameworks, each started when the first program needs it."""
-
-    def __init__(self, folder: Path, started: ExitStack) -> None:
-        self.folder = folder
-        self.started = started
-        self.zygotes: dict[int, Zygote] = {}
-
-    def of(self, program: Program) -> Zygote | None:
-        """Return the process whose forks run `program`, None for one that needs no framework."""
-        for number, (modules, variables) in enumerate(FAMILIES):
-            if program.needed & {module.partition(".")[0] for module in modules}:
-                if number not in self.zygotes:
-                    installed = [module for module in modules if find_spec(module.partition(".")[0])]
-                    entered = zygote(self.folder, *installed, **QUIET, **variables)
-                    self.zygotes[number] = self.started.enter_context(entered)
-                return self.zygotes[number]
-        return None
-
-
-@pytest.fixture(scope="module")
-def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Families]:
-    with ExitStack() as started:
-        yield Families(tmp_path_factory.mktemp("families"), started)
+def parent_of(program: Program, zygotes: Zygotes) -> Zygote | None:
+    """Return the process whose forks run `program`, None for one that needs no framework."""
+    for family in ("jax", "trainers"):
+        if program.needed & {module.partition(".")[0] for module in FAMILIES[family][0]} - {"numpy"}:
+            return zygotes[family]
+    return None
 
 
 def run_program(
@@ -207,11 +181,11 @@ def assert_same_numbers(recorded: list[float], shown: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_output_stays_the_same_and_records_are_what_it_shows(path, tmp_path, families):
+def test_output_stays_the_same_and_records_are_what_it_shows(path, tmp_path, zygotes):
     program = Program(path)
     require(*program.needed)
     expected = dict(EXPECTED.findall(program.source))
-    parent = families.of(program)
+    parent = parent_of(program, zygotes)
     bare = bare_run(tmp_path, program, parent)
     seen = instrumented_run(tmp_path, program, None if path.stem == ALONE else parent)
     assert (seen.stdout, seen.files) == (bare.stdout, bare.files)

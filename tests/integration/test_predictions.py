@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from factor_runs import Zygote, zygote
+from factor_runs import Zygote
 from installed import require
 from prediction_runs import Pass, Predicted, run_predicted
 
@@ -16,14 +15,6 @@ pytestmark = pytest.mark.slow
 
 #: Times that the Trainer of Hugging Face prints.
 TIMED = re.compile(r"'\w+_(?:runtime|per_second)': '[^']*'")
-
-
-@pytest.fixture(scope="module")
-def trainers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    require("lightning", "torchmetrics", "accelerate", "transformers")
-    modules = ("numpy", "torch._dynamo", "lightning", "torchmetrics", "accelerate", "transformers.trainer")
-    with zygote(tmp_path_factory.mktemp("trainers"), *modules) as started:
-        yield started
 
 
 def run_both(parent: Zygote, folder: Path, program: str, *words: str, **config: object) -> Predicted:

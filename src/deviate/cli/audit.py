@@ -8,9 +8,9 @@ import click
 
 from deviate.cli.main import BeforeCommand
 from deviate.cli.output import (
-    format_named,
+    PAGE_SUFFIXES,
     json_option,
-    output_options,
+    output_option,
     request_fields,
     set_option,
     show,
@@ -27,24 +27,21 @@ from deviate.core.errors import BadOption
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
-@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
 @set_option
 @click.option("--limit", type=float, metavar="SECONDS", help="Seconds after which each probe is ended.  [default: 60]")
 @click.option("--quick", is_flag=True, help="Make only the two probes of COMMAND as it is.")
 @click.option(
     "--explain", metavar="FACTOR", help="List the lines that draw random numbers for FACTOR, with their first digests."
 )
-@output_options("terminal, md, tex, json or html.")
+@output_option(PAGE_SUFFIXES)
 @json_option
 @verbose_option
 def command(
     command: tuple[str, ...],
     limit: float | None,
     quick: bool,
-    project: Path | None,
     settings: tuple[str, ...],
     explain: str | None,
-    format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
@@ -62,12 +59,12 @@ def command(
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
 
-    writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
+    writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
     if not command:
         raise BadOption("no command to audit", hint="type it after --, such as deviate audit -- python train.py")
     with given_input() as stdin:
         facts = audit(
-            Request(command=list(command), stdin=stdin, project=project, **request_fields(settings, project)),
+            Request(command=list(command), stdin=stdin, **request_fields(settings, None)),
             DEFAULT_LIMIT if limit is None else limit,
             announce=lambda name: click.echo(f"probe: {name}", err=True),
             quick=quick,

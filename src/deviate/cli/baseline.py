@@ -9,7 +9,7 @@ import click
 
 from deviate.cli.judge import finite, is_experiment, training, workspace_of
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import format_named, json_option, set_option, show, verbose_option
+from deviate.cli.output import json_option, set_option, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_RUNS
@@ -67,7 +67,7 @@ def command(
         raise BadOption(
             "a baseline is a command, an experiment or values", hint="type deviate baseline -- python train.py"
         )
-    writer = find_writer(format_named(None, as_json=as_json), None, writers(json=facts_json))
+    writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     workspace = workspace_of(project)
     if values:
         loop = _typed(workspace, finite(values), runs, **floor)

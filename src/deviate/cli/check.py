@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
+from deviate.cli.output import json_option, output_option, show, verbose_option
 from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
@@ -21,7 +22,7 @@ DEFAULT_ALPHA = 0.05
 
 #: What ``--set`` takes.
 TARGET_KEYS = ("aggregate", "direction", "alpha")
-KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop")
+KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_failures", "max_churn", "groups", "max_group_drop")
 
 
 @click.command(
@@ -58,22 +59,9 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     help="How much worse the mean may be: 0.5, or 2% of B's mean. Without METRIC, the first --max-drop belongs to the "
     "first --metric, and so on. Without --max-drop, a check fails only where a drop is shown.",
 )
-@click.option(
-    "--max-failures",
-    metavar="SHARE",
-    help="Largest share of A's runs that may fail, give no value or collapse, such as 10%. A passes if the runs show "
-    "that the share is smaller. Without this option, lost runs keep a metric from passing.",
-)
-@click.option(
-    "--pairing",
-    type=click.Choice(["auto", "on", "off"]),
-    default="auto",
-    show_default=True,
-    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
-)
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @statistics_option
-@output_options("terminal, md, tex, json, html or junit.")
+@output_option(".txt, .md, .tex, .json, .html or .xml (JUnit)")
 @json_option
 @verbose_option
 def command(
@@ -82,12 +70,12 @@ def command(
     target: str | None,
     rule: str | None,
     junit: Path | None,
-    format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
     settings: tuple[str, ...],
-    **options: Any,
+    metrics: tuple[str, ...],
+    drops: tuple[str, ...],
 ) -> int:
     """Test that A is not worse than B by more than a margin, or has reached a target; for gates.
 
@@ -95,6 +83,7 @@ def command(
     where the question makes no sense.
     """
     from deviate import api
+    from deviate.facts.comparison_options import parse_drops
     from deviate.report.topics.target import target_command
     from deviate.report.views import target_view
     from deviate.report.writers.contracts import gate_json
@@ -105,18 +94,18 @@ def command(
     if junit is not None and not junit.absolute().parent.is_dir():
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     offered = writers(json=gate_json, junit=gate_junit)
-    writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     if target is not None or rule is not None:
-        _check_alone(against, target, rule, {**options, "--junit": junit})
-        facts = _target(name, against, target, rule, options, settings)
-        writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
+        _check_alone(against, target, rule, [*drops, *([junit] if junit else []), *(metrics if target else ())])
+        facts = _target(name, against, target, rule, metrics, settings)
+        writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
         show(target_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
         return 0 if facts.passed else 1
     if against is None:
         raise BadOption(
             "a check needs something to hold A against", hint="add --against B, or --target 'val loss<=3.28'"
         )
-    view = api.check(name, against, **_options(options), **_typed(settings))
+    writer = find_writer("json" if as_json else None, output, offered)
+    view = api.check(name, against, drops=parse_drops(metrics, drops), **_typed(settings))
     if junit is not None:
         write_output(junit, [gate_junit(view.facts)])
     show(view, writer, output, view.command, "gate", verbose=verbose)
@@ -125,7 +114,7 @@ def command(
     return 0 if view.passed else 1
 
 
-def _check_alone(against: str | None, target: str | None, rule: str | None, options: dict[str, Any]) -> None:
+def _check_alone(against: str | None, target: str | None, rule: str | None, further: Sequence[object]) -> None:
     """Refuse what does not go with a target or a rule by name."""
     if rule == "mlperf":
         if against is None or target is not None:
@@ -134,11 +123,8 @@ def _check_alone(against: str | None, target: str | None, rule: str | None, opti
             )
     elif target is None or against is not None:
         raise BadOption("--target and --rule are for one experiment", hint="type --target 'val loss<=3.28'")
-    typed = [name for name, value in options.items() if value not in (None, (), "auto") and name != "metrics"]
-    if typed or (options["metrics"] and target):
-        raise BadOption(
-            "a target is tested alone", hint="leave out --metric, --max-drop, --max-failures, --pairing and --junit"
-        )
+    if further:
+        raise BadOption("a target is tested alone", hint="leave out --metric, --max-drop and --junit")
 
 
 def _target(
@@ -146,7 +132,7 @@ def _target(
     against: str | None,
     target: str | None,
     rule: str | None,
-    options: dict[str, Any],
+    metrics: tuple[str, ...],
     settings: tuple[str, ...],
 ) -> Target:
     from deviate.cli.judge import workspace_of
@@ -159,31 +145,19 @@ def _target(
     if target is not None:
         return read_target(workspace, name, target, rule or "t", alpha, samples)
     assert against is not None
-    return read_convergence(workspace, name, against, next(iter(options["metrics"]), None), alpha, samples)
-
-
-def _options(options: dict[str, Any]) -> dict[str, Any]:
-    from deviate.facts.comparison_options import parse_drops
-
-    return {
-        "drops": parse_drops(options["metrics"], options["drops"]),
-        "pairing": options["pairing"],
-        "max_failures": _share("--max-failures ", options["max_failures"]),
-    }
+    return read_convergence(workspace, name, against, next(iter(metrics), None), alpha, samples)
 
 
 def _typed(settings: tuple[str, ...]) -> dict[str, Any]:
     typed = read_statistics(settings, KEYS)
-    shares = ((name, typed[name]) for name in ("max_churn", "max_group_drop") if name in typed)
+    shares = ((name, typed[name]) for name in ("max_failures", "max_churn", "max_group_drop") if name in typed)
     return {**typed, **{name: _share(f"--set {name}=", share) for name, share in shares}}
 
 
-def _share(option: str, text: str | None) -> float | None:
+def _share(option: str, text: str) -> float:
     """Read ``10%`` or ``0.1``."""
     from deviate.facts.comparison_options import find_drop
 
-    if text is None:
-        return None
     share = find_drop(text)
     if share is None:
         raise BadOption(f"{option}{text!r} is no share", hint=f"type for example {option}10%")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import format_named, json_option, request_fields, set_option, show, verbose_option
+from deviate.cli.output import json_option, request_fields, set_option, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 
@@ -67,7 +67,7 @@ def command(
 
     if bool(words) == bool(values):
         raise BadOption("a change is a command, an experiment or values", hint="type deviate judge -- python train.py")
-    writer = find_writer(format_named(None, as_json=as_json), None, writers(json=facts_json))
+    writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     workspace = workspace_of(project)
     if values:
         from deviate.facts.judged import judge_change

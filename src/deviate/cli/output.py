@@ -1,4 +1,4 @@
-"""``--format`` and ``-o``: facts in any format, on standard output or in a file."""
+"""``-o``, ``--json`` and ``--format``: facts in any format, on standard output or in a file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,22 @@ def output_options(formats: str) -> Callable[[Command], Command]:
     """Give a command ``--format``, which takes one of `formats`, and ``-o``."""
 
     def add(command: Command) -> Command:
-        add_output = click.option(
-            "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
-        )
-        return click.option("--format", "format_name", help=formats)(add_output(command))
+        return click.option("--format", "format_name", help=formats)(_output("Write to this file.")(command))
 
     return add
+
+
+def output_option(suffixes: str) -> Callable[[Command], Command]:
+    """Give a command ``-o``, which writes in the format that one of `suffixes` names."""
+    return _output(f"Write to this file, whose name ends in {suffixes}.")
+
+
+def _output(text: str) -> Callable[[Command], Command]:
+    return click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help=text)
+
+
+#: What the name of a file that holds a page, or its facts, may end in.
+PAGE_SUFFIXES = ".txt, .md, .tex, .json or .html"
 
 
 def json_option(command: Command) -> Command:

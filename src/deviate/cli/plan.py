@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
+from deviate.cli.output import PAGE_SUFFIXES, json_option, output_option, show, verbose_option
 from deviate.cli.printing import examples
 
 #: What ``--set`` takes.
@@ -33,12 +33,11 @@ KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds
     help="A second pilot, of the other recipe. Both show whether runs are paired and how they correlate.",
 )
 @statistics_option
-@output_options("terminal, md, tex, json or html.")
+@output_option(PAGE_SUFFIXES)
 @json_option
 @verbose_option
 def command(
     pilot: str | None,
-    format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
@@ -53,6 +52,6 @@ def command(
     from deviate.report.writers.contracts import plan_json
     from deviate.report.writers.registry import find_writer, writers
 
-    writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=plan_json))
+    writer = find_writer("json" if as_json else None, output, writers(json=plan_json))
     view = api.plan(pilot, **options, **read_statistics(settings, KEYS))
     show(view, writer, output, view.command, "plan", verbose=verbose)

@@ -32,8 +32,7 @@ LEAVES_WITHIN = 5.0
 @click.command("watch", epilog=examples("deviate watch", "deviate watch base --terminal"))
 @click.argument("name", required=False, shell_complete=experiment_names)
 @click.option("--terminal", is_flag=True, help="Show progress here instead of serving a page.")
-@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port of the page.  [default: any free one]")
-def command(name: str | None, terminal: bool, port: int) -> None:
+def command(name: str | None, terminal: bool) -> None:
     """Show the runs of an experiment while they go on.
 
     Without NAME, that is the newest experiment. The page shows progress, the time left, learning curves as they grow,
@@ -45,7 +44,7 @@ def command(name: str | None, terminal: bool, port: int) -> None:
         if terminal:
             _show(folder, stop)
         else:
-            _serve(folder, port, stop)
+            _serve(folder, stop)
     if stop.count:
         say("no longer watching; the runs go on", err=True)
     # Ctrl-C is how it is ended.
@@ -99,14 +98,14 @@ def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
     say(*lines(live))
 
 
-def _serve(folder: ExperimentFolder, port: int, stop: StopRequests) -> None:
+def _serve(folder: ExperimentFolder, stop: StopRequests) -> None:
     from deviate.cli.watched import Watched
     from deviate.report.writers.html.page import chart_library
 
     # Better before an address is printed than in answer to it.
     chart_library()
     watched = Watched(folder)
-    with WatchServer(port, watched.page, watched.version) as server:
+    with WatchServer(0, watched.page, watched.version) as server:
         say(f"watching {folder.name}: {server.address}", "Only this machine can open it. Ctrl-C ends it.")
         while not stop.count:
             server.handle_request()
