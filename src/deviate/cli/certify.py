@@ -28,9 +28,9 @@ DEFAULT_FILE = Path("certificate.json")
         "deviate certify --verify certificate.json         does it repeat here?",
         "deviate certify here.json there.json              are the two alike?",
         "deviate certify certificate.json -o page.html     the certificate as a page",
-        "deviate certify --resume-at 3 -- python train.py  and after an interruption?",
+        "deviate certify --resume-at 3 -- python train.py  and after a break?",
         "deviate certify --price -- python train.py        what do held kernels cost?",
-        "deviate certify --fix -- python train.py          which switches make it repeat?",
+        "deviate certify --fix -- python train.py          which switches mend it?",
     ),
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | FILE [FILE]")
