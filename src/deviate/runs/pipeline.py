@@ -43,7 +43,7 @@ from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked, locked_workspace
 
 if TYPE_CHECKING:
-    from deviate.runs.criterion import Referee
+    from deviate.runs.rounds import Referee
 
 
 # Where the runs of a request are made: as is typed, else where those of the experiment were made last.
