@@ -63,7 +63,7 @@ def run(
             raise BadOption("vary= and variants= name the same thing", hint="leave one out")
         options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
     from deviate.api.progress import ignore, notebook_observer
-    from deviate.facts.until import Referee
+    from deviate.facts.referee import Referee
     from deviate.runs.pipeline import run as run_study
 
     observe = notebook_observer() if progress else ignore

@@ -33,7 +33,7 @@ def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_jso
     """Make what is missing; return the exit status."""
     from deviate.cli.grid_screen import grid_screen
     from deviate.cli.progress import Progress, left_lines
-    from deviate.facts.until import Referee
+    from deviate.facts.referee import Referee
     from deviate.runs.cells import make_cells
     from deviate.runs.request import Request
 
