@@ -104,7 +104,8 @@ def test_as_is_prints_what_the_bare_program_prints(project):
     assert deviate("logs", "train", "as-is-0").out == bare
 
 
-def test_a_larger_n_adds_runs_and_keeps_the_others(trained, project):
+def test_a_larger_n_adds_runs_and_keeps_the_others(project):
+    assert deviate("run", "-n", "3", *COMMAND).status == 0
     runs = project / ".deviate/experiments/train/runs"
     before = {path.name: tree(path) for path in runs.iterdir()}
     more = deviate("run", "-n", "5", "--json", *COMMAND)
