@@ -5,9 +5,9 @@ Prints tables on standard error and one JSON object on standard output::
     python benchmarks/statistics/collapses.py > collapses.json
 
 Typical runs have an accuracy of 97 with an SD of 0.3; a share of the candidate's runs, and of the baseline's, ends at
-10. `deviate check --metric acc --max-drop 0.5` is asked with and without ``--set max_failures=10%``, of candidates
-whose typical runs are as good as the baseline's, or lower by just the drop. Each check is made by the library; 1,000
-repeats tell 5 % to ±1.4.
+10. `deviate check --metric acc --max-drop 0.5` is asked with and without ``--max-failures 10%``, of candidates whose
+typical runs are as good as the baseline's, or lower by just the drop. Each check is made by the library; 1,000 repeats
+tell 5 % to ±1.4.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ USUAL, SD, CHANCE = 97.0, 0.3, 10.0
 DROP, ALLOWED = 0.5, 0.1
 
 PASSES, WORSE, STRICT, COUNTED, MISSED = (
-    "passes", "is called worse", "--set max_failures=10% passes", "collapsed runs are counted right",
+    "passes", "is called worse", "--max-failures 10% passes", "collapsed runs are counted right",
     "passes though typical runs are lower by the drop",
 )  # fmt: skip
 

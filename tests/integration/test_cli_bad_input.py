@@ -45,7 +45,7 @@ CASES = {
     "unknown experiment": (["report", "nothing"], ["nothing", "deviate run"]),
     "unknown format": (["report", "nothing", "--format", "docx"], ["docx", "json"]),
     "unknown suffix": (["report", "nothing", "-o", "report.docx"], ["report.docx"]),
-    "impossible level": (["report", "nothing", "--set", "level=1.5"], ["--set level", "1.5"]),
+    "impossible level": (["report", "nothing", "--level", "1.5"], ["--level", "1.5"]),
     "curves in a file format": (
         ["report", "nothing", "--set", "curves=true", "--format", "md"],
         ["--set curves", "html"],

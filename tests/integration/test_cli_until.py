@@ -70,7 +70,7 @@ def test_the_same_command_again_makes_no_run_and_other_reports_say_the_same(proj
     assert len(again.json["variants"][0]["runs"]) == 7
     for format_name in ("terminal", "md"):
         assert "Enough after 7 runs" in " ".join(deviate("report", "train", "--format", format_name).out.split())
-    other = json.loads(deviate("report", "train", "--format", "json", "--set", "level=0.9").out)["variants"][0]
+    other = json.loads(deviate("report", "train", "--format", "json", "--level", "0.9").out)["variants"][0]
     (loss,) = [metric for metric in other["metrics"] if metric["name"] == "train loss"]
     assert loss["ci_mean"][1] - loss["ci_mean"][0] < 100
 

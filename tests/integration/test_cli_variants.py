@@ -114,7 +114,7 @@ def test_a_list_of_factors_is_one_variant_under_one_name(project):
     (variant,) = variants(done).values()
     assert variant["variant"] == "init,shuffle"
     assert all(len(set(prints(variant, factor))) == 2 for factor in PRESENT)
-    assert deviate("logs", "train", "init,shuffle-1").out.startswith("epoch 0")
+    assert deviate("logs", "train", "init,shuffle-1", "--stdout").out.startswith("epoch 0")
 
 
 @pytest.mark.parametrize("vary", ["all", "init,everything", "arms,init"])

@@ -129,7 +129,7 @@ def test_repeats_device_threads_and_variables_come_from_the_configuration(projec
     (evaluation,) = done.json["evaluations"]
     within = {each["metric"]: each for each in evaluation["within"]}
     logs = (run_folder(project, 0) / "steps" / f"cpu-{repeat}" / "stdout.log" for repeat in range(3))
-    assert deviate("logs", "train", "0", "cpu").out == "".join(log.read_text() for log in logs)
+    assert deviate("logs", "train", "0", "cpu", "--stdout").out == "".join(log.read_text() for log in logs)
     # What is drawn in the evaluation differs between its repeats, what the training left does not.
     assert 0.001 < within["cpu: noisy error"]["sd_within"] < 0.05 < within["cpu: noisy error"]["sd_between"]
     assert within["cpu: bias error"]["sd_within"] == 0

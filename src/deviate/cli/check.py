@@ -22,7 +22,7 @@ DEFAULT_ALPHA = 0.05
 
 #: What ``--set`` takes.
 TARGET_KEYS = ("aggregate", "direction", "alpha")
-KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_failures", "max_churn", "groups", "max_group_drop")
+KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop")
 
 
 @click.command(
@@ -59,6 +59,19 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_failures", "
     help="How much worse the mean may be: 0.5, or 2% of B's mean. Without METRIC, the first --max-drop belongs to the "
     "first --metric, and so on. Without --max-drop, a check fails only where a drop is shown.",
 )
+@click.option(
+    "--max-failures",
+    metavar="SHARE",
+    help="Largest share of A's runs that may fail, give no value or collapse, such as 10%. A passes if the runs show "
+    "that the share is smaller. Without this option, lost runs keep a metric from passing.",
+)
+@click.option(
+    "--pairing",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    show_default=True,
+    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
+)
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @statistics_option
 @output_option(".txt, .md, .tex, .json, .html or .xml (JUnit)")
@@ -76,6 +89,7 @@ def command(
     settings: tuple[str, ...],
     metrics: tuple[str, ...],
     drops: tuple[str, ...],
+    **options: Any,
 ) -> int:
     """Test that A is not worse than B by more than a margin, or has reached a target; for gates.
 
@@ -95,7 +109,7 @@ def command(
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     offered = writers(json=gate_json, junit=gate_junit)
     if target is not None or rule is not None:
-        _check_alone(against, target, rule, [*drops, *([junit] if junit else []), *(metrics if target else ())])
+        _check_alone(against, target, rule, [junit, *drops, *(metrics if target else ()), *_given(options)])
         facts = _target(name, against, target, rule, metrics, settings)
         writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
         show(target_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
@@ -105,7 +119,15 @@ def command(
             "a check needs something to hold A against", hint="add --against B, or --target 'val loss<=3.28'"
         )
     writer = find_writer("json" if as_json else None, output, offered)
-    view = api.check(name, against, drops=parse_drops(metrics, drops), **_typed(settings))
+    failures = options["max_failures"]
+    view = api.check(
+        name,
+        against,
+        drops=parse_drops(metrics, drops),
+        pairing=options["pairing"],
+        max_failures=None if failures is None else _share("--max-failures ", failures),
+        **_typed(settings),
+    )
     if junit is not None:
         write_output(junit, [gate_junit(view.facts)])
     show(view, writer, output, view.command, "gate", verbose=verbose)
@@ -123,8 +145,15 @@ def _check_alone(against: str | None, target: str | None, rule: str | None, furt
             )
     elif target is None or against is not None:
         raise BadOption("--target and --rule are for one experiment", hint="type --target 'val loss<=3.28'")
-    if further:
-        raise BadOption("a target is tested alone", hint="leave out --metric, --max-drop and --junit")
+    if any(further):
+        raise BadOption(
+            "a target is tested alone", hint="leave out --metric, --max-drop, --max-failures, --pairing and --junit"
+        )
+
+
+def _given(options: dict[str, Any]) -> list[object]:
+    """Return what was typed of options that have a usual value."""
+    return [value for value in options.values() if value not in (None, "auto")]
 
 
 def _target(
@@ -150,7 +179,7 @@ def _target(
 
 def _typed(settings: tuple[str, ...]) -> dict[str, Any]:
     typed = read_statistics(settings, KEYS)
-    shares = ((name, typed[name]) for name in ("max_failures", "max_churn", "max_group_drop") if name in typed)
+    shares = ((name, typed[name]) for name in ("max_churn", "max_group_drop") if name in typed)
     return {**typed, **{name: _share(f"--set {name}=", share) for name, share in shares}}
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "match", "alpha", "level", "correction", "pairing", "groups", "max", "seed", "figure_format")
+KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figure_format")
 
 
 @click.command(
@@ -45,11 +45,26 @@ KEYS = (*SAMPLES, "match", "alpha", "level", "correction", "pairing", "groups", 
 @click.argument("names", nargs=-1, metavar="A B...", shell_complete=experiment_sides)
 @click.option("--metric", "metrics", multiple=True, help="Compare this metric of A only; repeatable.")
 @click.option(
+    "--level",
+    "levels",
+    type=float,
+    multiple=True,
+    help="Confidence level of the intervals, which is 1 - alpha; repeatable, 0.95 or else the largest decides.  "
+    "[default: 0.95]",
+)
+@click.option(
     "--margin",
     "margins",
     multiple=True,
     metavar="METRIC=VALUE",
     help="Smallest difference that matters. Smaller differences can be shown to be equivalent.",
+)
+@click.option(
+    "--pairing",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    show_default=True,
+    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
 )
 @click.option(
     "--until",
@@ -95,9 +110,8 @@ def command(
         offered = writers(json=grid_json, csv=grid_csv)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     typed = read_statistics(settings, KEYS)
-    levels = typed.pop("levels", ())
     figure_format = chosen_format(figures, typed, Workspace.nearest(Path.cwd()).project)
-    asked = {**_options(options), **typed, **_alpha(typed.get("alpha"), levels)}
+    asked = {**_options(options), **typed, **_alpha(typed.get("alpha"), options["levels"])}
     view: View[Any] = grid_of(names, asked) if of_grid else api.compare(*names, **asked)
     open_pairs = not of_grid and bool(view.facts.open_pairs)
     if figures is not None:
@@ -112,6 +126,7 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Return what was typed of the options, and of it what is not usual."""
     example = "'test acc=0.5'"
     given = {
+        "pairing": None if options["pairing"] == "auto" else options["pairing"],
         "until": options["until"],
         "metrics": list(options["metrics"]),
         "margins": named_values("--margin", options["margins"], number("--margin", example), example),
@@ -124,19 +139,19 @@ def _alpha(alpha: float | None, levels: Sequence[float]) -> dict[str, Any]:
     if not levels:
         return {}
     if any(not 0 < level < 1 for level in levels):
-        raise BadOption("--set level must be between 0 and 1", hint="type --set level=0.95")
+        raise BadOption("--level must be between 0 and 1", hint="type --level 0.95")
     # 1 - 0.95 is not 0.05 in binary.
     alphas = [round(1 - level, 12) for level in levels]
     if alpha is not None and not any(abs(each - alpha) < 1e-9 for each in alphas):
         raise BadOption(
-            f"--set alpha={alpha:g} and level={levels[0]:g} do not belong together",
+            f"--set alpha={alpha:g} and --level {levels[0]:g} do not belong together",
             hint="give one: level is 1 - alpha",
         )
     chosen = alpha if alpha is not None else DEFAULT_ALPHA if DEFAULT_ALPHA in alphas else min(alphas)
     return {"alpha": chosen, **({"levels": tuple(levels)} if len(levels) > 1 else {})}
 
 
-#: What the level is where it decides and is not said.
+#: What --level is where it decides and is not said.
 DEFAULT_ALPHA = 0.05
 
 # ``deviate compare`` with the name of an experiment that has a grid, or without any name.
@@ -145,13 +160,13 @@ DEFAULT_ALPHA = 0.05
 FOR_TWO = {
     "matches": "--set match",
     "margins": "--margin",
-    "pairing": "--set pairing",
+    "pairing": "--pairing",
     "until": "--until",
     "most": "--set max",
     "groups": "--set groups",
     "correction": "--set correction",
     "seed": "--set seed",
-    "levels": "--set level more than once",
+    "levels": "--level more than once",
 }
 
 

@@ -24,16 +24,16 @@ NO_METRICS = "none in the source: those that are printed are seen after the firs
 @click.command(
     "init",
     cls=BeforeCommand,
-    epilog=examples("deviate init -- python train.py --epochs 10", "deviate init"),
+    epilog=examples("deviate init -- python train.py --epochs 10", "deviate init --dry-run"),
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
-def command(command: tuple[str, ...]) -> None:
+@click.option("--dry-run", is_flag=True, help="Show what a run would do; write nothing.")
+def command(command: tuple[str, ...], dry_run: bool) -> None:
     """Show what a run of COMMAND would do, and write a commented deviate.toml.
 
     The file names the entry and lists, as comments, the metrics, the main loop and the random draws that were found.
-    Nothing changes until you edit it. A file that is there stays as it is. Without COMMAND, the likeliest script of
-    the current folder is taken.
+    Nothing changes until you edit it. Without COMMAND, the likeliest script of the current folder is taken.
     """
     from deviate.core.secrets import mask_words
     from deviate.runs.prepared import prepare_request
@@ -44,9 +44,10 @@ def command(command: tuple[str, ...]) -> None:
     words = list(command) or _likely_command()
     prepared = prepare_request(Request(command=words, **file_settings()))
     path = prepared.target.project / FILE_NAME
+    if path.exists() and not dry_run:
+        raise BadOption(f"{path} is there already", hint="type --dry-run to see what a run would do, or edit the file")
     say(*_plan(prepared))
-    if path.exists():
-        say("", f"{path} is there already and stays as it is", err=True)
+    if dry_run:
         return
     _write(path, starter_config(prepared.findings))
     say("", f"written to {path}: everything but the entry is commented out", err=True)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, shell_complete=experiment_names)
 @click.argument("run", required=False)
 @click.argument("evaluation", required=False)
-def command(name: str | None, run: str | None, evaluation: str | None) -> None:
+@click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
+@click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
+def command(name: str | None, run: str | None, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
     """Print what a run printed, or an EVALUATION of it: standard output, then standard error.
 
     Tracebacks show your own lines. Without RUN, the runs to choose from are listed; an only run is printed. NAME may
@@ -48,7 +50,9 @@ def command(name: str | None, run: str | None, evaluation: str | None) -> None:
     for part in parts:
         if not part.path.is_dir():
             say(f"{evaluation} not started in {folder.run.folder}", err=True)
-        logs = [part.stdout_file, part.stderr_file]
+        logs = [
+            path for path, shown in ((part.stdout_file, not only_stderr), (part.stderr_file, not only_stdout)) if shown
+        ]
         if reason := _damage(part, logs):
             say(f"warning: {what} of {name} is shown as it is now: {reason}", err=True)
         for path in logs:

@@ -76,22 +76,6 @@ def read_statistics(settings: Sequence[str], keys: Sequence[str]) -> dict[str, A
     return read_settings(settings, TypedStatistics, keys)
 
 
-def taken_level(typed: dict[str, Any]) -> float:
-    """Return the confidence level of intervals, taken out of what was typed.
-
-    Raises
-    ------
-    BadOption
-        If it is none, or there are several.
-    """
-    level, *others = typed.pop("levels", (0.95,))
-    if others:
-        raise BadOption("--set level is typed twice and has one value here", hint="leave one")
-    if not 0 < level < 1:
-        raise BadOption(f"--set level must be between 0 and 1, found {level:g}", hint="type --set level=0.95")
-    return float(level)
-
-
 def number(option: str, example: str) -> Callable[[str], float]:
     """Return what reads the number of an option.
 

@@ -20,7 +20,6 @@ from deviate.cli.options import (
     read_statistics,
     statistics_keys,
     statistics_option,
-    taken_level,
     write_figure_files,
 )
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 DIFFERENCE = "'test acc=0.5'"
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "level", "groups", "positive", "inputs", "curves", "figure_format")
+KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figure_format")
 
 
 @click.command(
@@ -57,6 +56,7 @@ KEYS = (*SAMPLES, "level", "groups", "positive", "inputs", "curves", "figure_for
     "summary (one row per metric), groups (one row per group and rate) or weights (one row per layer and kept moment)."
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
+@click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @click.option(
     "--difference",
     "differences",
@@ -74,6 +74,7 @@ def command(
     format_name: str | None,
     output: Path | None,
     metrics: tuple[str, ...],
+    level: float,
     differences: tuple[str, ...],
     settings: tuple[str, ...],
     figures: Path | None,
@@ -94,10 +95,11 @@ def command(
     from deviate.report.writers.registry import find_writer
     from deviate.store.folders import Workspace
 
+    if not 0 < level < 1:
+        raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
     format_name = format_named(format_name, as_json=as_json)
     writer = find_writer(format_name, output, experiment_writers(()))
     typed = read_statistics(settings, KEYS)
-    level = taken_level(typed)
     groups, curves = typed.pop("groups", ()), typed.pop("curves", False)
     positive, inputs = typed.pop("positive", ""), typed.pop("inputs", "")
     if curves and (writer.name != "terminal" or output is not None):

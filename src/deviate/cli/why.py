@@ -14,24 +14,21 @@ from deviate.cli.options import (
     read_statistics,
     statistics_keys,
     statistics_option,
-    taken_level,
 )
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
 
-#: What ``--set`` takes.
-KEYS = (*SAMPLES, "level")
-
 
 @click.command(
     "why",
-    epilog=statistics_keys(KEYS) + examples("deviate why sources", "deviate why sources --metric 'test loss'"),
+    epilog=statistics_keys(SAMPLES) + examples("deviate why sources", "deviate why sources --metric 'test loss'"),
 )
 @click.argument("name", required=False, shell_complete=experiment_names)
 @output_options("Those of deviate report.")
 @click.option("--metric", help="Explain this metric.  [default: the main one]")
+@click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @statistics_option
 @json_option
 @verbose_option
@@ -40,6 +37,7 @@ def command(
     format_name: str | None,
     output: Path | None,
     metric: str | None,
+    level: float,
     settings: tuple[str, ...],
     as_json: bool,
     verbose: bool,
@@ -57,11 +55,9 @@ def command(
     from deviate.report.writers.registry import find_writer
 
     writer = find_writer(format_named(format_name, as_json=as_json), output, experiment_writers(()))
-    typed = read_statistics(settings, KEYS)
-    level = taken_level(typed)
     name = name or only_experiment("why")
     folder = api.load(name).folder
-    results = read_results(folder, read_options(**typed), weights=True)
+    results = read_results(folder, read_options(**read_statistics(settings, SAMPLES)), weights=True)
     facts = experiment_facts(
         results, datetime.now().astimezone(), level=level, metrics=() if metric is None else (metric,)
     )

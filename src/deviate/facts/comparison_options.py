@@ -66,18 +66,16 @@ def check_options(options: ComparisonOptions) -> None:
     """
     alpha = options.alpha
     if not 0 < alpha < 1:
-        raise BadOption(
-            f"alpha lies between 0 and 1, found {alpha:g}", hint="type --set alpha=0.05, or --set level=0.95"
-        )
+        raise BadOption(f"alpha lies between 0 and 1, found {alpha:g}", hint="type --set alpha=0.05, or --level 0.95")
     for level in options.levels:
         if not 0 < level < 1:
-            raise BadOption(f"--set level must be between 0 and 1, found {level:g}", hint="type --set level=0.95")
+            raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
     if options.correction not in CORRECTIONS:
         raise BadOption(
             f"correction {options.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --set correction=holm"
         )
     if options.pairing not in get_args(PairingMode):
-        raise BadOption(f"--set pairing={options.pairing!r} is none of auto, on, off", hint="type --set pairing=auto")
+        raise BadOption(f"--pairing {options.pairing!r} is none of auto, on, off", hint="type --pairing auto")
     for metric, margin in options.margins.items():
         if not (margin > 0 and math.isfinite(margin)):
             raise BadOption(
@@ -115,7 +113,7 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
     return [
         "deviate", "compare", *names,
         *_each("--metric ", options.metrics),
-        *_each("--set level=", (f"{level:g}" for level in options.levels)),
+        *_each("--level ", (f"{level:g}" for level in options.levels)),
         *_each("--set groups=", options.groups),
         *(word for option, value in _plain(options).items() if value != usual[option]
           for word in _each(option, [str(value)])),
@@ -129,7 +127,7 @@ def _plain(options: ComparisonOptions) -> dict[str, object]:
     return {
         "--set alpha=": f"{options.alpha:g}",
         "--set correction=": options.correction,
-        "--set pairing=": options.pairing,
+        "--pairing ": options.pairing,
         "--until ": options.until,
         "--set max=": options.most,
         "--set seed=": options.seed,
@@ -280,7 +278,7 @@ def check_gate_options(options: GateOptions) -> None:
             hint="type --set alpha=0.05",
         )
     for option, share, example in (
-        ("--set max_failures=", options.max_failures, "10%"),
+        ("--max-failures ", options.max_failures, "10%"),
         ("--set max_churn=", options.max_churn, "5%"),
         ("--set max_group_drop=", options.max_group_drop, "2%"),
     ):
@@ -300,12 +298,12 @@ def check_command(a: str, against: str, options: GateOptions) -> list[str]:
     --------
     >>> options = GateOptions(drops={"test acc": Drop(0.5)}, max_failures=0.1)
     >>> check_command("new", "base", options)[5:]
-    ['--metric', 'test acc', '--max-drop', 'test acc=0.5', '--set', 'max_failures=10%']
+    ['--metric', 'test acc', '--max-drop', 'test acc=0.5', '--max-failures', '10%']
     """
     usual = GateOptions(drops={})
-    plain = {"alpha": "--set alpha=", "inconclusive": "--set inconclusive=", "pairing": "--set pairing="}
+    plain = {"alpha": "--set alpha=", "inconclusive": "--set inconclusive=", "pairing": "--pairing "}
     shares = {
-        "--set max_failures=": options.max_failures,
+        "--max-failures ": options.max_failures,
         "--set max_churn=": options.max_churn,
         "--set max_group_drop=": options.max_group_drop,
     }

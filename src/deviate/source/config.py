@@ -199,7 +199,6 @@ STATISTICS_KEYS = {
     "test_sizes": "test_size",
     "directions": "direction",
     "matches": "match",
-    "levels": "level",
     "most": "max",
 }
 
@@ -256,12 +255,6 @@ class TypedStatistics(
     curves: Annotated[bool, says("true: draw the median curve of each metric in the terminal, too")] = False
     most: Annotated[int, says("with --until: most runs of each experiment, 30 if not said")] | None = None
     seed: Annotated[int, says("of permutations and resamples, 0 if not said")] = 0
-    levels: Annotated[tuple[float, ...], says("confidence of the intervals, 0.95 if not said")] = ()
-    pairing: Annotated[
-        Literal["auto", "on", "off"],
-        says("runs of one index as pairs: on, off, or auto: where fingerprints prove that they drew the same"),
-    ] = "auto"
-    max_failures: Annotated[str, says("SHARE of A's runs that may fail or collapse: 10%; else none may be lost")] = ""
     max_churn: Annotated[str, says("SHARE of examples that A may label otherwise than B: 5%")] = ""
     max_group_drop: Annotated[str, says("SHARE by which accuracy on each of the groups may be lower: 2%")] = ""
     tests: Annotated[int, says("tests corrected together: claimed metrics × pairs of experiments", ge=1)] = 1

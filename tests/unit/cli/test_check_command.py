@@ -112,8 +112,8 @@ def test_the_page_names_a_command_that_asks_the_same(project):
         "alpha=0.01",
         "--set",
         "inconclusive=pass",
-        "--set",
-        "max_failures=50%",
+        "--max-failures",
+        "50%",
         "--set",
         "direction=val acc=higher",
     ]
@@ -453,13 +453,13 @@ def test_with_a_rate_that_is_allowed_lost_runs_keep_no_metric_from_passing():
 
 @pytest.mark.parametrize("text", ["much", "0", "100%", "-3%"])
 def test_a_share_that_is_none_is_refused(project, text):
-    refused = run("same", "--against", "main", "--metric", "val acc", "--set", f"max_failures={text}")
+    refused = run("same", "--against", "main", "--metric", "val acc", "--max-failures", text)
     assert isinstance(refused.exception, BadOption)
-    assert "--set max_failures" in str(refused.exception)
+    assert "--max-failures" in str(refused.exception)
 
 
 def test_a_share_is_typed_in_percent_or_as_a_fraction(project):
-    words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "3", "--json", "--set")
-    percent, fraction = (json.loads(run(*words, f"max_failures={text}").stdout)["failures"] for text in ("40%", "0.4"))
+    words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "3", "--json", "--max-failures")
+    percent, fraction = (json.loads(run(*words, text).stdout)["failures"] for text in ("40%", "0.4"))
     assert percent == fraction
     assert (percent["allowed"], percent["passed"]) == (0.4, True)
