@@ -108,7 +108,8 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
     if several:
         longest = max(several.values(), key=len)
         alike = [key for key, value in several.items() if value[0].keys() == longest[0].keys()]
-        return [{KEY: key, **row} for key in alike for row in several[key]] if len(alike) > 1 else longest
+        column = "split" if all(map(split_of, alike)) else KEY
+        return [{column: key, **row} for key in alike for row in several[key]] if len(alike) > 1 else longest
     for key, value in whole.items():
         if is_run_name(key) and isinstance(value, dict) and (numbered := _numbered_column(value)):
             return [

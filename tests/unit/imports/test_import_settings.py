@@ -75,6 +75,11 @@ def test_several_lists_of_equal_objects_are_all_read(table):  # noqa: F811
     assert "--experiment-column key if 'key' names recipes" in refused.value.hint
     results = read(path, experiment="key", rows="runs")
     assert [(run.group, run.readings[0].value) for run in results.runs][::3] == [("plain", 0.5), ("mixed", 0.7)]
+    of_parts = {
+        name: [{"epoch": k, "loss": top / (k + 1)} for k in range(5)] for name, top in (("train", 1), ("val", 2))
+    }
+    (one,) = read(table(json.dumps(of_parts), "parts.json")).runs
+    assert {reading.metric for reading in one.readings} == {"train loss", "val loss"}
     nested = table(json.dumps({"seeds": [1, 2, 3], "raw": whole}), "nested.json")
     with pytest.raises(NotImportable) as nowhere:
         read(nested)
