@@ -110,5 +110,3 @@ def test_the_difference_of_two_recipes(said):
     assert shown in printed["compare full"]
     latex = printed["compare latex"].replace("{}", "").replace("$", "")
     assert "& -0.30 & [-1.06, 0.46] &" in latex
-        "-", "−"
-    )

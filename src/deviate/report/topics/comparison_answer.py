@@ -204,7 +204,7 @@ def _keep(main: MetricComparison, better: str, pair: PairComparison) -> list[Hin
     drop = round_below((main.a if better == pair.a else main.b).spread.sd or 0.0)
     metric = f"--metric {typed_word(main.name)}"
     command = f"deviate check NAME --against {typed_word(better)} {metric} --max-drop {drop:g}" if drop else ""
-    return [Hint(text="a later recipe may not be worse:", command=command)] if command else []
+    return [Hint(text="gate:", command=command)] if command else []
 
 
 # Three or more.
