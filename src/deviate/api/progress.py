@@ -81,8 +81,10 @@ class Progress:
     def _end(self, event: RunEnded) -> None:
         self._going.pop(event.run, None)
         outcome = event.outcome
-        is_well = isinstance(outcome, Completed)
-        said = self._values(event.values, 1) if is_well else f"{ended_as(outcome.status)}: {outcome.reason}"
+        if isinstance(outcome, Completed):
+            said = self._values(event.values, 1)
+        else:
+            said = f"{ended_as(outcome.status)}: {outcome.reason}"
         took = about_seconds(outcome.seconds or 0.0)
         counted = f"({self._time.ended} of {self._time.total})"
         self._ended.append("  ".join(filter(None, [self._called(event.run), took, said, counted])))
