@@ -103,15 +103,17 @@ def test_a_notebook_shows_how_far_the_runs_are():
     first, second = (Run(variant="init", index=index) for index in range(2))
     slot = Slot(index=0, cores=None, gpus=None)
     progress.observe(RunStarted(run=first, slot=slot, number=1, total=3))
-    progress.observe(RunProgress(run=first, seconds=5.0, iteration=0, values={"test acc": 97.123456}))
-    assert shown[-1] == "0 of 3 runs\n· init-0  5.0 s  1st iteration  test acc 97.12"
-    progress.observe(RunEnded(run=first, outcome=Completed(seconds=10.0, ended=""), values={}))
-    assert shown[-1] == "1 of 3 runs  1 completed  about 20 s left"
+    progress.observe(RunProgress(run=first, seconds=5.0, iteration=0, reported=0, values={"test acc": 97.123456}))
+    assert shown[-1] == "initialisation, run 0  epoch 1  5 s  test acc 97.12\n0 of 3 done, 1 running"
+    progress.observe(RunEnded(run=first, outcome=Completed(seconds=10.0, ended=""), values={"test acc": 97.2}))
+    assert shown[-1] == "initialisation, run 0  10 s  test acc 97.2  (1 of 3)\n1 of 3 done   about 20 s left"
     progress.observe(RunStarted(run=second, slot=slot, number=2, total=3))
     progress.observe(RunEnded(run=second, outcome=Failed(seconds=1.0, ended="", reason="exit status 1"), values={}))
-    head, lost = shown[-1].splitlines()
-    assert head.startswith("2 of 3 runs  1 completed, 1 failed  about 10 s left")
-    assert lost == "✗ init-1  failed: exit status 1"
+    assert shown[-1].splitlines() == [
+        "initialisation, run 0  10 s  test acc 97.2  (1 of 3)",
+        "initialisation, run 1  1 s  failed: exit status 1  (2 of 3)",
+        "2 of 3 done   about 10 s left",
+    ]
 
 
 def test_outside_of_a_notebook_nothing_is_shown():

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from deviate.core.experiment import Run
+from deviate.core.experiment import Experiment, Run
 from deviate.report.aligned import about_seconds
-from deviate.report.numbers import show_seconds
-from deviate.report.words import ended_as, nth_iteration
+from deviate.report.words import ended_as, run_name
 from deviate.runs.events import RunEnded, RunProgress, RunShared, RunStarted
-from deviate.runs.experiment_events import StudyEvent
+from deviate.runs.experiment_events import Begun, StudyEvent
 from deviate.runs.time_left import TimeLeft
 from deviate.store.run_files import Completed
 
@@ -43,17 +41,23 @@ class Progress:
         self._show = show
         self._time = TimeLeft(clock)
         self._going: dict[Run, str] = {}
-        self._ends: Counter[str] = Counter()
-        self._lost: list[str] = []
+        #: A line for each run that ended.
+        self._ended: list[str] = []
+        self._experiment: Experiment | None = None
+        self._decimals: dict[str, int | None] = {}
 
     def observe(self, event: StudyEvent) -> None:
         """Take in one event."""
         self._time.observe(event)
         match event:
+            case Begun():
+                self._experiment = event.experiment
+                self._decimals = {metric.name: metric.decimals for metric in event.experiment.metrics}
+                return
             case RunStarted():
                 self._going[event.run] = "starting"
             case RunProgress():
-                self._going[event.run] = _latest(event)
+                self._going[event.run] = self._latest(event)
             case RunEnded():
                 self._end(event)
             case RunShared():
@@ -64,22 +68,39 @@ class Progress:
         self._show("\n".join(self.lines()))
 
     def lines(self) -> list[str]:
-        """Return what is shown: how many runs ended and how, those that failed, and those under way."""
-        ends = ", ".join(f"{number} {end}" for end, number in self._ends.items())
-        ended, total, left = self._time.ended, self._time.total, self._time.left()
-        is_shown = left is not None and ended < total
-        parts = [f"{ended} of {total} runs", ends, f"about {about_seconds(left)} left" if is_shown and left else ""]
-        under_way = [f"· {run.folder}  {latest}" for run, latest in self._going.items()]
-        return ["  ".join(filter(None, parts)), *self._lost, *under_way]
+        """Return what is shown: a line for each run that ended and for each under way, and how much is left."""
+        done, total, left = self._time.ended, self._time.total, self._time.left()
+        running = f", {len(self._going)} running" if self._going else ""
+        remains = f"about {about_seconds(left)} left" if left and done < total else ""
+        under_way = [f"{self._called(run)}  {latest}" for run, latest in self._going.items()]
+        return [*self._ended, *under_way, "   ".join(filter(None, [f"{done} of {total} done{running}", remains]))]
+
+    def _called(self, run: Run) -> str:
+        return run_name(run, alone=self._experiment is not None and len(self._experiment.planned) == 1)
 
     def _end(self, event: RunEnded) -> None:
         self._going.pop(event.run, None)
-        self._ends[ended_as(event.outcome.status)] += 1
-        if not isinstance(event.outcome, Completed):
-            self._lost.append(f"✗ {event.run.folder}  {ended_as(event.outcome.status)}: {event.outcome.reason}")
+        outcome = event.outcome
+        if isinstance(outcome, Completed):
+            said = self._values(event.values, 1)
+        else:
+            said = f"{ended_as(outcome.status)}: {outcome.reason}"
+        took = about_seconds(outcome.seconds or 0.0)
+        counted = f"({self._time.ended} of {self._time.total})"
+        self._ended.append("  ".join(filter(None, [self._called(event.run), took, said, counted])))
 
+    def _latest(self, event: RunProgress) -> str:
+        loop = self._experiment.main_loop if self._experiment else None
+        done = event.iteration if event.reported is None else event.reported + 1
+        rounds = f"/{loop.rounds}" if loop and loop.rounds else ""
+        place = "" if done is None else f"{loop.word if loop else 'epoch'} {done}{rounds}"
+        values = self._values(event.values, VALUES_SHOWN)
+        return "  ".join(filter(None, [event.step or place, about_seconds(event.seconds), values]))
 
-def _latest(event: RunProgress) -> str:
-    iteration = "" if event.iteration is None else nth_iteration(event.iteration)
-    values = [f"{name} {value:.4g}" for name, value in list(event.values.items())[:VALUES_SHOWN]]
-    return "  ".join(filter(None, [show_seconds(event.seconds), event.step, iteration, *values]))
+    def _values(self, values: Mapping[str, float], most: int) -> str:
+        """Write the first values as the program does, as far as its decimals are known."""
+        texts = []
+        for name, value in list(values.items())[:most]:
+            decimals = self._decimals.get(name)
+            texts.append(f"{name} {value:.4g}" if decimals is None else f"{name} {value:.{decimals}f}")
+        return "  ".join(texts)

@@ -322,7 +322,7 @@ def _not_taken(findings: Findings) -> list[str]:
 def _listing(project: Path, findings: Findings) -> list[str]:
     lines = [*_loop_lines(project, findings), ""]
     chosen = [metric for metric in findings.metrics if metric.selected]
-    lines += [f"metrics    {len(chosen)} in {len({m.file for m in chosen})} of {len(findings.files)} files read", ""]
+    lines += [f"metrics    {len(chosen)} (all listed)", ""]
     for metric in sorted(chosen, key=lambda metric: -metric.confidence):
         lines += _metric_lines(project, metric)
     lines += _draw_lines(findings.draws)

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from deviate.cli.printing import columns_of, cut
 from deviate.core.experiment import Experiment, Run
+from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_word
 from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
@@ -66,20 +67,45 @@ class LiveScreen(NamedTuple):
     left: float | None
 
 
-def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
-    """Return what the files of an experiment show of its runs."""
+def empty_screen(experiment: Experiment, jobs: int) -> LiveScreen:
+    """Return what is known of an experiment before any run has begun."""
     from deviate.observe.headline import by_kind
 
     metrics = by_kind([metric for metric in experiment.metrics if metric.selected])
-    main, loop, alone = next(iter(metrics), None), experiment.main_loop, len(experiment.planned) == 1
+    loop = experiment.main_loop
+    return LiveScreen(
+        name=experiment.name,
+        command=command_text(mask_words(experiment.command)),
+        planned=planned_text(experiment.planned, jobs),
+        going=[],
+        metrics=[metric.name for metric in metrics],
+        decimals={metric.name: metric.decimals for metric in metrics},
+        results=[],
+        rounds=loop.rounds if loop else None,
+        word=loop.word if loop else "epoch",
+        done=0,
+        total=0,
+        failed=0,
+        shared=0,
+        elapsed=0.0,
+        left=None,
+    )
+
+
+def takes_last(experiment: Experiment, main: str) -> bool:
+    """Whether the number of a run is its last value of the main metric, and all runs are of one kind."""
+    aggregates = {metric.name: metric.aggregate for metric in experiment.metrics}
+    return aggregates.get(main) == "last" and len(experiment.planned) == 1
+
+
+def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
+    """Return what the files of an experiment show of its runs."""
+    screen, alone = empty_screen(experiment, live.jobs), len(experiment.planned) == 1
     own = live.own
     going = [run for run in own if run.state in ("under way", "evaluating")]
     completed = [run for run in own if run.state == "completed"]
-    takes_last = main is not None and main.aggregate == "last" and alone
-    return LiveScreen(
-        name=live.name,
-        command=command_text(live.command),
-        planned=planned_text(experiment.planned, live.jobs),
+    is_result = bool(screen.metrics) and takes_last(experiment, screen.metrics[0])
+    return screen._replace(
         going=[
             GoingRun(
                 run_name(Run(variant=run.variant, index=int(run.name.rpartition("-")[2])), alone=alone),
@@ -90,11 +116,7 @@ def watched_screen(experiment: Experiment, live: LiveExperiment) -> LiveScreen:
             )
             for run in going
         ],
-        metrics=[metric.name for metric in metrics],
-        decimals={metric.name: metric.decimals for metric in metrics},
-        results=[run.values[-1] for run in completed if run.values] if takes_last else [],
-        rounds=live.rounds,
-        word=loop.word if loop else "epoch",
+        results=[run.values[-1] for run in completed if run.values] if is_result else [],
         done=live.done,
         total=len(own),
         failed=sum(bool(run.reason) for run in own),

@@ -16,15 +16,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from deviate.cli.live_screen import GoingRun, LiveScreen, planned_text, screen_lines, title
+from deviate.cli.live_screen import GoingRun, LiveScreen, empty_screen, screen_lines, takes_last, title
 from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
-from deviate.core.secrets import mask_words
 from deviate.observe.headline import by_kind, main_metric, runner_up
 from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
-from deviate.report.topics.command import command_text
 from deviate.report.words import count, listed, run_name
 from deviate.runs.events import (
     ColdStart,
@@ -332,20 +330,14 @@ class RunsFollowed:
         assert experiment is not None
         # Runs that were made before, and are not among those of this call.
         before = max(sum(experiment.planned.values()) - time_left.total - self._shared, 0)
-        main, loop = next(iter(self._metrics), None), experiment.main_loop
-        takes_last = main is not None and main.aggregate == "last" and len(experiment.planned) == 1
-        results = [values[main.name] for values in self._values.values() if main and main.name in values]
+        screen = empty_screen(experiment, self._jobs)
+        main = next(iter(screen.metrics), "")
+        results = [values[main] for values in self._values.values() if main in values]
         seen = dict.fromkeys(name for each in self.going.values() for name in _values_of(each))
-        return LiveScreen(
-            name=experiment.name,
-            command=command_text(mask_words(experiment.command)),
-            planned=planned_text(experiment.planned, self._jobs),
+        return screen._replace(
             going=[self._going(run, latest) for run, latest in self.going.items()],
-            metrics=list(dict.fromkeys([*(metric.name for metric in self._metrics), *seen])),
-            decimals=self._decimals(),
-            results=results if takes_last else [],
-            rounds=loop.rounds if loop else None,
-            word=loop.word if loop else "epoch",
+            metrics=list(dict.fromkeys([*screen.metrics, *seen])),
+            results=results if takes_last(experiment, main) else [],
             done=before + time_left.ended,
             total=before + time_left.total,
             failed=self._failed,

@@ -131,16 +131,19 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         *_comparing(workspace, completed, overviews),
         *_second(workspace, completed),
         *(_reading(folder) if folder.completed_runs() else []),
+        *(_planning(completed[-1]) if len(completed) > 1 else []),
     ]
     return _explained(steps[:most])
 
 
 def _second(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    """Return what makes a second recipe, and what tells why runs differ, where there is one experiment."""
-    if len(completed) != 1 or (experiment := completed[0].read_experiment()).imported is not None:
+    """Return what makes a second recipe, and what tells why runs differ, where there is one experiment of a script."""
+    if not completed or (experiment := completed[0].read_experiment()).imported is not None:
+        return []
+    if any(other.read_experiment().entry == experiment.entry for other in completed[1:]):
         return []
     command, runs = typed_line(experiment.command), max(experiment.planned.values(), default=8)
-    why = f"deviate run -n {runs} --name why --vary sources -- {command}"
+    why = f"deviate run -n {runs} --name {typed_word(completed[0].name)}-why --vary sources -- {command}"
     return [
         ("is another recipe better?", f"deviate run -n {runs} --name NAME -- {command} …"),
         *([("why do runs differ?", why)] if len(experiment.planned) == 1 else []),
@@ -207,6 +210,11 @@ def _cells(workspace: Workspace) -> list[Cell]:
 def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return the command that reads what there is of an experiment."""
     return [("how much do its runs differ?", f"deviate report {typed_word(folder.name)}")]
+
+
+def _planning(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that says how many runs show what, beside two recipes."""
+    return [("how many runs show less?", f"deviate plan {typed_word(folder.name)}")]
 
 
 def _failed(folder: ExperimentFolder) -> list[tuple[str, str]]:

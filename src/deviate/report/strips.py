@@ -23,7 +23,7 @@ STRIP_WIDTH = 10
 EMPTY, ONE, SEVERAL = "·", "•", "●"
 
 #: Head of a column of strips, and as wide: what they show, and where the lowest and the highest are.
-STRIP_HEAD = "lo runs hi"
+STRIP_HEAD = "low – high"
 
 #: With more runs than this most cells hold several, and bars say how many where dots would not.
 CROWDED = 20

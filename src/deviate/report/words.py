@@ -47,6 +47,19 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def compared_runs(n: int, m: int, *, paired: bool) -> str:
+    """Return how many runs of two sides are compared.
+
+    Examples
+    --------
+    >>> compared_runs(8, 8, paired=True), compared_runs(8, 8, paired=False), compared_runs(8, 5, paired=False)
+    ('8 pairs', '8 runs of each', '8 against 5 runs')
+    """
+    if paired:
+        return count(n, "pair")
+    return f"{count(n, 'run')} of each" if n == m else f"{n} against {count(m, 'run')}"
+
+
 def ordinal(number: int) -> str:
     """Return a place in an order.
 

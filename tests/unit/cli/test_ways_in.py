@@ -115,7 +115,7 @@ def test_alone_beside_one_experiment_it_offers_a_second_recipe_and_why(folder):
     write_experiment(folder, "base", VALUES)
     lines = typed().stdout.splitlines()
     assert any("  deviate run -n 2 --name NAME -- python train.py …" in line for line in lines)
-    assert any("  deviate run -n 2 --name why --vary sources -- python train.py" in line for line in lines)
+    assert any("  deviate run -n 2 --name base-why --vary sources -- python train.py" in line for line in lines)
 
 
 def test_alone_it_offers_only_what_can_be_done(folder):

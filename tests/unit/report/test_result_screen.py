@@ -144,3 +144,11 @@ def test_the_metric_that_the_user_chose_leads():
     )
     first, *_ = screen(cases.said(made))
     assert first.startswith("train loss  0.139 ± 0.014")
+
+
+def test_a_metric_that_is_reported_under_two_names_has_one_row():
+    losses = {"train loss": LOSSES, "final_train_loss": [*LOSSES], "val acc": [*VALUES[1:], 90.0], "acc": VALUES}
+    names = [line.split("  ")[0] for line in screen(usual(**{"test acc": VALUES, **losses}))]
+    assert names.count("train loss") == 1
+    assert names.count("val acc") == 1
+    assert not {"final_train_loss", "acc"} & set(names)

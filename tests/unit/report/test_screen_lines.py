@@ -189,8 +189,10 @@ def test_an_audit_of_all_sources_lists_them():
 @WIDTHS
 def test_failures_beside_predictions(width):
     facts = further_pages.predictions().facts
+    first = facts.variants[0].metrics[0]
     four = [
-        structs.replace(facts.variants[0].metrics[0], name=name) for name in ("top1", "top5", "val", "train", "ema")
+        structs.replace(first, name=name, values=[value + place for value in first.values])
+        for place, name in enumerate(("top1", "top5", "val", "train", "ema"))
     ]
     reason = "it ended with status 1: RuntimeError: the loss of the batch is not a finite number"
     runs = [structs.replace(run, status="failed", reason=reason) for run in facts.variants[0].runs[:3]]

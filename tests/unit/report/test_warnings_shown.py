@@ -10,7 +10,7 @@ from msgspec import structs
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.proof import Evidence
-from deviate.observe.events import EnvironmentDifference, ReplacedSeed, Switch
+from deviate.observe.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
 from deviate.observe.unseen import WarnedOperation
 from deviate.report.topics.caveat import Caveat, screen_warnings
 from deviate.report.topics.comparison import comparison_page
@@ -77,7 +77,14 @@ SHOWN = {
     "operations, kernels held": (lambda: operations("algo+impl", "control"), "operations without a deterministic form"),
 }
 
+UNREAD = [
+    RuntimeNote(slug="value-unreadable", message=f"{name}: it holds 2 numbers") for name in ("matrix", "test acc")
+]
+
+SHOWN["unread main metric"] = lambda: facts(notes=UNREAD[1:]), "test acc: it holds 2 numbers"
+
 ON_REQUEST = {
+    "unread value": (lambda: facts(notes=UNREAD[:1]), "matrix: it holds 2 numbers"),
     "seeds": (
         lambda: facts(seeds=[ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0")]),
         "torch.manual_seed",

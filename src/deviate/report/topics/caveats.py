@@ -372,9 +372,13 @@ def _differences(facts: ExperimentFacts) -> Iterable[Caveat]:
 
 
 def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
+    known = [metric for metric in facts.definition.all_metrics if metric.selected]
+    main = main_metric(known).name if known else ""
     for note in facts.notes:
         where = f" ({listed(note.runs)})" if note.runs else ""
-        yield Caveat(slug=note.slug, message=f"{note.message}{where}")
+        # What holds no number is no metric, unless it was to be the main one.
+        is_beside = note.slug == _REFUSED and not note.message.startswith(f"{main}: ")
+        yield Caveat(slug=note.slug, message=f"{note.message}{where}", severity="note" if is_beside else "warning")
 
 
 def _operations(facts: ExperimentFacts) -> Iterable[Caveat]:

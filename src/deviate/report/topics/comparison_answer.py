@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from deviate.core.shell_words import typed_word
-from deviate.facts.compared_metric import MetricComparison
+from deviate.facts.compared_metric import MetricComparison, round_below
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
@@ -23,11 +23,12 @@ from deviate.report.topics.verdicts import (
     failures_text,
     last_digit,
     limit_text,
+    most_decimals,
     one_draw,
     places,
     side_spread,
 )
-from deviate.report.words import count, joined, listed
+from deviate.report.words import compared_runs, count, joined, listed
 from deviate.stats.factorial import Place
 
 # One pair.
@@ -102,10 +103,7 @@ def pair_sentence(metric: MetricComparison, pair: PairComparison, comparison: Co
 
 def runs_text(metric: MetricComparison) -> str:
     """Write how many runs are compared."""
-    n, m = metric.contrast.runs_compared
-    if metric.contrast.paired:
-        return count(n, "pair")
-    return f"{count(n, 'run')} of each" if n == m else f"{n} against {count(m, 'run')}"
+    return compared_runs(*metric.contrast.runs_compared, paired=metric.contrast.paired)
 
 
 def _p(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
@@ -182,8 +180,13 @@ def _fails_more(pair: PairComparison, metric: MetricComparison) -> list[str]:
 
 
 def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
-    """Return what to type where nothing is shown: runs that are lacking, or those that show a smaller difference."""
+    """Return what to type next: where one is better a table and a gate, else the runs that are lacking."""
     main = main_metric(pair.metrics)
+    if comparison.claimed and main.verdict in ("a better", "b better"):
+        return [
+            Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex"),
+            *_keep(main, pair.a if main.verdict == "a better" else pair.b, pair),
+        ]
     if main.verdict == "too few runs" and not pair.draws.unshared:
         return [Hint(text="add runs:", command=command) for command in pair.add_runs]
     known = main.sensitivity
@@ -194,6 +197,14 @@ def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
     command = f"deviate plan {typed_word(pair.a)} --against {typed_word(pair.b)}{named} --difference {known.smaller:g}"
     size = f"{known.smaller:g}{difference_unit(main.unit)}"
     return [Hint(text=f"for {size}, {known.runs_for_smaller} runs of each:", command=f"{command}{alpha}")]
+
+
+def _keep(main: MetricComparison, better: str, pair: PairComparison) -> list[Hint]:
+    """Return the gate that lets later recipes be worse by less than an SD."""
+    drop = round_below((main.a if better == pair.a else main.b).spread.sd or 0.0)
+    metric = f"--metric {typed_word(main.name)}"
+    command = f"deviate check NAME --against {typed_word(better)} {metric} --max-drop {drop:g}" if drop else ""
+    return [Hint(text="gate:", command=command)] if command else []
 
 
 # Three or more.
@@ -267,5 +278,6 @@ def main_sides(comparison: Comparison) -> dict[str, MetricSpread]:
 
 def side_text(side: MetricSpread, sides: Mapping[str, MetricSpread]) -> str:
     """Write mean and SD of a side, to the digit of all of them."""
-    place = metric_place(side.decimals, *(each.spread.sd for each in sides.values()))
+    decimals = most_decimals(sides.values())
+    place = metric_place(decimals, *(each.spread.sd for each in sides.values()))
     return side_spread(side.spread, place)

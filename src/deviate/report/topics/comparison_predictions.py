@@ -66,7 +66,7 @@ def screen_changed(pair: PairComparison) -> list[str]:
     beside = f", two runs of one recipe on {show_share(sum(known) / len(known))}" if known else ""
     ends = f" {show_shares(between.interval)}" if between.interval.known else ""
     share = f"{show_share(between.value)}{ends} of {count(facts.examples, 'example')}"
-    return [f"They disagree on {share}{beside}.", *on_groups]
+    return [f"Churn: they disagree on {share}{beside}.", *on_groups]
 
 
 def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw: bool) -> list[str]:

@@ -27,7 +27,7 @@ from deviate.report.topics.comparison_answer import (
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.comparison_predictions import screen_changed
 from deviate.report.topics.comparison_tests import test_tables
-from deviate.report.topics.metrics import caveat_blocks, number, telling
+from deviate.report.topics.metrics import caveat_blocks, distinct, number, telling
 from deviate.report.topics.reasons import further_reasons, short_reasons, superiority_sentence
 from deviate.report.topics.verdicts import MetricCells, adjusted_text, places, row_word
 from deviate.report.words import count, joined
@@ -111,6 +111,9 @@ def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = 
     """Return the metrics of a pair: what is claimed, and below it `most` of the others."""
     claimed = [metric for metric in pair.metrics if metric.name in comparison.claimed]
     others = [metric for metric in pair.metrics if metric.name not in comparison.claimed and metric.kind != "speed"]
+    if most is not None:
+        # What a program reports again under another name says nothing more.
+        others = distinct([*claimed, *others], lambda metric: (metric.a, metric.b))[len(claimed) :]
     # Where all is of the same metric, p stands in the answer.
     tested = ["p"] if others or len(claimed) > 1 else []
     levels = [f"level {place}" for place in range(len(pair.metrics[0].ci_levels))]

@@ -76,7 +76,6 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         experiment_screen.answer,
         figures.curve_lines,
         experiment_screen.price,
-        experiment_screen.unmeasured,
         experiment_screen.following,
     ),
     "brief": (

@@ -13,13 +13,12 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.report.numbers import show_level
 from deviate.report.page import Answer, Block, Cell, Column, Facts, Row, Section, Sentences, Table
-from deviate.report.topics import reported
 from deviate.report.topics.caveat import screen_warnings
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.headline import known_prices, screen_headline
 from deviate.report.topics.metric_text import MetricText
-from deviate.report.topics.metrics import asked_footnotes, number, telling
+from deviate.report.topics.metrics import asked_footnotes, distinct, number, telling
 from deviate.report.topics.result import made_text, main_of, model_sentences, result_figure, varied_text
 from deviate.report.topics.runs import screen_failures
 from deviate.report.topics.sources import sources_blocks
@@ -87,7 +86,8 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterator[Block]:
 def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
     """Return the metrics beside the main one, times apart; None where there is none."""
     main = main_of(variant)
-    others = [metric for metric in variant.metrics if metric is not main and metric.kind != "speed" and metric.n]
+    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n]
+    others = distinct(sorted(reported, key=lambda metric: metric is not main), lambda metric: (metric,))[1:]
     if not others:
         return None
     level, left = show_level(facts.level), len(others) - METRICS_SHOWN
@@ -126,12 +126,6 @@ def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say what holding the implementation costs, where that is known."""
     sentences = known_prices(facts.prices)
     return Section(slug="price", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
-
-
-def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say how much of what was reported is measured, where that is not all of it."""
-    telling = any(each.left or each.lines_left_out for each in facts.reported[:1])
-    return reported.brief(facts, charts) if telling else None
 
 
 def following(facts: ExperimentFacts, charts: Charts) -> Section | None:

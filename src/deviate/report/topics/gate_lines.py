@@ -9,7 +9,7 @@ import msgspec
 from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import GateMetric
 from deviate.report.numbers import metric_place, show, show_interval, show_level, show_percent
-from deviate.report.words import count, joined, listed
+from deviate.report.words import compared_runs, count, joined, listed
 from deviate.stats.contrast import PAIRED
 
 #: The word of each outcome; what is undecided and counts as passed says so.
@@ -48,8 +48,8 @@ def _drop_lines(metric: GateMetric) -> Iterator[str]:
     """Say by how much a metric fell, how much it may, and what would decide it."""
     if metric.lost_a and metric.outcome in ("inconclusive", "runs lost"):
         yield (
-            f"{metric.lost_a} of {count(metric.ended_a, 'new run')} lost ({metric.lost_b} of {metric.ended_b} before): "
-            "the others alone do not pass"
+            f"{metric.lost_a} of {count(metric.ended_a, 'new run')} failed or collapsed ({metric.lost_b} of "
+            f"{metric.ended_b} before): the others alone do not pass"
         )
     yield from drop_lines(metric)
     if metric.outcome != "inconclusive":
@@ -76,17 +76,10 @@ def drop_lines(metric: GateMetric) -> Iterator[str]:
                 metric.ci_room, low=allowed - metric.ci_room.high, high=allowed - metric.ci_room.low
             )
             ends = f", {show_level(drop.level)} CI {show_interval(drop, place)}"
-        runs = _runs(metric)
+        paired = metric.test == PAIRED.test
+        runs = compared_runs(metric.compared if paired else metric.n_a, metric.n_b, paired=paired)
         limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
         yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}   {runs}"
-
-
-def _runs(metric: GateMetric) -> str:
-    if metric.test == PAIRED.test:
-        return count(metric.compared, "pair")
-    if metric.n_a == metric.n_b:
-        return f"{count(metric.n_a, 'run')} of each"
-    return f"{metric.n_a} against {count(metric.n_b, 'run')}"
 
 
 def _allowed(metric: GateMetric) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -407,3 +408,26 @@ def _training_runs(variant: VariantFacts) -> str:
 
 def _completed(variant: VariantFacts) -> str:
     return f"{variant.completed} of {count(variant.planned, 'run')} completed"
+
+
+# What a program reports twice.
+
+T = TypeVar("T")
+
+
+def distinct(metrics: Iterable[T], samples: Callable[[T], Sequence[MetricSpread]]) -> list[T]:
+    """Return the metrics without those whose `samples` are those of an earlier one, under another name."""
+    kept: list[T] = []
+    for metric in metrics:
+        sides = samples(metric)
+        if not any(all(map(_are_twins, sides, samples(other))) for other in kept):
+            kept.append(metric)
+    return kept
+
+
+def _are_twins(metric: MetricSpread, other: MetricSpread) -> bool:
+    """Tell whether two metrics had the same values in all of several runs, to the digits that the program prints."""
+    if metric.runs != other.runs or metric.spread.identical or metric.n < 2:
+        return False
+    step = max(10.0 ** -(each.decimals if each.decimals is not None else 9) for each in (metric, other))
+    return all(abs(a - b) <= step / 2 for a, b in zip(metric.values, other.values, strict=True))

@@ -29,7 +29,11 @@ def source_rows(table: SpreadAcross, facts: ExperimentFacts) -> list[SourceRow]:
     by_name = {variant.variant: variant for variant in facts.variants}
     spreads = {row.variant: row for row in table.rows}
     rows = [_row(spread, by_name[name], table, by_name) for name, spread in spreads.items()]
-    return sorted(rows, key=lambda row: (bool(row.folded), *_rank(row.spread, table)))
+    return sorted(rows, key=lambda row: (_FOLDS.get(row.folded[:4], 0), *_rank(row.spread, table)))
+
+
+#: Below the rows of numbers: what could not vary, then what has the runs of another row, then what draws nothing.
+_FOLDS = {"": -1, "coul": 0, "same": 1, "no d": 2}
 
 
 def _rank(row: VariantSpread, table: SpreadAcross) -> tuple[bool, bool, float]:

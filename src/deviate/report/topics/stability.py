@@ -101,7 +101,7 @@ def screen_stability(facts: Stability) -> tuple[list[str], list[str]]:
     churn, examples = facts.labels.churn, facts.examples
     if churn.value == 0:
         return [f"{_labelled(facts.labels, examples)}."], ["All runs answer alike."]
-    shortly = f"Two runs answer {_share(churn)} of {examples} examples differently."
+    shortly = f"Churn: two runs differ on {_share(churn)} of {examples} examples."
     return [f"{_labelled(facts.labels, examples)}."], [shortly]
 
 
@@ -132,7 +132,7 @@ def _churn(labels: Labels, examples: int) -> str:
 def _labelled(labels: Labels, examples: int) -> str:
     if labels.churn.value == 0:
         return f"All runs answer each of the {examples} examples alike"
-    return f"Two runs answer {_share(labels.churn)} of the {examples} examples differently"
+    return f"Churn: two runs answer {_share(labels.churn)} of the {examples} examples differently"
 
 
 def _share(churn: Estimate) -> str:

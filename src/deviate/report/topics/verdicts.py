@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from deviate.facts.compared_metric import MetricComparison
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.looks import PairLook
+from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
 from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.numbers import (
@@ -149,9 +150,14 @@ class MetricCells:
         self.effects = {EFFECTS[name].label: show_effect(effect) for name, effect in turned_effects(contrast).items()}
 
 
+def most_decimals(sides: Iterable[MetricSpread]) -> int | None:
+    """Return the digits behind the point of the side with most; None where no side tells them."""
+    return max((side.decimals for side in sides if side.decimals is not None), default=None)
+
+
 def last_digit(metric: MetricComparison) -> int | None:
     """Return the power of ten of the last digit worth showing."""
-    return metric_place(metric.a.decimals, metric.a.spread.sd, metric.b.spread.sd)
+    return metric_place(most_decimals((metric.a, metric.b)), metric.a.spread.sd, metric.b.spread.sd)
 
 
 def side_spread(spread: Spread, place: int | None) -> str:

@@ -40,8 +40,14 @@ def add_bars(block: Bars, width: int) -> Table:
     below = "".join(_placed_texts([(round(place * width / most), text) for place, text in block.ticks])) if most else ""
     rows += [Row(cells=[Cell(""), Cell(below, emphasis="quiet"), *(Cell("") for _ in table.columns[1:])])]
     head, *columns = table.columns
+    drawn_head = Column(head=_bar_head(block.head, width), leading=True, drawn=True)
+    legend = "{} to the lower limit, {} to the SD, {} to the upper limit.".format(*BAR_SIGNS)
+    has_ends = any(bar.low < bar.value < bar.high for bar in block.bars)
     return msgspec.structs.replace(
-        table, columns=[head, Column(head=_bar_head(block.head, width), leading=True, drawn=True), *columns], rows=rows
+        table,
+        columns=[head, drawn_head, *columns],
+        rows=rows,
+        notes=[*table.notes, *([legend] if has_ends else [])],
     )
 
 
