@@ -30,6 +30,30 @@ def test_the_line_of_a_fault_is_named_and_its_clean_twin_is_equal(project, case)
     assert (equal.status, equal.json["parted"]) == (0, False)
 
 
+DRAWN = """
+import os, numpy as np
+random = np.random.default_rng(0)
+weights = random.normal(size=3)
+for epoch in range(12):
+    if epoch == 9:
+        weights = weights + 1e-9 * int.from_bytes(os.urandom(2), "big")  # here
+    weights = weights - 0.1 * weights
+    print(f"epoch {epoch} loss {(weights ** 2).sum():.12f}")
+"""
+
+
+def test_two_runs_of_an_experiment_are_told_apart_by_their_draws_or_by_making_them_again(project):
+    (project / "train.py").write_text(DRAWN)
+    for vary in ("algo", "control"):
+        assert deviate("run", "-n", "2", "--vary", vary, "--name", vary, "--", sys.executable, "train.py").status == 0
+    found = deviate("diverge", "algo", "0", "1", "--json").json
+    assert (found["parted"], found["replays"], found["runs"]) == (True, 0, ["algo-0", "algo-1"])
+    assert [each["equal"] for each in found["recorded"]["draws"]] == [0]
+    again = deviate("diverge", "control", "0", "1", "--json")
+    assert (again.status, again.json["recorded"]["draws"]) == (1, [])
+    assert "# here" in DRAWN.splitlines()[again.json["cause"]["line"] - 1]
+
+
 def test_no_command_is_bad_usage(project):
     refused = deviate("diverge")
     assert (refused.status, refused.out) == (2, "")

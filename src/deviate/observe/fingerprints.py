@@ -310,6 +310,13 @@ def common_digests(one: Fingerprint, other: Fingerprint) -> tuple[str, str]:
     return _at(one.series, length - 1), _at(other.series, length - 1)
 
 
+def equal_draws(one: Fingerprint, other: Fingerprint) -> int:
+    """Return after how many draws two runs are last known to have drawn the same."""
+    length = min((len(series) for series in (*one.series, *other.series)), default=0)
+    equal = [index for index in range(length) if _at(one.series, index) == _at(other.series, index)]
+    return 2 ** equal[-1] if equal else 0
+
+
 def _at(series: Sequence[Sequence[str]], index: int) -> str:
     digests = [each[index] for each in series]
     return digests[0] if len(digests) == 1 else _crc(digests)

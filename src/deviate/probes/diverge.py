@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
 from deviate.core.experiment import SCHEMA, Run
-from deviate.core.factors import OBSERVED
+from deviate.core.factors import OBSERVED, find_variant
 from deviate.core.secrets import mask_words
 from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import FirstDifference, Kind, differing_numbers, first_difference
@@ -25,10 +25,12 @@ from deviate.probes.divergence.records import (
 )
 from deviate.probes.divergence.remedies import remedy_of
 from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
-from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_trials
+from deviate.probes.divergence.stored import Recorded, compare_recorded
+from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_replays, open_trials
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
+from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.run_files import Unfinished
 
 #: Seconds after which each training is ended where the user does not say.
@@ -115,6 +117,11 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     limited: bool = False
     limit: float = DEFAULT_LIMIT
     notes: list[str] = []
+    #: The experiment, and the names of two runs of it that were compared; empty where a command was trained twice.
+    name: str = ""
+    runs: list[str] = []
+    #: What the two recorded; null where a command was trained twice.
+    recorded: Recorded | None = None
 
     @property
     def status(self) -> int:
@@ -160,6 +167,48 @@ def diverge(
         return _Search(trials, variant, limit, announce).search()
 
 
+def diverge_runs(
+    folder: ExperimentFolder,
+    runs: tuple[RunFolder, RunFolder],
+    limit: float = DEFAULT_LIMIT,
+    executor: Executor | None = None,
+    announce: Announce = lambda name: None,
+) -> Divergence:
+    """Find the first place where two runs of an experiment part.
+
+    What they recorded tells it where they drew other numbers, or are equal; else both are made again, as `diverge`
+    does, and thrown away.
+
+    Raises
+    ------
+    BadOption, CommandNotFound, KeyboardInterrupt
+        As `diverge`.
+    """
+    check_limit(limit)
+    experiment = folder.read_experiment()
+    recorded = compare_recorded(experiment, *runs)
+    variants = [find_variant(each.run.variant) for each in runs]
+    is_controlled = all(variant is not None and variant.controlled for variant in variants)
+    words = ["diverge", folder.name, *(each.run.folder for each in runs)]
+    if recorded.draws or recorded.is_equal:
+        found = Divergence(
+            command=mask_words(experiment.command),
+            variant="control" if is_controlled else "as-is",
+            parted=not recorded.is_equal,
+            limit=limit,
+        )
+    else:
+        executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
+        with open_replays(folder, executor, words) as trials:
+            pair = [each.run for each in runs] if is_controlled else []
+            search = _Search(trials, CONTROL if is_controlled else AS_IT_IS, limit, announce, pair)
+            found = search.search(recorded.value.iteration if recorded.value is not None else None)
+        if found.parted is False:
+            notes = [*found.notes, "The runs were equal when they were made again: whatever differs does not each time"]
+            found = msgspec.structs.replace(found, notes=notes)
+    return msgspec.structs.replace(found, name=folder.name, runs=words[2:], recorded=recorded)
+
+
 @dataclass
 class _Replay:
     """What one pair of trainings wrote."""
@@ -180,9 +229,13 @@ class _Replay:
 class _Search:
     """The search for one command."""
 
-    def __init__(self, trials: Trials, variant: str, limit: float, announce: Announce) -> None:
+    def __init__(
+        self, trials: Trials, variant: str, limit: float, announce: Announce, pair: Sequence[Run] = ()
+    ) -> None:
         self.trials = trials
         self.variant = variant
+        #: What is made again; empty: any two runs of the variant.
+        self.pair = pair
         self.limit = limit
         self.announce = announce
         self.made = 0
@@ -191,9 +244,10 @@ class _Search:
         self.notes: list[str] = [*trials.skipped]
         self.reason = ""
 
-    def search(self) -> Divergence:
-        """Find step, operation and line."""
-        replay = self._replay("steps 0, 1, 2, 4, 8, …", {}, lambda ours, theirs: _differ(ours, theirs))
+    def search(self, near: int | None = None) -> Divergence:
+        """Find step, operation and line; `near` is an iteration in which the runs are known to differ."""
+        order = {} if near is None else {"marks": [max(near - 1, 0), near + 1]}
+        replay = self._replay("steps 0, 1, 2, 4, 8, …", order, lambda ours, theirs: _differ(ours, theirs))
         marks = replay.marks()
         unit = unit_of(*marks)
         steps = common_steps(*marks, unit)
@@ -290,7 +344,8 @@ class _Search:
         return _Replay(first, second)
 
     def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None) -> Trial:
-        trial = self.trials.prepare(Run(variant=self.variant, index=self.made), {VARIABLE: json.dumps(order)})
+        run = self.pair[self.made % 2] if self.pair else Run(variant=self.variant, index=self.made)
+        trial = self.trials.prepare(run, {VARIABLE: json.dumps(order)})
         self.made += 1
         folder = trial.ready.folder
 

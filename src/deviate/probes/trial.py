@@ -34,8 +34,9 @@ from deviate.observe.reported import ReportedNumber, RunSeries, mined_run, repor
 from deviate.observe.tally import RunTallies, Tally
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.kept import keep_written, written_states
+from deviate.runs.options import ReplicateOptions
 from deviate.runs.outcomes import run_outcome, without_secrets
-from deviate.runs.prepare import Ready, Source, prepare_run
+from deviate.runs.prepare import Ready, Source, make_source, prepare_run
 from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
 from deviate.runs.snapshot.manifest import take
@@ -91,6 +92,22 @@ def open_trials(prepared: Prepared, executor: Executor, words: list[str], planne
     place = workspace.verification
     with locked(place, command), listening() as stop, _thrown_away(place, executor) as folder:
         yield _trials(prepared, folder, executor, stop, planned)
+    stop.obey()
+
+
+@contextmanager
+def open_replays(folder: ExperimentFolder, executor: Executor, words: list[str]) -> Iterator[Trials]:
+    """Open a place where runs of a stored experiment can be made again, as `open_trials` does."""
+    place = Workspace(folder.project).verification
+    with locked(place, ["deviate", *words]), listening() as stop, _thrown_away(place, executor) as mirror:
+        experiment = msgspec.structs.replace(folder.read_experiment(), predictions="none", weights="digest")
+        instrumented = instrument_experiment(folder.snapshot, experiment)
+        overlay, user = file_codes(instrumented), dict(os.environ)
+        source = make_source(
+            experiment, folder, overlay, user, ReplicateOptions(), executor.name, jobs=executor.jobs, git=None
+        )
+        source = replace(source, mirror=mirror, reports=True)
+        yield Trials(source, executor, stop, skipped_edits(instrumented))
     stop.obey()
 
 

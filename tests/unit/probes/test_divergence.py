@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
+from deviate.observe.fingerprints import Fingerprint
+from deviate.observe.identity import Difference
 from deviate.probes.diverge import Cause, Divergence
 from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import first_difference
 from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
 from deviate.probes.divergence.remedies import remedy_of
 from deviate.probes.divergence.steps import compare_marks, unit_of
+from deviate.probes.divergence.stored import OtherDraws, Recorded, other_draws
 from deviate.report.topics.diverge import divergence_page
 from deviate.report.writers.terminal import render_terminal
 
@@ -139,6 +142,13 @@ def test_the_statement_that_reads_what_is_equal_and_leaves_what_is_not():
     assert (found.kind, found.line, found.name, found.first, found.second) == ("statement", 1, "seed", "1", "2")
 
 
+def test_a_value_one_of_whose_attributes_is_read_is_followed_to_where_it_was_made():
+    def run(value):
+        return [statement(2, 1, writes={"x": value}), statement(4, 2, {"x.reshape": value}, {"y": value})]
+
+    assert origins(run("f:1"), run("f:2")).at_operation(0, 4).line == 1
+
+
 def test_what_a_function_returned_leads_into_it():
     inner = Frame(n=3, f=1, parent=0, file="data.py", function="load")
 
@@ -192,6 +202,35 @@ def test_runs_that_go_on_with_other_statements_part_at_what_decided_it():
     first = [statement(2, 1, writes={"n": "1"}), statement(4, 2, {"n": "1"}), statement(6, 3)]
     second = [statement(2, 1, writes={"n": "2"}), statement(4, 2, {"n": "2"}), statement(6, 5)]
     assert origins(first, second).parting().line == 1
+
+
+# Runs that were recorded
+
+
+def drawn(name, *series, content=None):
+    known = {"count": 4, "processes": 1, "ended": 1, "drawn": content}
+    return Fingerprint(name=name, digest=series[-1], first=series[0], series=[list(series)], **known)
+
+
+def test_the_draws_that_differ_first_come_first_and_content_of_equal_draws_is_none():
+    def run(order, crops, weights):
+        prints = [drawn("shuffle", order), drawn("augment", "a", "b", crops), drawn("init", weights, content="equal")]
+        return {each.name: each for each in [*prints, drawn("layers", "a", "b")]}
+
+    found = other_draws(run("o", "c", "w"), run("p", "d", "x"))
+    assert found == [OtherDraws(factor="shuffle", equal=0), OtherDraws(factor="augment", equal=2)]
+
+
+def test_what_two_runs_of_an_experiment_recorded_is_said_in_the_order_in_which_it_differs():
+    value = Difference(run="b", other="a", metric="loss", iteration=2, value=0.5, other_value=0.25)
+    draws = [OtherDraws(factor="shuffle", equal=0), OtherDraws(factor="layers", equal=4)]
+    text = said(None, recorded=Recorded(draws=draws, value=value, is_equal=False), name="base", runs=["a", "b"])
+    assert "first differ in the draws for data order, from the first draw on. They also differ in those for" in text
+    assert "The first value that differs is `loss` in the 3rd iteration." in text
+    late = Recorded(draws=draws[1:], value=None, is_equal=False)
+    assert "behind draw 4." in said(None, recorded=late)
+    equal = Recorded(draws=[], value=None, is_equal=True)
+    assert "recorded equal values, draws and weights" in said(None, parted=False, recorded=equal)
 
 
 # What is said

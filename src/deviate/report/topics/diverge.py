@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deviate.core.factors import DESCRIBED
+from deviate.core.shell_words import typed_line
 from deviate.probes.diverge import Cause, Divergence
 from deviate.probes.divergence.lines import Origin
+from deviate.probes.divergence.stored import Recorded
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
@@ -22,6 +25,7 @@ from deviate.report.page import (
 )
 from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import remark_blocks
+from deviate.report.topics.proof import iteration_text
 from deviate.report.words import count, joined
 
 #: Kinds of causes that a statement of the program makes, where one was found.
@@ -30,10 +34,11 @@ _OF_VALUES = frozenset({"draws", "value", "host", "flow", "shape", "line"})
 
 def divergence_page(facts: Divergence, reader: Reader) -> Page:
     """Make the page of a search."""
-    command = command_text(facts.command)
-    options = " --as-is" if facts.variant == "as-is" else ""
+    options = "--as-is -- " if facts.variant == "as-is" else "-- "
+    typed = [facts.name, *facts.runs]
+    command = typed_line(typed) if facts.runs else command_text(facts.command)
     blocks: list[Block] = [Answer(sentences=list(divergence_answer(facts)))]
-    if facts.parted:
+    if facts.cause is not None:
         blocks.append(_rungs(facts))
     if facts.cause is not None and facts.cause.remedy:
         blocks.append(Sentences(sentences=[facts.cause.remedy], about="To stop it"))
@@ -41,7 +46,7 @@ def divergence_page(facts: Divergence, reader: Reader) -> Page:
     return Page(
         title="" if reader == "screen" else command,
         subtitle="where two runs part" if reader not in AT_TERMINAL else "",
-        command=f"deviate diverge{options} -- {command}",
+        command=f"deviate diverge {'' if facts.runs else options}{command}",
         reader=reader,
         sections=[Section(slug="divergence", blocks=blocks)],
     )
@@ -52,12 +57,33 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
     if facts.parted is None:
         yield f"The two runs were not compared: {facts.reason}."
         return
-    if not facts.parted or facts.cause is None:
+    if facts.recorded is not None and not facts.replays:
+        yield from _recorded_text(facts.recorded)
+    elif not facts.parted or facts.cause is None:
         yield f"The two runs are equal in {count(facts.steps, facts.unit)}, bit for bit."
     else:
         yield cause_text(facts.cause, facts)
     if facts.limited:
         yield f"Trainings were ended after {facts.limit:g} seconds."
+
+
+def _recorded_text(recorded: Recorded) -> Iterator[str]:
+    """Say what two runs recorded that differs."""
+    if recorded.is_equal:
+        yield "The two runs recorded equal values, draws and weights, bit for bit."
+        return
+    first, *others = recorded.draws
+    factor = DESCRIBED[first.factor]
+    if first.equal:
+        yield f"The runs first differ in the draws for {factor}, behind draw {first.equal}."
+    else:
+        yield f"The runs first differ in the draws for {factor}, from the first draw on."
+    if others:
+        yield f"They also differ in those for {joined([DESCRIBED[each.factor] for each in others])}."
+    value = recorded.value
+    if value is not None:
+        where = f" {iteration_text(value.iteration)}" if value.placed else ""
+        yield f"The first value that differs is `{value.metric}`{where}."
 
 
 def cause_text(cause: Cause, facts: Divergence) -> str:

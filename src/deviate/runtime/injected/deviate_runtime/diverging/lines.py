@@ -218,7 +218,9 @@ class FrameTrace:
 def follow(value, chain):
     """Return what a chain of attributes leads to, as far as it can be followed without running code."""
     for name in chain[1:]:
-        if isinstance(value, types.ModuleType) or not hasattr(value, "__dict__"):
+        # Of NumPy only this module draws; the state of its generator takes long to read.
+        is_end = (value.__name__, name) != ("numpy", "random") if isinstance(value, types.ModuleType) else False
+        if is_end or not hasattr(value, "__dict__"):
             return value
         inside = vars(value)
         if name not in inside:
