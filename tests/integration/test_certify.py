@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from cli_tool import TRAIN, deviate
 
+from deviate.api import certify
+
 RESUMED = Path(__file__).parent / "resumed"
 
 #: Sums in as many parts as there are threads, reads a setting, a module, two data files, and a library.
@@ -245,6 +247,13 @@ def test_the_price_is_of_pairs_made_in_turn(project):
     assert all(each["pairs"] == 2 and each["ratio"] > 0 for each in done.json["prices"])
     assert (done.json["may_vary"], done.json["free_repeats"]) == (False, True)
     assert deviate("certify", "--price", "--fix", "--", "python", "train.py").status == 2
+
+
+def test_a_notebook_gets_the_certificate_or_where_the_runs_part(project):
+    assert certify([sys.executable, "train.py"]).certificate.runs == 2
+    edit(project / "train.py", "/ (10 * workers)", "/ (10 * workers) + 1e-3 * (os.getpid() % 1000)")
+    parted = certify(f"{sys.executable} train.py")
+    assert (parted.certificate, parted.parting.metric) == (None, "train loss")
 
 
 # Resumed trainings

@@ -26,10 +26,8 @@ def priced_page(facts: Priced, reader: Reader) -> Page:
     for price in facts.prices:
         ends = (price.interval.low, price.interval.high) if price.interval else (None, None)
         rows.append([Cell(price.metric), *map(_ratio, (price.ratio, *ends))])
-    heads = columns("kernels held, as a multiple of free", "ratio", "CI low", "CI high")
-    return _page(
-        facts, "--price", [*blocks, Table(caption="Price", slug="prices", columns=heads, rows=_rows(rows))], reader
-    )
+    blocks.append(_table("Kernels held, as a multiple of kernels free", ["what", "ratio", "CI low", "CI high"], rows))
+    return _page(facts, "--price", blocks, reader)
 
 
 def _page(facts: Priced | Fixed, option: str, blocks: Sequence[Block], reader: Reader) -> Page:
@@ -44,8 +42,9 @@ def _page(facts: Priced | Fixed, option: str, blocks: Sequence[Block], reader: R
     )
 
 
-def _rows(rows: Sequence[list[Cell]]) -> list[Row]:
-    return [Row(cells=cells) for cells in rows]
+def _table(caption: str, heads: Sequence[str], rows: Sequence[list[Cell]]) -> Table:
+    made = [Row(cells=cells) for cells in rows]
+    return Table(caption=caption, slug="prices", titled=True, columns=columns(*heads), rows=made)
 
 
 def _ratio(value: float | None) -> Cell:
@@ -79,10 +78,9 @@ def fixed_page(facts: Fixed, reader: Reader) -> Page:
         [Cell(" and ".join(each.switches)), *(_ratio(known.get(name)) for name in names)]
         for each, known in zip(facts.mended, ratios, strict=True)
     ]
-    heads = columns("as a multiple of the program as it is", *names)
     blocks: list[Block] = [
         Answer(sentences=list(fixed_sentences(facts)), badge=badge),
-        Table(caption="Switches", slug="switches", columns=heads, rows=_rows(rows)),
+        _table("As a multiple of the program as it is", ["switches", *names], rows),
     ]
     if not good and not facts.failure:
         blocks.append(Hint(text="what makes it vary:", command=f"deviate audit -- {command_text(facts.command)}"))
