@@ -56,8 +56,8 @@ def command(
 ) -> int:
     """Measure the floor of noise that `deviate judge` holds changes against.
 
-    COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. A new
-    baseline begins a new count of tries.
+    COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. Other
+    runs than before begin a new count of tries.
     """
     from deviate.report.views import baseline_view
     from deviate.report.writers.json_object import facts_json
