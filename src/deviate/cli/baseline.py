@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     "baseline",
     cls=BeforeCommand,
     epilog=examples(
-        "deviate baseline -- python train.py               measure a floor of 10 runs",
-        "deviate baseline base --metric 'val acc'          runs that are there",
+        "deviate baseline -- python train.py        measure a floor of 10 runs",
+        "deviate baseline base --metric 'val acc'   runs that are there",
         "deviate baseline --value 0.971 --value 0.968 --value 0.973 --better higher",
     ),
 )

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     "judge",
     cls=BeforeCommand,
     epilog=examples(
-        "deviate judge -- python train.py                  run the change until it is decided",
-        "deviate judge --value 0.9712                      a result of a run made elsewhere",
-        "deviate judge --value 0.9712 --value 0.9698       the same change, run once more",
-        "deviate judge wider                               the runs of an experiment",
+        "deviate judge -- python train.py              run the change until it is decided",
+        "deviate judge --value 0.9712                  a result of a run made elsewhere",
+        "deviate judge --value 0.9712 --value 0.9698   the change, run again",
+        "deviate judge wider                           the runs of an experiment",
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- COMMAND... | NAME")
