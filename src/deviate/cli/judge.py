@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     "judge",
     cls=BeforeCommand,
     epilog=examples(
-        "deviate judge -- python train.py              run the change until it is decided",
-        "deviate judge --value 0.9712                  a result of a run made elsewhere",
+        "deviate judge -- python train.py              run it until it is decided",
+        "deviate judge --value 0.9712                  a result made elsewhere",
         "deviate judge --value 0.9712 --value 0.9698   the change, run again",
         "deviate judge wider                           the runs of an experiment",
     ),
