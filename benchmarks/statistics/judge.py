@@ -20,7 +20,7 @@ import numpy as np
 from populations import HEAVY, NORMAL, Population, collapsing, lognormal, two_modes
 from simulation import percent, run, table
 
-from deviate.stats.judging import DEFAULT_MOST, Rule, judge, make_rule
+from deviate.stats.judging import Rule, judge, make_rule
 
 FLOORS = (2, 3, 5, 10)
 
@@ -41,6 +41,12 @@ SHARE = 0.003
 
 #: Kept values that autojudge takes its noise from.
 AUTOJUDGE_WINDOW = 5
+
+#: Draws the runs of one stage of changes, given the loop that each belongs to.
+Draw = Callable[[int, Any], Any]
+
+#: Changes that are also judged one by one.
+CHECKED = 20
 
 #: Keeps the changes of each loop: floor and first runs of the changes, of shape (loops, tries).
 Folk = Callable[[Any, Any], Any]
@@ -86,25 +92,30 @@ def false_keeps(rng: np.random.Generator, rules: dict[int, Rule], repeats: int) 
     for population in SHAPES:
         for n in FLOORS:
             floor = population.draw(rng, (repeats, n))
-            runs = population.draw(rng, (repeats, TRIES, DEFAULT_MOST))
-            for name, keeps, made in outcomes(rules[n], floor, runs, population):
+            for name, keeps, made in outcomes(rules[n], floor, drawn(rng, population), TRIES, population):
                 yield row(population.name, name, n, loops=keeps.any(axis=1).mean(), runs=made)
     for correlation in PAIRED:
         for n in FLOORS:
-            floor, runs = pairs(rng, repeats, n, correlation)
-            keeps, made = by_rule(rules[n], floor, runs)
+            floor = NORMAL.draw(rng, (repeats, n))
+            _, keeps, made = by_rule(rules[n], floor, paired(rng, floor, correlation), TRIES)
             shape = f"normal, paired seeds (r = {correlation})"
             yield row(shape, "deviate judge", n, loops=keeps.any(axis=1).mean(), runs=made.mean())
 
 
-def pairs(rng: np.random.Generator, repeats: int, n: int, correlation: float) -> tuple[Any, Any]:
-    """Draw floors and changes whose runs share seeds, one by one, as far as there are baseline runs."""
-    floor = rng.standard_normal((repeats, n))
-    runs = rng.standard_normal((repeats, TRIES, DEFAULT_MOST))
-    shared = min(n, DEFAULT_MOST)
+def drawn(rng: np.random.Generator, population: Population, effect: float = 0.0) -> Draw:
+    """Return what draws runs of changes with such an effect."""
+    return lambda stage, loops: effect + population.draw(rng, loops.shape)
+
+
+def paired(rng: np.random.Generator, floor: Any, correlation: float) -> Draw:
+    """Return what draws runs that share their seeds with the baseline's of the same number, as far as there are any."""
     own = math.sqrt(1 - correlation**2)
-    runs[:, :, :shared] = correlation * floor[:, None, :shared] + own * runs[:, :, :shared]
-    return floor, runs
+
+    def draw(stage: int, loops: Any) -> Any:
+        values = rng.standard_normal(loops.shape)
+        return correlation * floor[loops, stage] + own * values if stage < floor.shape[1] else values
+
+    return draw
 
 
 def kept(rng: np.random.Generator, rules: dict[int, Rule], repeats: int) -> Iterator[dict[str, Any]]:
@@ -112,8 +123,7 @@ def kept(rng: np.random.Generator, rules: dict[int, Rule], repeats: int) -> Iter
     for effect in EFFECTS:
         for n in FLOORS:
             floor = NORMAL.draw(rng, (repeats, n))
-            runs = effect + NORMAL.draw(rng, (repeats, 1, DEFAULT_MOST))
-            for name, keeps, made in outcomes(rules[n], floor, runs, NORMAL):
+            for name, keeps, made in outcomes(rules[n], floor, drawn(rng, NORMAL, effect), 1, NORMAL):
                 yield row(f"{effect} SD", name, n, kept=keeps.mean(), runs=made)
 
 
@@ -122,11 +132,12 @@ def row(data: str, rule: str, floor: int, **numbers: float) -> dict[str, Any]:
     return {"data": data, "rule": rule, "floor": floor, **{name: float(value) for name, value in numbers.items()}}
 
 
-def outcomes(rule: Rule, floor: Any, runs: Any, population: Population) -> Iterator[tuple[str, Any, float]]:
+def outcomes(
+    rule: Rule, floor: Any, draw: Draw, tries: int, population: Population
+) -> Iterator[tuple[str, Any, float]]:
     """Yield each rule with what it keeps, of shape (loops, tries), and its mean number of runs."""
-    keeps, made = by_rule(rule, floor, runs)
+    first, keeps, made = by_rule(rule, floor, draw, tries)
     yield "deviate judge", keeps, made.mean()
-    first = runs[:, :, 0]
     for name, folk in FOLK.items():
         yield name, folk(floor, first), 1
     scaled = [1 + SHARE * (values - population.mean) / population.sd for values in (floor, first)]
@@ -134,21 +145,30 @@ def outcomes(rule: Rule, floor: Any, runs: Any, population: Population) -> Itera
         yield name, autojudge(scaled[0][:, 0], scaled[1], strict=strict), 1
 
 
-def by_rule(rule: Rule, floor: Any, runs: Any) -> tuple[Any, Any]:
-    """Return what the rule keeps and how many runs it takes; the same as `judge`, for all loops at once."""
-    ordered = np.sort(floor, axis=1)
-    # A run beats those of the floor that are strictly worse.
-    beaten = np.zeros(runs.shape, int)
-    for place in range(rule.floor):
-        beaten += runs > ordered[:, place, None, None]
-    beaten = np.cumsum(beaten, axis=2)
-    keep, stop = beaten >= np.array(rule.keep), beaten < np.array(rule.drop)
-    made = np.argmax(keep | stop, axis=2)
-    keeps = np.take_along_axis(keep, made[:, :, None], axis=2)[:, :, 0]
-    for loop in range(3):
-        one = judge(rule, floor[loop].tolist(), runs[loop, 0].tolist(), "higher")
-        assert (one.decision == "keep", one.runs) == (keeps[loop, 0], made[loop, 0] + 1)
-    return keeps, made + 1
+def by_rule(rule: Rule, floor: Any, draw: Draw, tries: int) -> tuple[Any, Any, Any]:
+    """Return the first runs of the changes, what the rule keeps and how many runs it takes: as `judge`, all at once."""
+    repeats = len(floor)
+    loops = np.repeat(np.arange(repeats), tries)
+    live = np.arange(repeats * tries)
+    beaten, made = np.zeros(len(live), int), np.zeros(len(live), int)
+    keeps = np.zeros(len(live), bool)
+    checked: dict[int, list[float]] = {each: [] for each in range(min(CHECKED, len(live)))}
+    first = draw(0, loops)
+    for stage, (keep, least) in enumerate(zip(rule.keep, rule.drop, strict=True)):
+        runs = draw(stage, loops[live]) if stage else first
+        for each, value in zip(live[:CHECKED].tolist(), runs[:CHECKED].tolist(), strict=True):
+            if each in checked:
+                checked[each].append(value)
+        # A run beats those of the floor that are strictly worse.
+        beaten[live] += (runs[:, None] > floor[loops[live]]).sum(axis=1)
+        made[live] += 1
+        keeps[live] = beaten[live] >= keep
+        live = live[(beaten[live] < keep) & (beaten[live] >= least)]
+    for each, values in checked.items():
+        one = judge(rule, floor[loops[each]].tolist(), values, "higher")
+        assert (one.decision == "keep", one.runs) == (keeps[each], made[each])
+    shape = repeats, tries
+    return first.reshape(shape), keeps.reshape(shape), made.reshape(shape)
 
 
 FOLK: dict[str, Folk] = {
@@ -188,7 +208,7 @@ def replaced(rng: np.random.Generator, rule: Rule, repeats: int) -> Iterator[dic
     """Yield how many keeps are false where what is kept becomes the baseline, its floor filled up with new runs."""
     for share, effect in ((0.0, 0.0), (0.1, 2.0), (0.5, 2.0), (0.5, 4.0)):
         false = keeps = 0
-        loops = repeats // 5
+        loops = repeats // 20
         for _ in range(loops):
             mean, floor = 0.0, rng.standard_normal(rule.floor).tolist()
             for _ in range(TRIES):

@@ -53,4 +53,5 @@ for name, has_effect, old, new in EDITS:
     else:
         script.write_text(text)
     effect = "" if has_effect else "   (no effect)"
-    print(f"{judged['decision']:8} {judged['runs']:2} runs   {judged['mean']:.3f}   {name}{effect}", flush=True)
+    runs = f"{judged['runs']} run{'s' if judged['runs'] > 1 else ''}"
+    print(f"{judged['decision']:10} {runs:8} {judged['mean']:.3f}   {name}{effect}", flush=True)

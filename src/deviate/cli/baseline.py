@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     "baseline",
     cls=BeforeCommand,
     epilog=examples(
-        "deviate baseline -- python train.py               measure a floor of 10 runs",
-        "deviate baseline base --metric 'val acc'          runs that are there",
+        "deviate baseline -- python train.py        measure a floor of 10 runs",
+        "deviate baseline base --metric 'val acc'   runs that are there",
         "deviate baseline --value 0.971 --value 0.968 --value 0.973 --better higher",
     ),
 )
@@ -56,8 +56,8 @@ def command(
 ) -> int:
     """Measure the floor of noise that `deviate judge` holds changes against.
 
-    COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. A new
-    baseline begins a new count of tries.
+    COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. Other
+    runs than before begin a new count of tries.
     """
     from deviate.report.views import baseline_view
     from deviate.report.writers.json_object import facts_json

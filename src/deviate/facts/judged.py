@@ -125,7 +125,7 @@ def set_floor(
     tries: int = DEFAULT_TRIES,
     most: int = DEFAULT_MOST,
 ) -> Loop:
-    """Make these runs the baseline that changes are judged against from now on.
+    """Make these runs the baseline that changes are judged against from now on; the same runs again are no new floor.
 
     Raises
     ------
@@ -144,11 +144,19 @@ def set_floor(
         values=list(values)[:LARGEST_FLOOR],
         wanted=max(wanted, len(values)),
         rule=_rule(len(values), tries, most),
-        floors=known.floors + 1 if known else 1,
-        before=known.before + len(known.changes) if known else 0,
+        **_counts(known, metric, side, list(values)),
     )
     _write(workspace, loop)
     return loop
+
+
+def _counts(known: Loop | None, metric: JudgedMetric, side: str, values: Values) -> dict[str, Any]:
+    """Return what goes on of an earlier baseline: the number of its floor, and its tries."""
+    if known is None:
+        return {}
+    if (known.metric, known.side, known.values) == (metric, side, values[:LARGEST_FLOOR]):
+        return {"floors": known.floors, "before": known.before, "changes": known.changes}
+    return {"floors": known.floors + 1, "before": known.before + len(known.changes)}
 
 
 def _rule(floor: int, tries: int, most: int) -> Rule:

@@ -57,6 +57,8 @@ def test_a_worse_change_is_discarded_by_its_first_run_and_each_counts(project):
     assert [judged(*typed(value))[0] for value in (96.0, 96.1)] == [1, 1]
     status, spent = judged(*typed(96.2))
     assert (status, spent["reason"], spent["floor_more"]) == (3, "spent", 10)
+    # The same runs are the same floor, whose tries count on.
+    deviate("baseline", "--metric", "val acc", "--tries", "2", *typed(*FLOOR))
     out = deviate("judge", *typed(96.2))[1]
     assert "2 changes were judged against this floor. Measure a new one." in " ".join(out.split())
 

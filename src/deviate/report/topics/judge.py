@@ -164,7 +164,8 @@ def _next(facts: Judged) -> Hint | None:
     if facts.decision == "keep":
         return Hint(text="it is the baseline now; the next change:", command=_judge_command(bool(facts.change)))
     if facts.reason in ("floor", "spent"):
-        return Hint(text="on the baseline's source:", command="deviate baseline -- COMMAND")
+        runs = len(facts.floor) + facts.floor_more
+        return Hint(text="on the baseline's source:", command=f"deviate baseline -n {runs} -- COMMAND")
     if facts.decision == "run more" and not facts.change:
         typed = " ".join(f"--value {value!r}" for value in facts.values)
         return Hint(text="with one more run:", command=f"deviate judge {typed} --value …")
