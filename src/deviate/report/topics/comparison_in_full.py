@@ -28,12 +28,12 @@ from deviate.report.topics.comparison_screen import (
     metric_rows,
     pair_names,
     places_text,
-    remarks,
+    screen_caveats,
     screen_reasons,
     screen_tables,
 )
 from deviate.report.topics.comparison_tests import turned_statistic
-from deviate.report.topics.metrics import TRUST, again_sections, columns, number, telling
+from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
 from deviate.report.topics.reasons import comparison_methods, omnibus_outcome, places_together, reasons, spread_reasons
 from deviate.report.topics.verdicts import MetricCells, adjusted_text
 from deviate.stats.contrast import TESTS
@@ -76,9 +76,13 @@ def _badge(comparison: Comparison) -> Badge | None:
 
 
 def trust(comparison: Comparison) -> Section | None:
-    """List the caveats under a title."""
-    section = remarks(comparison)
-    return section and Section(slug=section.slug, title=TRUST, blocks=section.blocks)
+    """List the caveats that the first screen does not say."""
+    shown, _ = screen_caveats(comparison)
+    reasons = screen_reasons(comparison)
+    said = [block.sentences for block in reasons.blocks if isinstance(block, Sentences)] if reasons else []
+    above = {*(each.message for each in shown), *(sentence for sentences in said for sentence in sentences)}
+    blocks = caveat_blocks(each for each in comparison_caveats(comparison.comparability) if each.message not in above)
+    return Section(slug="notes", title=TRUST, blocks=blocks) if blocks else None
 
 
 def verdicts(comparison: Comparison) -> Section:

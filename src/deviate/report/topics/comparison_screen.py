@@ -279,13 +279,13 @@ def screen_reasons(comparison: Comparison) -> Section | None:
 
 def warnings(comparison: Comparison) -> Section | None:
     """List what casts doubt on the verdicts, and what was asked for."""
-    shown, others = _split_caveats(comparison)
+    shown, others = screen_caveats(comparison)
     left = sum(caveat.severity == "warning" for caveat in others)
     more: list[Block] = [Hint(text=f"{count(left, 'more warning')}:", command=f"{comparison.command} -v")]
     return Section(slug="trust", blocks=[*caveat_blocks(shown), *(more if left else [])]) if shown else None
 
 
-def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
+def screen_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
     """Split the caveats; the answer on one pair has those on random numbers that only one side varies."""
     several = len(comparison.pairs) > 1
     caveats = comparison_caveats(comparison.comparability)

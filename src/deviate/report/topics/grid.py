@@ -235,12 +235,12 @@ def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, Experi
             *_made(grid, made()),
         ]
     else:
-        caveats = grid_caveats(grid)
+        warned, notes = split_caveats(grid_caveats(grid))
         sections = [
-            Section(slug="trust", blocks=[*caveat_blocks(split_caveats(caveats)[0])]),
+            Section(slug="trust", blocks=[*caveat_blocks(warned)]),
             Section(slug="answer", blocks=_first(grid)),
             *(_metric_section(metric, grid) for metric in grid.metrics),
-            Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(caveats)]),
+            Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(notes)]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
             *again_sections(grid.command),
         ]
