@@ -69,7 +69,8 @@ def test_heads_of_one_letter_and_of_none_keep_it_too(browser, axe):
 
 
 def test_folds_and_metrics_are_reached_and_used_by_keys_alone(browser):
-    browser.open(pages.page_of("arms and sources"))
+    browser.open(pages.page_of("one variant"))
+    browser.draw_all()
     keys = ActionChains(browser.driver)
     wanted = {"SELECT", "SUMMARY", "A", "BUTTON"}
     met, before = set(), None

@@ -486,6 +486,8 @@ def test_what_is_the_same_on_a_live_page_stays_and_charts_change_without_a_gap(b
         browser.wait_for("!old.isConnected")
         assert browser.ask("[gaps, kept.isConnected]") == [0, True]
         assert browser.ask("document.querySelectorAll('#live .controls').length") == 1
+        browser.driver.execute_script("const now = Date.now; Date.now = () => now() + 130000;")
+        browser.wait_for("document.querySelector('.live').textContent === 'nothing heard of the runs for 2 min'")
         assert browser.problems() == []
     finally:
         server.shutdown()

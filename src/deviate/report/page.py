@@ -162,8 +162,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     about: str = ""
     #: What it rests on, in small print.
     basis: str = ""
-    #: What pages show beside the figure, with the sentences folded; empty: the sentences.
-    beside: list[str] = []
     figure: KeyFigure | None = None
     #: What pages draw beside the number.
     chart: Figure | None = None

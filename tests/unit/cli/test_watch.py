@@ -278,4 +278,4 @@ def test_a_failed_run_stands_once_on_a_page_without_a_completed_one(folder):
     assert "no run completed" in text
     above, _, _ = text.partition('id="made"')
     assert above.count("ValueError: &lt;boom&gt;") == 1
-    assert "algo+impl-0, algo+impl-1, algo+impl-2 and algo+impl-3 <span" in above
+    assert "run 0, run 1, run 2 and run 3 <span" in above

@@ -22,7 +22,7 @@ from deviate.facts.stored import Results, known_metrics, samples_by_variant
 from deviate.lexicon.names import find_name
 from deviate.observe.aggregates import SampleRow
 from deviate.observe.tables import RECORD_COLUMNS
-from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.result import result_figure
 
 ACCURACIES = [91.0, 90.0, 10.0, 92.0, 90.5, 91.5, math.nan, 91.2]
 LOSSES = [0.3, 0.31, 2.3, 0.29, 0.32, 0.28, 0.3, 0.27]
@@ -207,7 +207,7 @@ def test_the_spread_is_set_beside_the_difference_that_is_named():
     assert "If two recipes differ by 0.02 in test loss, one run of each ranks them wrongly in" in text
     weak = (Bar("test acc", "<", 50.0),)
     alone = document(metrics=("test loss",), differences={"test loss": 0.02}, weak=weak)
-    figure = experiment_page(alone.facts, "full").sections[0].blocks[0].figure
+    figure = result_figure(alone.facts.variants[0], alone.facts)
     assert figure.scale.endswith(" of a difference of 0.02")
 
 

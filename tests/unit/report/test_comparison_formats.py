@@ -232,12 +232,11 @@ def test_large_ratios_are_written_in_full():
         assert "e+0" not in text.partition("<script")[0]
 
 
-def test_the_page_has_words_for_tests_and_effects_and_one_column_of_sentences():
+def test_the_page_has_words_for_tests_and_effects():
     page = html.unescape(rendered("html", comparison()).partition("<main")[2])
     for name, row in {**TEST_ROWS, **EFFECT_ROWS}.items():
         assert f"{name}<" not in page
         assert (f"{row.label}<" in page or f"{row.label} (decides)<" in page) != row.paired
-    assert 'class="answers in-turn"' in page
 
 
 def test_each_table_says_over_how_many_tests_p_was_adjusted():
@@ -428,14 +427,15 @@ def test_a_comparison_shows_itself_in_a_notebook():
     assert repr(view) == terminal(view.facts).rstrip("\n")
 
 
-def test_a_page_begins_with_the_difference_and_has_the_values_of_each_run():
+def test_a_page_begins_with_the_verdict_and_has_the_values_of_each_run():
     facts = comparison()
     page = comparison_page(facts, "full")
     (pair,) = facts.pairs
-    first, figure = pair.metrics[0], page.sections[0].blocks[0].figure
-    assert figure.label.startswith(f"{first.name} (")
-    assert "95% CI" in figure.label
-    assert float(figure.text.replace("\u2212", "-")) == pytest.approx(-first.contrast.difference.value, abs=0.01)
+    first = pair.metrics[0]
+    answer, drawn, table, *_ = next(section for section in page.sections if section.slug == "answer").blocks
+    assert answer.badge.text in ("proposed better", "no difference shown")
+    assert first.name in answer.sentences[0]
+    assert drawn.leading.metric == first.name == table.rows[0].cells[0].text.removesuffix(" (%)")
     assert {card.name for card in page.runs} == {f"{pair.variant_a}-{run}" for run in (*first.a.runs, *first.b.runs)}
     assert page.runs[0].facts[0] == (f"{first.name}, {pair.a}", f"{first.a.values[0]:.5g}")
     assert page.runs[0].facts[-1] == (f"Whole log, {pair.b}", f"deviate logs {pair.b} {page.runs[0].name}")

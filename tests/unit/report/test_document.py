@@ -173,9 +173,19 @@ def test_one_run_knows_no_spread():
     assert named(only(document), "test acc").ci_sd.reason == "an interval needs two runs or more"
 
 
+def answered(document):
+    """Return the blocks of the answer of a page."""
+    sections = experiment_page(document.facts, "full").sections
+    return next(section for section in sections if section.slug == "answer").blocks
+
+
+def first_answer(document):
+    """Return what the page says of the main metric."""
+    return answered(document)[0].leading.blocks[0]
+
+
 def test_the_key_figure_has_the_main_metric_and_every_run():
-    (section, *_) = experiment_page(cases.usual().facts, "full").sections
-    figure = section.blocks[0].figure
+    figure = first_answer(cases.usual()).figure
     assert (figure.label, figure.text) == ("test acc", "96.94 ± 0.52")
     assert figure.basis == "mean ± SD of 8 runs, best; 95% CI in brackets"
     assert figure.beside == ["mean [96.50, 97.37]", "SD [0.29, 1.21]", "range 1.70"]
@@ -184,36 +194,33 @@ def test_the_key_figure_has_the_main_metric_and_every_run():
     assert places["run 2"] == 0
     assert places["run 3"] == 1
     assert places["run 1"] == pytest.approx((97.2 - 96.1) / (97.8 - 96.1))
-    (single, *_) = experiment_page(cases.single().facts, "full").sections
-    alone = single.blocks[0].figure
+    alone = first_answer(cases.single()).figure
     assert (alone.label, alone.text, alone.basis, alone.runs) == ("test acc", "97.2", "one run, best", [])
-    (same, *_) = experiment_page(cases.identical().facts, "full").sections
-    assert "exactly equal in" in same.blocks[0].figure.basis
-    assert "±" not in same.blocks[0].figure.text
+    same = first_answer(cases.identical()).figure
+    assert "exactly equal in" in same.basis
+    assert "±" not in same.text
 
 
 def test_a_page_without_a_number_begins_with_a_badge_and_what_the_runs_printed():
-    (lost, *_) = experiment_page(cases.none_completed().facts, "full").sections
-    answer, *why = lost.blocks
+    answer, *why = answered(cases.none_completed())
     assert (answer.badge.text, answer.badge.emphasis) == ("no run completed", "bad")
     assert why
-    (nan, *others) = experiment_page(cases.all_nan().facts, "full").sections
-    assert nan.blocks[0].badge.text == "no finite value"
-    assert not {"curves", "distribution"} & {section.slug for section in others}
+    assert answered(cases.all_nan())[0].badge.text == "no finite value"
 
 
 def test_what_a_machine_does_not_have_is_not_listed():
     facts = cases.usual().facts
     reproduce = structs.replace(facts.reproduce, environment={"python": "3.11", "gpu": "None"})
     page = experiment_page(structs.replace(facts, reproduce=reproduce), "full")
-    pairs = dict(next(section for section in page.sections if section.slug == "reproduce").blocks[1].pairs)
+    (fold,) = [block for block in page.sections[-1].blocks if getattr(block, "title", "") == "How to reproduce"]
+    pairs = dict(fold.blocks[1].pairs)
     assert pairs["python"] == "3.11"
     assert "gpu" not in pairs
 
 
 def test_a_page_of_three_experiments_begins_with_one_sentence():
     compared = comparison_page(pages.ranked(), "full")
-    answer, words = compared.sections[0].blocks
+    answer, *_, words = next(section for section in compared.sections if section.slug == "answer").blocks
     assert (len(answer.sentences), words.open) == (1, False)
     assert compared.title == "baseline, proposed and third"
 

@@ -75,6 +75,10 @@ def test_the_page_is_whole(kind):
     assert_whole(pages.outline_of(kind))
 
 
+def test_a_page_of_eight_runs_is_below_a_megabyte():
+    assert max(len(pages.page_of(kind).encode()) for kind in ("one variant", "predictions")) < 1_000_000
+
+
 @EVERY_KIND
 def test_every_figure_has_a_name_words_and_data(kind):
     outline = pages.outline_of(kind)

@@ -78,7 +78,7 @@ def test_figures_are_charts_by_slug():
     figures = experiment_view(cases.usual().facts).figures()
     assert "distribution-test-acc" in figures
     chart = figures["distribution-test-acc"].to_dict()
-    assert chart["title"] == ["test acc (best) of each run"]
+    assert chart["title"] == ["test acc (best): each dot one run; bar: mean, 95% CI"]
     assert chart["config"]["range"]["category"]
     assert figures.describe("distribution-test-acc").startswith("everything, 8 runs: mean 96.94")
     with pytest.raises(KeyError):

@@ -4,7 +4,7 @@ import report_cases as cases
 
 from deviate.cli.run import VARIED
 from deviate.core.factors import GROUPS, VARIANTS
-from deviate.report.page import Answer
+from deviate.report.page import Fold
 from deviate.report.topics.experiment import experiment_page
 from deviate.report.topics.headline import BY_CHANCE
 
@@ -19,10 +19,18 @@ def several(algo, whole):
     return cases.document(made, runs=[*done, cases.failed("algo", 4)])
 
 
-def test_the_number_of_a_page_is_that_of_the_variant_all_else_is_compared_with():
-    section, *_ = experiment_page(several(NARROW, WIDE).facts, "full").sections
-    answers = [block for block in section.blocks if isinstance(block, Answer)]
-    assert [block.about.partition(":")[0] for block in answers if block.about] == ["everything", "training's draws"]
+def test_each_variant_is_in_words_below_the_table_of_all():
+    page = experiment_page(several(NARROW, WIDE).facts, "full")
+    (words,) = [
+        block
+        for section in page.sections
+        for block in section.blocks
+        if isinstance(block, Fold) and block.title == "Each variant in words"
+    ]
+    assert [answer.about.partition(":")[0] for answer in words.blocks] == [
+        "everything", "training's draws", "nothing (control)",
+    ]  # fmt: skip
+    assert not words.open
 
 
 def test_a_source_that_comes_out_larger_than_all_together_is_explained():

@@ -18,6 +18,7 @@ from deviate.report.topics.comparison_in_full import (
     again,
     answer,
     methods,
+    page_warnings,
     ranking,
     tests,
     trust,
@@ -134,7 +135,7 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (screen_answer, screen_tables, screen_reasons, warnings, what_next),
     "brief": (brief_answer, brief_tables, brief_tests, brief_predictions, remarks, what_next),
-    "full": (warnings, answer, verdicts, ranking, predictions, tests, trust, methods, again),
+    "full": (page_warnings, answer, verdicts, ranking, predictions, tests, trust, methods, again),
     "paper": (tables, paper_methods),
 }
 

@@ -15,6 +15,7 @@ from deviate.report.page import (
     Drawing,
     Fold,
     Panel,
+    Remarks,
     Row,
     Section,
     Sentences,
@@ -28,12 +29,12 @@ from deviate.report.topics.comparison_screen import (
     metric_rows,
     pair_names,
     places_text,
-    remarks,
     screen_reasons,
     screen_tables,
+    warnings,
 )
 from deviate.report.topics.comparison_tests import turned_statistic
-from deviate.report.topics.metrics import TRUST, again_sections, columns, number, telling
+from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
 from deviate.report.topics.reasons import comparison_methods, omnibus_outcome, places_together, reasons, spread_reasons
 from deviate.report.topics.verdicts import MetricCells, adjusted_text
 from deviate.stats.contrast import TESTS
@@ -75,10 +76,21 @@ def _badge(comparison: Comparison) -> Badge | None:
     return Badge(text=verdict, emphasis="good" if verdict.endswith("better") else "quiet")
 
 
+def page_warnings(comparison: Comparison) -> Section | None:
+    """Return the warnings of the screen; the page has all of them further down."""
+    section = warnings(comparison)
+    return section and Section(slug=section.slug, blocks=section.blocks[:1])
+
+
 def trust(comparison: Comparison) -> Section | None:
-    """List the caveats under a title."""
-    section = remarks(comparison)
-    return section and Section(slug=section.slug, title=TRUST, blocks=section.blocks)
+    """List the caveats that the first screen does not say."""
+    reasons, warned = screen_reasons(comparison), page_warnings(comparison)
+    said = [block.sentences for block in reasons.blocks if isinstance(block, Sentences)] if reasons else []
+    short = [block.remarks for block in warned.blocks if isinstance(block, Remarks)] if warned else []
+    above = {*(each.message for remarks in short for each in remarks), *(text for texts in said for text in texts)}
+    every = comparison_caveats(comparison.comparability)
+    blocks = caveat_blocks(each for each in every if above.isdisjoint((each.message, each.message.rstrip("."))))
+    return Section(slug="notes", title=TRUST, blocks=blocks) if blocks else None
 
 
 def verdicts(comparison: Comparison) -> Section:

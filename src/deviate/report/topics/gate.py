@@ -287,13 +287,15 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             Section(slug="methods", blocks=[methods]),
         ]
     else:
+        caveats = gate_caveats(gate)
         sections = [
+            Section(slug="trust", blocks=screen_warnings(caveats, gate.command)[:1]),
             Section(slug="answer", blocks=[_answer(gate), *_figures(gate)]),
-            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(gate_caveats(gate))]),
             Section(
                 slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
             ),
             *([Section(slug="groups", title="Group by group", blocks=_groups(gate))] if gate.groups else []),
+            Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(caveats)]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
             *again_sections(gate.command),
         ]
