@@ -114,9 +114,9 @@ class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     kind: Kind | None = None
 
 
-#: Names of a main loop's variable that say what it counts; of others an iteration.
+#: Names of a main loop's variable that say what it counts; of others an iteration: ``ep`` is an epoch or an episode.
 _COUNTED = (
-    (re.compile(r"epoch|^ep$", re.IGNORECASE), "epoch"),
+    (re.compile(r"epoch", re.IGNORECASE), "epoch"),
     (re.compile(r"step", re.IGNORECASE), "step"),
     (re.compile(r"episode", re.IGNORECASE), "episode"),
 )
@@ -147,7 +147,13 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """What a round of it is called, as far as its variable says so."""
+        """What a round of it is called, as far as its variable says so.
+
+        Examples
+        --------
+        >>> [MainLoop(file="", line=3, variable=name, kind="for", why="").word for name in ("n_episode", "ep")]
+        ['episode', 'iteration']
+        """
         return next((word for name, word in _COUNTED if name.search(self.variable)), "iteration")
 
     def value_taken(self, aggregate: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
@@ -62,6 +62,8 @@ class Series:
     positions: NDArray[np.int32]
     #: False: nothing shows in which iterations they were reported.
     placed: bool = True
+    #: False: read from text or of a tracker, so that iterations follow from lines and clocks, and are not compared.
+    counted: bool = True
 
     @property
     def is_placed(self) -> bool:
@@ -70,17 +72,26 @@ class Series:
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""
-        return hashlib.blake2b(self.iterations.tobytes() + self.values.tobytes(), digest_size=16).digest()
+        iterations = self.iterations.tobytes() if self.counted else b""
+        return hashlib.blake2b(iterations + self.values.tobytes(), digest_size=16).digest()
 
     def head(self, count: int) -> Series:
         """Return the first values."""
-        return Series(self.iterations[:count], self.values[:count], self.positions[:count], self.placed)
+        return replace(
+            self,
+            iterations=self.iterations[:count],
+            values=self.values[:count],
+            positions=self.positions[:count],
+        )
 
     def first_difference(self, other: Series) -> int | None:
         """Return the place of the first value that differs; None where there is none."""
         common = min(len(self.values), len(other.values))
         bits, others = self.values[:common].view(np.int64), other.values[:common].view(np.int64)
-        places = np.flatnonzero((bits != others) | (self.iterations[:common] != other.iterations[:common]))
+        differ = bits != others
+        if self.counted and other.counted:
+            differ |= self.iterations[:common] != other.iterations[:common]
+        places = np.flatnonzero(differ)
         if len(places):
             return int(places[0])
         return common if len(self.values) != len(other.values) else None

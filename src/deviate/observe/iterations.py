@@ -300,9 +300,17 @@ class Noted:
 
 
 def observed_loop(members: Sequence[Process], source: Path) -> tuple[TurnedLoop, Process] | None:
-    """Return the loop in which the processes of a run spent most time, with the process, see `turned_loop`."""
+    """Return the loop in which the processes of a run spent most time, with the process, see `turned_loop`.
+
+    Of processes in the same loop it is the one that went round most often, else the first: which of them took longer
+    is another one from run to run.
+    """
     found = [(loop, each) for each in members if (loop := turned_loop(read_reports(each), source)) is not None]
-    return max(found, key=lambda pair: pair[0].seconds, default=None)
+    if not found:
+        return None
+    longest = max((loop for loop, _ in found), key=lambda loop: loop.seconds)
+    same = [(loop, each) for loop, each in found if (loop.file, loop.line) == (longest.file, longest.line)]
+    return max(same, key=lambda pair: pair[0].rounds)
 
 
 def noted_lines(members: Sequence[Process], source: Path, logs: Mapping[str, bytes]) -> dict[str, Noted]:

@@ -49,7 +49,7 @@ class ObservedSeries:
         slot, values = self.mined.series.slot, self.mined.series.values
         positions = np.arange(len(values), dtype=np.int32)
         placed = slot.exact or slot.source in STREAMS
-        return Series(self.mined.iterations.astype(np.int32), values, positions, placed)
+        return Series(self.mined.iterations.astype(np.int32), values, positions, placed, counted=False)
 
 
 #: A number printed more than so many times as large or as small as it was recorded is a hundredfold or a hundredth.

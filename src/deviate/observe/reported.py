@@ -18,7 +18,7 @@ from deviate.core.experiment import Direction, Kind, ObservedWish
 from deviate.lexicon.words import UNNAMED
 from deviate.observe.database import Table
 from deviate.observe.derived import read_derived, stamp_of
-from deviate.observe.iterations import NO_MARKS, Marks, by_passes, noted_lines, read_timeline
+from deviate.observe.iterations import NO_MARKS, STREAMS, Marks, by_passes, noted_lines, read_timeline
 from deviate.observe.metrics import UNFORESEEN, MeasuredMetric
 from deviate.observe.output.files import read_file, stable_names
 from deviate.observe.output.joining import join, shows_several
@@ -533,12 +533,18 @@ def _observed(
         if len(same) == 1 and "" not in same:
             names[key] = same.pop()
         elif len(set(names.values())) < MOST_OBSERVED:
-            name = _free(judged.slot.name, taken, "logged" if judged.slot.exact else "printed")
+            name = _free(judged.slot.name, taken, _how(judged.slot))
             names[key] = name
             taken.add(name)
             for run, each in own.items():
                 values[run][name] = each.values
     return names
+
+
+def _how(slot: Slot) -> str:
+    if slot.exact:
+        return "logged"
+    return "printed" if slot.source in STREAMS else "written"
 
 
 def digits(slot: Slot) -> int:

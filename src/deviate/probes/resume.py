@@ -299,7 +299,8 @@ def _compared(facts: Resumed, whole: Trained, resumed: Trained, first: int) -> R
 def _from(series: Series, least: int, shift: int) -> Series:
     """Return the values of a series from an iteration on, with another count of the iterations."""
     kept = series.iterations >= least
-    return Series(series.iterations[kept] + np.int32(shift), series.values[kept], series.positions[kept], series.placed)
+    iterations = series.iterations[kept] + np.int32(shift)
+    return replace(series, iterations=iterations, values=series.values[kept], positions=series.positions[kept])
 
 
 # What was not restored.

@@ -321,7 +321,10 @@ def printed_series(folder: RunFolder, experiment: Experiment, *, in_files: bool 
     }
     return {
         known[each.series.slot.key]: Series(
-            each.iterations.astype(np.int32), each.series.values, each.series.offsets.astype(np.int32)
+            each.iterations.astype(np.int32),
+            each.series.values,
+            each.series.offsets.astype(np.int32),
+            counted=False,
         )
         for each in mined
         if each.series.slot.key in known

@@ -156,7 +156,7 @@ def logged(rng):
 def test_what_is_left_of_a_run_keeps_its_names_where_a_file_was_damaged(tmp_path):
     folder, (first, second) = twice(tmp_path, "2026112{}-181016.csv", table)
     whole, _ = values(folder)
-    assert {"f1", "f1 (printed)"} <= set(whole)
+    assert {"f1", "f1 (written)"} <= set(whole)
     for path in (first, second):
         data = path.read_bytes()
         path.write_bytes(data[:-1])

@@ -170,6 +170,18 @@ def test_a_name_that_another_metric_has_is_told_apart(tmp_path):
         assert tables.names == [("score", 0), ("score (printed)", -2)]
 
 
+def test_a_name_that_two_files_have_is_not_called_printed(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index in range(2):
+        run = make_run(experiment, index, [])
+        run.written.mkdir()
+        for number, name in enumerate(("q.csv", "double.csv")):
+            rows = [f"{step},{0.125 * step + index + number}\n" for step in range(4)]
+            (run.written / name).write_text("".join(["step,score\n", *rows]))
+    with open_tables(experiment) as tables:
+        assert [name for name, _ in tables.names] == ["score", "score (written)"]
+
+
 def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
     run = folder.run(Run(variant="control", index=0))
     before = [each.series.slot.name for each in mined_run(run).series]

@@ -114,3 +114,22 @@ def test_records_of_runs_without_a_main_loop_have_the_passes(tmp_path):
     with open_tables(experiment) as tables:
         records = tables.records()
     assert records[records["run"] == 1]["iteration"].tolist() == [0, 1, 2]
+
+
+def test_runs_that_printed_the_same_are_identical_whichever_process_took_longer(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    experiment.snapshot.mkdir()
+    (experiment.snapshot / "train.py").write_text("for epoch in range(3):\n    print()\n")
+    lines = [f"{name} err {0.5 + epoch:.2f}\n" for name in ("sgd", "adam") for epoch in range(3)]
+    for index, pace in enumerate([(1, 2), (2, 1), (1, 2)]):
+        run = make_run(experiment, index, [])
+        last = "adam err 2.60\n" if index == 2 else lines[-1]
+        run.stdout_file.write_text("".join([*lines[:-1], last]))
+        for process, seconds in enumerate(pace):
+            starts = [len("".join(lines[: 3 * process + epoch])) for epoch in range(3)]
+            noted = [[-2, start, epoch * seconds, 0] for epoch, start in enumerate(starts)]
+            event = {"event": "reports", "stacks": [[["train.py", 2]]], "lines": noted}
+            write_process(run, [], stem=f"{index}-{process}", time=10.0 + 9 * process, events=[event])
+    with open_tables(experiment) as tables:
+        identity = tables.identities()["control"]
+    assert identity.classes == [["control-0", "control-1"], ["control-2"]]

@@ -31,6 +31,10 @@ def test_a_time_that_is_zero_in_every_run_is_not_on_the_screen():
     assert "rounded or not measured" not in cases.render_terminal(measured)
 
 
+def test_the_table_says_which_value_of_a_time_stands_for_a_run():
+    assert "time last 3" in " ".join(cases.render_terminal(made([0.25, 0.25, 0.25])).split())
+
+
 def test_a_loss_that_is_zero_in_every_run_is_a_result():
     loss = cases.metric("train loss", aggregate="last")
     document = cases.document({"algo+impl": {"train loss": [0.0] * 3, "acc": [0.5, 0.6, 0.7]}}, metrics=[loss, ACC])

@@ -293,7 +293,7 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
             return "setting", "one value in all runs, and the name is of a setting"
         # A number of steps, whatever else its name has: ``gradient_accumulation_steps``, ``Loss at 299: 0.21``.
         is_count = seen.slot.decimals == 0 and meaning_of_slot(seen.slot).kind == "loss"
-        if is_metric and not is_count and POSITIONS.isdisjoint(words_of(name)[-1:]):
+        if is_metric and not is_count and not _is_entry(seen) and POSITIONS.isdisjoint(words_of(name)[-1:]):
             return "metric", "the name is of a metric, though it was equal in all runs"
         return "constant", "one value in all runs" if len(seen.values) > 1 else "one value in the only run that has it"
     if _counts_evenly(seen):
@@ -305,6 +305,13 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     if len(seen.values) > 1:
         return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"
+
+
+def _is_entry(seen: _Seen) -> bool:
+    """Whether it is a whole number that only what it stands under names like a metric: ``{"stoi": {"a": 27}}``."""
+    template, key = seen.slot.template, seen.slot.template.rpartition("/")[2]
+    is_alone = NUMBER not in template and "/" in template and all(len(run) == 1 for run in seen.values)
+    return is_alone and seen.slot.decimals == 0 and not is_metric_word(key)
 
 
 def _is_time(slot: Slot) -> bool:

@@ -69,6 +69,7 @@ _BAR = re.compile(
     rf"{NUMBER}%\s?\|.*?{NUMBER}/\s?{NUMBER}(?:\S* ?\[[^\],]*<[^\],]*, ?{NUMBER})?"
     rf"|{NUMBER}/{NUMBER}\s?(?:━|\[[=>.\-]*\])|━\s?{NUMBER}%|{NUMBER}it \["
 )
+_LIST_OF_TUPLES = re.compile(r"\[\s*\(\s*$")
 _AFTER = re.compile(r"[%)\]]*[ -]?(?P<words>[^\W\d_][\w /%-]*)(?P<end>.?)")
 
 
@@ -113,6 +114,9 @@ def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bo
             continue
         lead = _lead(left) or lead if position else lead
         words = keys[position] or ("" if consumed or (after and _links(left, position)) else words_of_clause(left))
+        if not keys[position] and all(whole[position : position + 2]) and _LIST_OF_TUPLES.search(left):
+            # ``wrong (actual, guess): [(6, 8), (8, 1)]``: these are pairs of labels, and the words name both.
+            words = after = ""
         phrase = ""
         if position and whole[position - 1] and not keys[position]:
             phrase = _phrase_around(lefts[position - 1], left, whole[position])

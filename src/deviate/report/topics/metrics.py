@@ -12,6 +12,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts
+from deviate.observe.metrics import TIME_PER_ITERATION
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import UNKNOWN, show_level, show_percent, significant
 from deviate.report.page import Block, Cell, Code, Column, Fold, Hint, Remark, Remarks, Row, Section, Sentences, Table
@@ -307,7 +308,7 @@ def _strip(metric: MetricSpread) -> str:
 def _brief_row(metric: MetricSpread, numbers: Sequence[MetricColumn]) -> Row:
     text = MetricText(metric)
     # How the times of iterations become one of a run takes the room of a column, and is in the methods.
-    remark = "" if metric.kind == "speed" else text.aggregate
+    remark = "" if metric.name == TIME_PER_ITERATION else text.aggregate
     return Row(cells=[Cell(text.name, remark=remark), *(each.cell(metric, text) for each in numbers)])
 
 

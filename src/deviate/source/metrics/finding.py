@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from deviate.core.experiment import Capture, Direction, Metric, Pace
+from deviate.core.experiment import Capture, Direction, Kind, Metric, Pace
 from deviate.lexicon.words import (
     UNNAMED,
     aggregate_of,
@@ -27,7 +27,7 @@ from deviate.lexicon.words import (
 from deviate.source.findings import Reason
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param, Value
-from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops
+from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops, is_within
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.forms import (
     MAX_DEPTH,
@@ -185,12 +185,23 @@ def metric_of(finding: Finding) -> Metric:
     return Metric(
         name=finding.name, variable=finding.variable, expression=finding.authored, file=file, line=line,
         end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
-        aggregate="last" if meaning is None else aggregate_of(kind, finding.name),
+        aggregate="last" if meaning is None or _goes_on(finding, kind) else aggregate_of(kind, finding.name),
         confidence=round(finding.confidence, 2), why=why,
         selected=capture is not None and finding.confidence >= SELECTED_FROM,
         capture=capture or Capture(how="framework"), further=finding.further,
         decimals=finding.shown.decimals, unit="%" if finding.shown.in_percent else "", pace=finding.pace,
     )  # fmt: skip
+
+
+def _goes_on(finding: Finding, kind: Kind) -> bool:
+    """Whether it is a time since before the loops that report it: ``time() - start``, by a name or as it is."""
+    expr, scope, loops = finding.reported.expr, finding.reported.scope, enclosing_loops(finding.report.nesting)
+    values = [each.value for each in bindings_of(expr.id, scope)] if isinstance(expr, ast.Name) else [expr]
+    starts = [value.right for value in values if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub)]
+    since = [bindings_of(start.id, scope) for start in starts if isinstance(start, ast.Name)]
+    if kind != "speed" or not loops or not values or len(since) < len(values):
+        return False
+    return all(each and not any(is_within(one.nesting, loop) for one in each for loop in loops) for each in since)
 
 
 def _site(finding: Finding) -> tuple[str, int, int, str]:

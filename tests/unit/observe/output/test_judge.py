@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deviate.lexicon.words import Meaning
+from deviate.observe.output.files import read_file
 from deviate.observe.output.judge import Judged, judge
 from deviate.observe.output.slots import mine_text
 
@@ -220,3 +221,13 @@ def test_numbers_at_both_ends_of_the_range_are_judged():
 @pytest.mark.parametrize("key", ["config/seed", "hparams/width", "args.noise", "model_config/loss"])
 def test_what_stands_in_a_group_of_settings_is_one_whatever_it_is_called(key):
     assert set(kinds(f"{key}: 0.5", f"{key}: 0.6").values()) == {"setting"}
+
+
+def test_entries_of_a_table_are_no_metrics_by_the_name_of_the_table(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text('{"stoi": {"a": 1, "*": 2, "b": 7}, "test": {"acc": 1, "f1": 0.5}}')
+    found = judge({run: read_file(path, path.name).series for run in ("a", "b")})
+    assert {one.slot.template: one.kind for one in found if "stoi" not in one.slot.template} == {
+        "test/acc": "metric", "test/f1": "metric",
+    }  # fmt: skip
+    assert {one.kind for one in found if "stoi" in one.slot.template} == {"constant"}

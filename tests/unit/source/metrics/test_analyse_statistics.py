@@ -40,5 +40,5 @@ def test_a_statistic_of_what_a_loop_changes_is_a_metric(tmp_path, given, shown, 
     ],
 )
 def test_the_unit_of_a_speed_says_which_way_is_better(tmp_path, report, direction):
-    (metric,) = analyse(tmp_path, train=looped(report, "start = time.time()")).metrics
+    (metric,) = analyse(tmp_path, train=looped(f"start = time.time()\n{report}")).metrics
     assert (metric.kind, metric.direction, metric.aggregate) == ("speed", direction, "mean")

@@ -75,15 +75,26 @@ def test_steps_of_a_constant_or_a_size_make_a_counter(tmp_path, step):
 
 def test_aggregates_are_the_last_value_the_mean_time_and_the_largest_memory(tmp_path):
     report = """
+    start = time.time()
     print('loss', loss.item())
     print('accuracy', (model(x) > 0).float().mean().item())
     print('took', time.time() - start)
     print('memory', torch.cuda.max_memory_allocated())
     """
-    metrics = analyse(tmp_path, train=looped(report, "start = time.time()")).metrics
+    metrics = analyse(tmp_path, train=looped(report)).metrics
     assert {metric.kind: metric.aggregate for metric in metrics} == {
         "loss": "last", "quality": "last", "speed": "mean", "resource": "max",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "within", "aggregate"),
+    [("start = time.time()", "", "last"), ("", "start = time.time()", "mean")],
+)
+def test_a_time_since_before_the_loop_is_the_last_one(tmp_path, before, within, aggregate):
+    report = f"{within}\nspent = time.time() - start\nprint(f'time {{spent:.1f}}s')"
+    (metric,) = analyse(tmp_path, train=looped(report, before)).metrics
+    assert (metric.kind, metric.aggregate) == ("speed", aggregate)
 
 
 DIRECTIONS = {
