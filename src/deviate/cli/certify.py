@@ -30,7 +30,7 @@ DEFAULT_FILE = Path("certificate.json")
         "deviate certify certificate.json -o page.html     the certificate as a page",
         "deviate certify --resume-at 3 -- python train.py  and after a break?",
         "deviate certify --price -- python train.py        what do held kernels cost?",
-        "deviate certify --fix -- python train.py          which switches mend it?",
+        "deviate certify --fix -- python train.py          what makes it repeat?",
     ),
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | FILE [FILE]")
