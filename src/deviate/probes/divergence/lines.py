@@ -192,10 +192,10 @@ class Lines:
         values = [key for key in differing if not (ours.reads[key] or "").startswith(STATE)]
         # A module is read for its functions as well: its generator counts where the statement draws from it.
         states = [key for key in differing if key not in values and key in ours.writes]
-        for key in values:
-            found = self._of(frame, position, key, depth - 1)
-            if found is not None:
-                return found
+        origins = [found for key in values if (found := self._of(frame, position, key, depth - 1)) is not None]
+        if origins:
+            # A value that was there before explains nothing where another one was made.
+            return next((found for found in origins if found.kind != "before"), origins[0])
         if states and not ours.seeds:
             found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin)
             return found or self._unseeded(frame, ours, states[0])
