@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     "diverge",
     cls=BeforeCommand,
     epilog=examples(
-        "deviate diverge -- python train.py            two runs under control",
-        "deviate diverge --as-is -- python train.py    two runs as the command makes them",
-        "deviate diverge base 0 3                      two runs of an experiment",
+        "deviate diverge -- python train.py          two runs under control",
+        "deviate diverge --as-is -- python train.py  two runs as they are",
+        "deviate diverge base 0 3                    two runs of an experiment",
     ),
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | NAME RUN RUN")

@@ -134,7 +134,7 @@ def test_what_is_withheld_says_why():
 
 def test_sentences_hold_the_numbers():
     sentences = stability_sentences(facts())
-    assert sentences[0].startswith("Two runs answer 13.3% [0.0, ")
+    assert sentences[0].startswith("Churn: two runs answer 13.3% [0.0, ")
     assert "explains none of it" in sentences[0]
     assert sentences[1].startswith("All runs are right on 80% of the examples;")
     assert sentences[1].endswith("on 20% it depends on the run.")

@@ -33,4 +33,4 @@ def test_variants_with_few_and_many_runs_say_where_the_method_changes():
 
 def test_columns_are_named_for_what_they_hold():
     document = cases.document({"algo+impl": {"x": MANY}})
-    assert "lo runs hi" in cases.render_terminal(document, 60)
+    assert "low – high" in cases.render_terminal(document, 60)

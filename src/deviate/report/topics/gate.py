@@ -288,8 +288,9 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         ]
     else:
         caveats = gate_caveats(gate)
+        warned = screen_warnings(caveats, gate.command)[:1]
         sections = [
-            Section(slug="trust", blocks=screen_warnings(caveats, gate.command)[:1]),
+            *([Section(slug="trust", blocks=warned)] if warned else []),
             Section(slug="answer", blocks=[_answer(gate), *_figures(gate)]),
             Section(
                 slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
