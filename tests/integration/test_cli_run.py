@@ -314,7 +314,9 @@ def test_extract_prints_the_documented_json(project):
     assert list(found) == keys.split()
     assert (found["entry"], found["main_loop"]["line"], found["main_loop"]["kind"]) == ("train.py", 6, "for")
     keys = "name variable expression file line end_line function sink kind direction aggregate confidence why selected"
-    assert all(list(metric) == [*keys.split(), "further", "decimals", "unit", "pace"] for metric in found["metrics"])
+    assert all(
+        list(metric) == [*keys.split(), "further", "decimals", "unit", "pace", "main"] for metric in found["metrics"]
+    )
     keys = "file line function call factor why by_name"
     assert all(list(draw) == keys.split() for draw in found["draws"])
 
@@ -339,7 +341,8 @@ def test_extract_shows_the_instrumented_source(project):
 
 def test_public_names_are_these():
     assert package.__all__ == [
-        "DeviateError", "StoredExperiment", "check", "compare", "compare_grid", "load", "names", "plan", "run",
+        "DeviateError", "StoredExperiment",
+        "certify", "check", "compare", "compare_grid", "load", "names", "plan", "run",
     ]  # fmt: skip
     assert all(getattr(package, name) for name in package.__all__)
 

@@ -89,8 +89,10 @@ def test_an_experiment_is_indexed_by_metric(experiment):
 
 
 def test_a_plot_is_that_of_the_report(experiment):
-    assert experiment.plot().to_dict()["title"] == ["Test acc (last) of each run"]
-    assert experiment.plot("train loss").to_dict()["title"] == ["train loss (last) of each run"]
+    assert experiment.plot().to_dict()["title"] == ["Test acc (last): each dot one run; bar: mean, 95% CI"]
+    assert experiment.plot("train loss").to_dict()["title"] == [
+        "train loss (last): each dot one run; bar: mean, 95% CI"
+    ]
     with pytest.raises(BadOption, match="no chart of kind 'sources'"):
         experiment.plot(kind="sources")
     with pytest.raises(BadOption, match="knows no kind"):

@@ -163,6 +163,7 @@ def compare(
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
+    main: str = "",
     groups: str | Sequence[str] = (),
     seed: int = 0,
     levels: Sequence[float] = (),
@@ -202,6 +203,8 @@ def compare(
         Values to which the iterations and seconds are measured: ``["test acc>=90"]``.
     test_sizes : mapping of str to int, optional
         Number of test examples, by metric.
+    main : str, optional
+        The metric that leads.
     groups : str or sequence of str, optional
         Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
     seed : int, optional
@@ -242,7 +245,7 @@ def compare(
         groups=(groups,) if isinstance(groups, str) else tuple(groups),
         levels=tuple(levels),
         samples=read_options(
-            aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
+            aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes, main=main
         ),
     )
     comparison = read_comparison(workspace, labels, options)
@@ -261,6 +264,7 @@ def compare_grid(
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
+    main: str = "",
     project: str | Path | None = None,
 ) -> View[Grid]:
     """Compare the cells of a grid of ``deviate.toml``, as ``deviate compare`` does with the name of an experiment.
@@ -271,7 +275,7 @@ def compare_grid(
         The ``name`` of an ``[[experiment]]``, or ``NAME:VARIANT``; by default all experiments of the file.
     alpha : float, optional
         Share of false alarms that is accepted over all that is claimed, in (0, 1), as for `compare`.
-    metrics, directions, aggregates, weak, reach, test_sizes : optional
+    metrics, directions, aggregates, weak, reach, test_sizes, main : optional
         As for `compare`.
     project : str or Path, optional
         By default the project one stands in.
@@ -297,7 +301,7 @@ def compare_grid(
         **_statistics(workspace, "alpha", alpha=alpha),
         metrics=[metrics] if isinstance(metrics, str) else list(metrics),
         samples=read_options(
-            aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes
+            aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes, main=main
         ),
     )
     grid = read_grid(workspace, [name] if name else [], options)
@@ -316,6 +320,7 @@ def check(
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
+    main: str = "",
     project: str | Path | None = None,
     **options: Unpack[CheckKeywords],
 ) -> View[Gate]:
@@ -333,7 +338,7 @@ def check(
         be lower by two of a hundred examples.
     aggregates : mapping of str to str, optional
         Aggregates by metric, where they should differ from the experiments'.
-    directions, weak, reach, test_sizes : optional
+    directions, weak, reach, test_sizes, main : optional
         As for `compare`.
     project : str or Path, optional
         By default the project one stands in.
@@ -352,7 +357,9 @@ def check(
 
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
-    samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
+    samples = read_options(
+        aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes, main=main
+    )
     sources = (groups,) if isinstance(groups, str) else tuple(groups)
     known = _statistics(workspace, "alpha", "inconclusive", **options)
     asked = GateOptions(drops=allowed, groups=sources, samples=samples, **known)
@@ -368,6 +375,7 @@ def plan(
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
+    main: str = "",
     project: str | Path | None = None,
     **options: Unpack[PlanKeywords],
 ) -> View[Plan]:
@@ -377,7 +385,7 @@ def plan(
     ----------
     pilot : str, optional
         An experiment, or ``EXPERIMENT:VARIANT``, whose SD and time are planned with.
-    aggregates, directions, weak, reach, test_sizes : optional
+    aggregates, directions, weak, reach, test_sizes, main : optional
         Of the pilot, as for `compare`.
     project : str or Path, optional
         By default the project one stands in.
@@ -388,7 +396,9 @@ def plan(
     from deviate.facts.samples import read_options
     from deviate.report.views import plan_view
 
-    samples = read_options(aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes)
+    samples = read_options(
+        aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes, main=main
+    )
     workspace = _workspace(project)
     asked = PlanOptions(samples=samples, **_statistics(workspace, "alpha", "power", **options))
     return plan_view(read_plan(None if pilot is None else workspace, pilot, asked))

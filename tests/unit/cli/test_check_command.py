@@ -184,7 +184,7 @@ def test_values_that_are_not_finite_never_pass_where_the_other_side_has_fewer():
     assert "whatever `inconclusive` says" in why(gate)[-1]
     first, second, *_ = terminal(gate).splitlines()
     assert first == "FAIL  new against old, m"
-    assert " ".join(second.split()).startswith("4 of 8 new runs lost (0 of 8 before): ")
+    assert " ".join(second.split()).startswith("4 of 8 new runs failed or collapsed (0 of 8 before): ")
     (suite,) = ElementTree.fromstring(gate_junit(gate).encode())
     assert suite.find("testcase/failure").get("type") == "runs-lost"
     as_many = side("old", [side_metric("m", BASE["val acc"][:4], excluded=4)], completed=8, ended=8)
