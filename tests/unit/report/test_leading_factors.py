@@ -126,7 +126,7 @@ def test_what_runs_leave_open_is_said():
     *_, notes = why_blocks(varied(algo_impl=1.0, init=0.9, shuffle=0.8))
     assert isinstance(notes, Sentences)
     assert notes.sentences == [
-        "Alone they add to 145% of the variance: sources overlap. To tell 0.90 from 0.80: over 100 runs each."
+        "Alone they add to 145% of the variance. To tell 0.90 from 0.80: over 100 runs each."
     ]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviate.core.factors import plain_name
 from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
 from deviate.facts.plan import Plan, Rung
-from deviate.report.escape import clean
 from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.figures.figure import Figure
 from deviate.report.numbers import (
@@ -71,8 +71,8 @@ def pilot_sentence(pilot: Pilot) -> str:
     place, unit = metric_place(pilot.decimals, pilot.sd), unit_text(pilot.unit)
     time = f" of {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
     return (
-        f"Pilot {pilot.label} ({pilot.variant}): {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± "
-        f"{show(pilot.sd, place)}{unit}, {pilot.n} runs{time}{_against(pilot, place)}."
+        f"Pilot {pilot.label} ({plain_name(pilot.variant)}): {pilot.metric} ({pilot.aggregate}) "
+        f"{show(pilot.mean, place)} ± {show(pilot.sd, place)}{unit}, {pilot.n} runs{time}{_against(pilot, place)}."
     )
 
 
@@ -391,7 +391,7 @@ def _chart(plan: Plan) -> dict[str, Any]:
     }
     at = {
         "x": quantity("runs", title="runs of each recipe", scale=scale, axis=ticks),
-        "y": quantity("difference", **quantitative(ends, axis_title("difference", clean(plan.unit)))),
+        "y": quantity("difference", **quantitative(ends, axis_title("difference", difference_unit(plan.unit).strip()))),
     }
     shown = {**at, "tooltip": tips(runs="runs of each", difference="difference")}
     layers = [view("ladder", "line", at), view("ladder", "point", shown, size=36, filled=True, opacity=1)]

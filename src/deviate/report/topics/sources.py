@@ -322,7 +322,8 @@ def _open(rows: Sequence[SourceRow], table: SpreadAcross) -> Iterator[str]:
     said = []
     if len(shares) > 1 and len(shares) == len(parts):
         total = sum(share**2 for share in shares)
-        overlap = ": sources overlap" if total > 1 else ""
+        lows = [row.ci_relative.low or 0.0 if row.ci_relative else 0.0 for row in parts]
+        overlap = ": sources overlap" if sum(low**2 for low in lows) > 1 else ""
         said.append(f"Alone they add to {100 * total:.0f}% of the variance{overlap}.")
     if len(parts) > 1 and not _apart(table):
         first, last = parts[0], parts[-1]
