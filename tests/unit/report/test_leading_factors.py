@@ -125,9 +125,7 @@ def test_columns_without_a_value_are_left_out_with_what_to_type():
 def test_what_runs_leave_open_is_said():
     *_, notes = why_blocks(varied(algo_impl=1.0, init=0.9, shuffle=0.8))
     assert isinstance(notes, Sentences)
-    assert notes.sentences == [
-        "Alone they add to 145% of the variance. To tell 0.90 from 0.80: over 100 runs each."
-    ]
+    assert notes.sentences == ["Alone they add to 145% of the variance. To tell 0.90 from 0.80: over 100 runs each."]
 
 
 def test_the_figure_has_a_point_for_each_row_and_words_for_the_folded_ones():
