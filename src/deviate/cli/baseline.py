@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.judge import finite, is_experiment, training, workspace_of
+from deviate.cli.judge import finite, is_experiment, training, training_options, workspace_of
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, set_option, show, verbose_option
+from deviate.cli.output import show
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_RUNS
@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--tries", type=int, default=50, show_default=True, help="Changes that may be judged against the floor.")
 @click.option("--max", "most", type=int, default=20, show_default=True, help="Most runs of a change.")
-@click.option("-j", "--jobs", type=int, help="Runs at the same time.  [default: as in earlier runs, else 1]")
-@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
-@set_option
-@json_option
-@verbose_option
+@training_options
 def command(
     words: tuple[str, ...],
     runs: int,

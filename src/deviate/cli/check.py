@@ -15,6 +15,7 @@ from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
+    from deviate.facts.comparison_options import PairingMode
     from deviate.facts.target import Target
 
 #: One-sided, where ``--set alpha`` says no other.
@@ -89,7 +90,8 @@ def command(
     settings: tuple[str, ...],
     metrics: tuple[str, ...],
     drops: tuple[str, ...],
-    **options: Any,
+    max_failures: str | None,
+    pairing: PairingMode,
 ) -> int:
     """Test that A is not worse than B by more than a margin, or has reached a target; for gates.
 
@@ -109,7 +111,8 @@ def command(
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     offered = writers(json=gate_json, junit=gate_junit)
     if target is not None or rule is not None:
-        _check_alone(against, target, rule, [junit, *drops, *(metrics if target else ()), *_given(options)])
+        further = [junit, *drops, max_failures, pairing != "auto", *(metrics if target else ())]
+        _check_alone(against, target, rule, further)
         facts = _target(name, against, target, rule, metrics, settings)
         writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
         show(target_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
@@ -119,13 +122,12 @@ def command(
             "a check needs something to hold A against", hint="add --against B, or --target 'val loss<=3.28'"
         )
     writer = find_writer("json" if as_json else None, output, offered)
-    failures = options["max_failures"]
     view = api.check(
         name,
         against,
         drops=parse_drops(metrics, drops),
-        pairing=options["pairing"],
-        max_failures=None if failures is None else _share("--max-failures ", failures),
+        pairing=pairing,
+        max_failures=None if max_failures is None else _share("--max-failures ", max_failures),
         **_typed(settings),
     )
     if junit is not None:
@@ -149,11 +151,6 @@ def _check_alone(against: str | None, target: str | None, rule: str | None, furt
         raise BadOption(
             "a target is tested alone", hint="leave out --metric, --max-drop, --max-failures, --pairing and --junit"
         )
-
-
-def _given(options: dict[str, Any]) -> list[object]:
-    """Return what was typed of options that have a usual value."""
-    return [value for value in options.values() if value not in (None, "auto")]
 
 
 def _target(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, request_fields, set_option, show, verbose_option
+from deviate.cli.output import Command, json_option, request_fields, set_option, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from deviate.facts.judging import Observe
     from deviate.runs.request import Request
     from deviate.store.folders import Workspace
+
+
+def training_options(command: Command) -> Command:
+    """Give a command what those have in common that make runs of a baseline or of a change."""
+    command = set_option(json_option(verbose_option(command)))
+    root = click.Path(path_type=Path, file_okay=False, exists=True)
+    command = click.option("--project", type=root, help="Root of the project.")(command)
+    said = "Runs at the same time.  [default: as in earlier runs, else 1]"
+    return click.option("-j", "--jobs", type=int, help=said)(command)
 
 
 @click.command(
@@ -40,11 +49,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A result of the change, all of them in the order of the runs; nan for a run that failed. Repeatable.",
 )
-@click.option("-j", "--jobs", type=int, help="Runs at the same time.  [default: as in earlier runs, else 1]")
-@click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
-@set_option
-@json_option
-@verbose_option
+@training_options
 def command(
     words: tuple[str, ...],
     values: tuple[float, ...],

@@ -81,7 +81,7 @@ def read_target(workspace: Workspace, a: str, text: str, rule: str, alpha: float
     if rule == "modded-nanogpt":
         sign = 1 if direction == "higher" else -1
         margin = sign * (reached.mean - bar.bar) * math.sqrt(reached.n)
-    lost = side.ended - len(sample.values)
+    lost = _lost(side, sample.n)
     outcome = _outcome(reached, limit, margin, lost)
     return Target(
         a=side.label, metric=sample.name, unit=sample.unit, decimals=sample.decimals, rule=rule, direction=direction,
@@ -120,6 +120,7 @@ def read_convergence(
 
 
 def _lost(side: Side, values: int) -> int:
+    """Return how many runs gave no value that counts."""
     return side.ended - values
 
 

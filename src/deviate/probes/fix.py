@@ -73,7 +73,7 @@ class Mended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fixed(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of trying to make a program repeat."""
+    """Whether a program repeats, and under which switches it does."""
 
     schema: int = SCHEMA
     command: list[str]

@@ -24,7 +24,7 @@ from deviate.store.run_files import Ended, Unfinished
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A training that failed, or that nothing was heard from."""
+    """A training that failed, or recorded nothing."""
 
     run: str
     reason: str

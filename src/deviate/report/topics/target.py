@@ -51,7 +51,7 @@ def _outcome(facts: Target) -> str:
 
 
 def target_sentences(facts: Target) -> Iterator[str]:
-    """Say what was tested, and what came of it."""
+    """Name the test, and say its result."""
     if facts.lost:
         yield f"{facts.lost} of {count(facts.lost + len(facts.values), 'run')} failed or gave no value."
     if facts.convergence is not None:
