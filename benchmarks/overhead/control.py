@@ -42,7 +42,7 @@ from deviate.core.factors import DEFAULT_VARIANT
 from deviate.runs.environment import RUNTIME_VARIABLE
 from deviate.runs.executors.executor import Launch
 from deviate.runs.executors.local import divide
-from deviate.runs.hardware import usable_cores
+from deviate.runs.hardware import Gpus, usable_cores
 from deviate.runs.prepare import Source, prepare_run
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
@@ -186,7 +186,7 @@ def run_once(
 
     `layout` are variables that move what lies where in memory: its cost is not to be taken for that of one arm.
     """
-    slot = divide(usable_cores(), source.jobs, ())[0]
+    slot = divide(usable_cores(), source.jobs, Gpus())[0]
     ready = prepare_run(source, Run(variant=variant, index=index), slot)
     launch = ready.launch
     environment = {**launch.environment, **layout}
