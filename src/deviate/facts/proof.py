@@ -93,6 +93,8 @@ def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: 
         seen = []
     groups = classes([run.name for run in seen], [run.prints[name] for run in seen])
     meant, shown = _meant(name, variant), _shown(groups, len(seen), len(runs))
+    if shown == "absent" and any(name in run.drawn and name not in run.prints for run in runs):
+        shown = "unknown"  # from a generator that was gone before it was looked at, or that nothing watches
     # Weights that are read from a file take the place of what was drawn; an order is one of the examples there are.
     replaced = shown == "identical" and is_replaced([run.prints[name] for run in seen])
     follows = name == "shuffle" and is_of_other_examples([run.prints for run in runs], name)

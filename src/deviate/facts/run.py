@@ -9,7 +9,7 @@ import msgspec
 
 from deviate.core.experiment import Experiment, Run, Status
 from deviate.core.secrets import mask_lines, secrets_of
-from deviate.observe.events import TurnedBit, threads, turned_bit, used_gpu
+from deviate.observe.events import TurnedBit, reached_draws, threads, turned_bit, used_gpu
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.processes import reporting
 from deviate.observe.records import RunFiles
@@ -67,6 +67,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     trainings: Trainings = Trainings()
     #: What the source of imported results calls it; empty where Deviate ran it.
     label: str = ""
+    #: Factors for which lines of the project drew.
+    drawn: list[str] = []
 
     @property
     def name(self) -> str:
@@ -128,6 +130,7 @@ def run_result(run: RunFiles, experiment: Experiment) -> RunResult:
         unseen=unseen_programs(run, experiment.entries),
         trainings=trainings_of(reporting(run.processes)),
         label=experiment.imported.labels.get(str(run.index), "") if experiment.imported else "",
+        drawn=sorted({draw.factor for draw in reached_draws([run], experiment.draws)}),
     )
 
 

@@ -152,24 +152,24 @@ def reached_draws(runs: Iterable[RunFiles], draws: Sequence[Draw]) -> list[Reach
 
     A draw that is not known to serve a factor counts for each that it drew for.
     """
-    merged = _merge(runs, "draw", ("site", "factor"))
-    reached = [
-        (draws[site], drawn_for, names)
-        for (site, drawn_for), names in merged
-        if isinstance(site, int) and 0 <= site < len(draws)
-    ]
-    return [
-        ReachedDraw(
-            factor=drawn_for or draw.factor,
+    reached: dict[tuple[str, int, str, str], ReachedDraw] = {}
+    for (site, drawn_for), names in _merge(runs, "draw", ("site", "factor")):
+        if not isinstance(site, int) or not 0 <= site < len(draws):
+            continue
+        draw = draws[site]
+        factor = str(drawn_for or draw.factor)
+        key = draw.file, draw.line, draw.call, factor
+        before = reached[key].runs if key in reached else []
+        reached[key] = ReachedDraw(
+            factor=factor,
             call=draw.call,
             file=draw.file,
             line=draw.line,
             why=draw.why,
-            runs=names,
+            runs=list(dict.fromkeys([*before, *names])),
             by_name=draw.by_name,
         )
-        for draw, drawn_for, names in sorted(reached, key=lambda each: (each[0].file, each[0].line, each[0].call))
-    ]
+    return [reached[key] for key in sorted(reached)]
 
 
 def switches(runs: Sequence[RunFiles]) -> list[Switch]:

@@ -7,7 +7,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class Started:
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
         if self.returncode is None:
-            self._seen = peak_of(self.pid) or self._seen
+            self._seen = max(filter(None, (self._seen, *map(peak_of, family(self.pid)))), default=None)
             try:
                 pid, status, used = os.wait4(self.pid, os.WNOHANG)
             except ChildProcessError:
@@ -58,7 +58,7 @@ class Started:
         return self.returncode
 
     def _peak(self, counted: int) -> int | None:
-        """Return the peak; one that this process may have reached is taken from the looks at the child alone."""
+        """Return the peak; one that this process may have reached is taken from the looks alone."""
         return counted if counted > self._floor else self._seen
 
 
@@ -68,6 +68,14 @@ def peak_of(pid: int) -> int | None:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
     return None
+
+
+def family(pid: int) -> Iterator[int]:
+    """Yield a process and all that it started, where the system says so: a shell holds nothing of a training."""
+    yield pid
+    with suppress(OSError):
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            yield from family(int(child))
 
 
 class GpuPeak:

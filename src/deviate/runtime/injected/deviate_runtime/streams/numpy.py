@@ -91,8 +91,8 @@ def mark(bits):
     """Return a number that identifies the state of a bit generator."""
     state = bits.state
     inner = state["state"]
-    if "key" in inner and hasattr(inner["key"], "tobytes"):
-        return zlib.crc32(b"%d" % inner.get("pos", 0), zlib.crc32(inner["key"].tobytes()))
+    if "pos" in inner:  # a Mersenne twister, whose array is too long for its text to show it whole
+        return zlib.crc32(b"%d" % inner["pos"], zlib.crc32(inner["key"].tobytes()))
     return zlib.crc32(repr(state).encode())
 
 
@@ -180,12 +180,7 @@ def generator_class(plain, streams):
 
         def __init__(self, bit_generator):
             plain.__init__(self, bit_generator)
-            # Of a bit generator only the state shows what it was seeded with.
-            form = type(bit_generator)(0)
-            form.state = bit_generator.state
-            frame = sys._getframe(1)
-            seed = (None, None) if is_fresh(streams, bit_generator, frame) else (("state", mark(bit_generator)), form)
-            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", *seed, frame)
+            make_of_bits(streams, self, plain, bit_generator, "numpy.random.Generator", sys._getframe(1))
 
     return Generator
 
@@ -196,15 +191,35 @@ def wrap_default_rng(numpy_random, cls, made, streams):
 
     @replaces(numpy_random, "default_rng")
     def default_rng(seed=None):
-        generator = plain(seed)
-        if generator is seed or not (seed is None or is_plain_seed(seed) or hasattr(seed, "entropy")):
+        generator, call, frame = plain(seed), "numpy.random.default_rng", sys._getframe(1)
+        is_known = seed is None or is_plain_seed(seed) or hasattr(seed, "entropy")
+        if not is_known and not isinstance(seed, numpy_random.BitGenerator):
             return generator
+        bits = generator.bit_generator
         item = made.__new__(made)
-        cls.__init__(item, generator.bit_generator)
-        given = ((seed.entropy, seed.spawn_key), seed) if hasattr(seed, "entropy") else (seed, seed)
-        bits = type(generator.bit_generator)
-        make(streams, item, cls, bits, "numpy.random.default_rng", *given, sys._getframe(1))
+        cls.__init__(item, bits)
+        if is_known:
+            given = (seed.entropy, seed.spawn_key) if hasattr(seed, "entropy") else seed
+            make(streams, item, cls, type(bits), call, given, seed, frame)
+        else:
+            make_of_bits(streams, item, cls, bits, call, frame)
         return item
+
+
+class State(tuple):
+    """The state of a bit generator in place of a seed: nothing else shows what it was seeded with."""
+
+    def __repr__(self):
+        return "%s in state %d" % self
+
+
+def make_of_bits(streams, item, cls, bits, call, frame):
+    """Begin to switch a generator that the program made of a bit generator."""
+    if is_fresh(streams, bits, frame):
+        return make(streams, item, cls, type(bits), call, None, None, frame)
+    form = type(bits)(0)
+    form.state = bits.state
+    return make(streams, item, cls, type(bits), call, State((type(bits).__name__, mark(bits))), form, frame)
 
 
 def make(streams, item, cls, bits, call, seed, form, frame):
