@@ -28,6 +28,9 @@ MOST_COLUMNS = 5_000
 #: More cells are refused: in memory each takes some hundred bytes.
 MOST_CELLS = 2_500_000
 
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+
 #: Rows, and values, of these names summarise others.
 SUMMARIES = frozenset(
     {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
@@ -92,7 +95,18 @@ def csv_rows(path: Path) -> list[Row]:
             hint="name each column in the first line; for a log type --format log",
         )
     facts = _facts(lines[:start])
-    return [{**facts, **present(zip(names, cells, strict=False))} for cells in rows]
+    return _with_points([{**facts, **present(zip(names, cells, strict=False))} for cells in rows])
+
+
+def _with_points(rows: list[Row]) -> list[Row]:
+    """Write decimal commas as points, in columns of which some value cannot be thousands: ``0,91`` beside ``1,234``."""
+    for name in {name for row in rows for name in row}:
+        words = [row[name] for row in rows if name in row]
+        are_numbers = all(DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words)
+        if are_numbers and any("," in word and not _THOUSANDS.fullmatch(word) for word in words):
+            for row in rows:
+                row.update({name: row[name].replace(",", ".")} if name in row else {})
+    return rows
 
 
 def is_table(text: str) -> bool:

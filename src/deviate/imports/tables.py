@@ -47,7 +47,7 @@ from deviate.imports.roles import (
     trend,
     whole,
 )
-from deviate.imports.rows import SUMMARIES, Row, number, seconds
+from deviate.imports.rows import DECIMAL_COMMA, SUMMARIES, Row, number, seconds
 from deviate.imports.trainings import (
     Part,
     Split,
@@ -64,9 +64,6 @@ from deviate.lexicon.splitting import plain
 from deviate.lexicon.words import is_in_settings, split_of
 
 # Which columns of a table hold the values of metrics.
-
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
-
 
 #: What the name of the standard error of a metric has in it, or at its end.
 _ERROR = re.compile(r"_std_?err(?:or)?|_sem?$")
@@ -92,7 +89,10 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
     # Of a column that has both, the values with a comma would be lost without a word.
     comma = next(_decimal_commas(numeric or others, rows), None)
     if comma is not None:
-        raise NotImportable(f"column {comma!r} holds values with a decimal comma", hint="write them with a point: 0.91")
+        raise NotImportable(
+            f"column {comma!r} holds numbers with a comma, of thousands or before decimals",
+            hint="write them without one: 1234, or 1.234",
+        )
     if not numeric:
         run = f"the runs are distinguished by {', '.join(roles.run)}; " if roles.run else ""
         left = next((name for name in others if any(number(row.get(name, "")) is not None for row in rows)), "")
@@ -105,10 +105,10 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
 
 
 def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
-    """Yield the columns all of whose values look like ``0,91``."""
+    """Yield the columns of which nothing tells whether a comma parts thousands: ``1,234``."""
     for name in columns:
         words = [row[name] for row in rows if name in row]
-        numbers = all(_DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words)
+        numbers = all(DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words)
         if numbers and any("," in word for word in words):
             yield name
 
@@ -131,7 +131,7 @@ def left_out_notes(
     others = [name for name in columns if name not in roles.taken.union(metrics)]
     commas = list(_decimal_commas(others, rows))
     for name in commas:
-        yield f"Column {name!r} is left out: it holds values with a decimal comma. Write them with a point: 0.91."
+        yield f"Column {name!r} is left out: its commas may part thousands or decimals. Write 1234, or 1.234."
     numeric = [name for name in others if any(number(row.get(name, "")) is not None for row in rows)]
     by_values = dict.fromkeys(were_set, "settings by their values")
     yield from no_metrics_note([name for name in numeric if name not in commas], columns, by_values)
@@ -515,7 +515,7 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     if runs_of:
         return _unpivoted(rows, runs_of)
     numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
-    named = [name for name in columns if name not in numbered]
+    named = [name for name in columns if name not in numbered and plain(name) not in SUMMARIES]
     if len(numbered) > 1 and len(named) == 1 and _name_rows(named[0], rows):
         return [
             {RUN: name, METRIC: row[named[0]], VALUE: row[name]} for row in rows for name in numbered if name in row

@@ -337,11 +337,21 @@ def test_folds_without_a_seed_are_one_run_a_file(table):
         read(table("fold,acc\n0,0.1\n0,0.2\n"), mean_over=("fold",))
 
 
-def test_numbers_with_a_decimal_comma_are_said_to_be(table):
-    with pytest.raises(NotImportable, match="column 'acc' holds values with a decimal comma"):
-        read(table("seed;acc\n0;0,91\n1;1\n"))
-    results = read(table("seed;acc;loss\n0;0,91;0.1\n1;0,92;0.2\n"))
+def test_a_comma_before_decimals_is_a_point(table):
+    results = read(table("seed;acc\n0;0,91\n1;1\n"))
+    assert values(results, "acc") == {"seed 0": [0.91], "seed 1": [1.0]}
+
+
+def test_a_comma_that_may_part_thousands_is_not_read(table):
+    with pytest.raises(NotImportable, match="column 'score' holds numbers with a comma"):
+        read(table("seed;score\n0;1,912\n1;1,913\n"))
+    results = read(table("seed;acc;loss\n0;1,912;0.1\n1;1,921;0.2\n"))
     assert "'acc' is left out" in results.notes[0]
+
+
+def test_columns_of_runs_beside_their_mean(table):
+    results = read(table("metric,run1,run2,mean,std\nacc,0.91,0.92,0.915,0.01\nf1,0.81,0.82,0.815,0.01\n"))
+    assert list(values(results, "f1").values()) == [[0.81], [0.82]]
 
 
 def test_a_run_column_of_a_long_table_must_tell_runs_apart(table):
