@@ -59,7 +59,7 @@ def test_python_says_what_the_commands_say(project):
     better = [98.1, 98.3, 98.0, 98.2, 98.4]
     first = deviate_api.judge(values=better[:1])
     assert (first.decision, first.fewest_more) == ("run more", 4)
-    assert "run more" in str(first)
+    assert str(first).startswith("Run more: ")
     write_experiment(project, "wider", {"val acc": better})
     assert deviate_api.judge(deviate_api.load("wider")).decision == "keep"
     with pytest.raises(BadOption, match="a command, an experiment or values"):
