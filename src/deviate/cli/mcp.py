@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     "mcp",
     cls=BeforeCommand,
     epilog=examples(
-        "deviate mcp --project digits       a client trains Python and shell scripts of the project",
-        "deviate mcp -- torchrun train.py   it trains what begins so",
+        "deviate mcp --project digits       a client trains scripts of the project",
+        "deviate mcp -- torchrun train.py   a client trains what begins so",
     ),
 )
 @click.argument("words", nargs=-1, metavar="[-- COMMAND...]")
