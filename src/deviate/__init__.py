@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deviate.api import StoredExperiment as StoredExperiment
+    from deviate.api import baseline as baseline
     from deviate.api import certify as certify
     from deviate.api import check as check
     from deviate.api import compare as compare
     from deviate.api import compare_grid as compare_grid
+    from deviate.api import judge as judge
     from deviate.api import load as load
     from deviate.api import names as names
     from deviate.api import plan as plan
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from deviate.core.errors import DeviateError as DeviateError
 
 __all__ = [
-    *("DeviateError", "StoredExperiment", "certify", "check", "compare", "compare_grid", "load", "names", "plan", "run")
+    *("DeviateError", "StoredExperiment", "baseline", "certify", "check", "compare", "compare_grid", "judge", "load"),
+    *("names", "plan", "run"),
 ]
 
 

@@ -342,7 +342,7 @@ def test_extract_shows_the_instrumented_source(project):
 def test_public_names_are_these():
     assert package.__all__ == [
         "DeviateError", "StoredExperiment",
-        "certify", "check", "compare", "compare_grid", "load", "names", "plan", "run",
+        "baseline", "certify", "check", "compare", "compare_grid", "judge", "load", "names", "plan", "run",
     ]  # fmt: skip
     assert all(getattr(package, name) for name in package.__all__)
 

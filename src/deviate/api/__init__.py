@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords, known_keywords
+from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords, TrainingKeywords, known_keywords
 from deviate.api.stored import StoredExperiment as StoredExperiment
 from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_RUNS
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deviate.facts.comparison_options import Drop, PairingMode
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
+    from deviate.facts.judged import Judged, Loop
     from deviate.facts.plan import Plan
     from deviate.probes.certify import Certified
     from deviate.probes.verdicts import Audit
@@ -33,7 +34,7 @@ def run(
     n: int = DEFAULT_RUNS,
     *,
     vary: str | Sequence[str] = (),
-    progress: bool = True,
+    progress: bool | Callable[[str], object] = True,
     **options: Unpack[RunKeywords],
 ) -> StoredExperiment:
     """Train `n` times and return the experiment, as ``deviate run`` does.
@@ -47,8 +48,8 @@ def run(
     vary : str or sequence of str, optional
         What varies between runs, as ``--vary``: ``"init"``, ``"arms"``, ``["init", "shuffle"]``; by default every
         source but the data. ``variants`` is another name for it.
-    progress : bool, optional
-        In a notebook, show below the cell how far the runs are.
+    progress : bool or function, optional
+        In a notebook, show below the cell how far the runs are; a function is called with that text, anywhere.
     **options
         As the options of ``deviate run``, such as ``jobs=2`` or ``name="base"``; see `RunKeywords`.
 
@@ -57,18 +58,17 @@ def run(
     DeviateError
         As the command line; the message and the hint say what to do.
     """
-    words = shlex.split(command) if isinstance(command, str) else list(command)
+    words = _words(command)
     if vary:
         if "variants" in options:
             raise BadOption("vary= and variants= name the same thing", hint="leave one out")
         options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
-    from deviate.api.progress import ignore, notebook_observer
+    from deviate.api.progress import observer
     from deviate.facts.referee import Referee
     from deviate.runs.pipeline import run as run_study
 
-    observe = notebook_observer() if progress else ignore
     request = _request(words, runs=n, **options)
-    return StoredExperiment(run_study(request, observe, Referee()))
+    return StoredExperiment(run_study(request, observer(progress), Referee()))
 
 
 @known_keywords(RunKeywords)
@@ -95,12 +95,11 @@ def audit(
     **options
         Fields of `deviate.runs.request.Request`, such as ``project``.
     """
-    words = shlex.split(command) if isinstance(command, str) else list(command)
     from deviate.probes.audit import audit as probe
     from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import audit_view
 
-    request = _request(words, **options)
+    request = _request(_words(command), **options)
     return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
 
 
@@ -119,12 +118,107 @@ def certify(command: Sequence[str] | str, *, n: int | None = None, **options: Un
     **options
         Fields of `deviate.runs.request.Request`, such as ``project``.
     """
-    words = shlex.split(command) if isinstance(command, str) else list(command)
     from deviate.probes.certify import DEFAULT_RUNS
     from deviate.probes.certify import certify as probe
     from deviate.report.views import certified_view
 
-    return certified_view(probe(_request(words, **options), DEFAULT_RUNS if n is None else n))
+    return certified_view(probe(_request(_words(command), **options), DEFAULT_RUNS if n is None else n))
+
+
+@known_keywords(TrainingKeywords)
+def baseline(
+    runs: Sequence[str] | str | StoredExperiment = (),
+    n: int = DEFAULT_RUNS,
+    *,
+    values: Sequence[float] = (),
+    metric: str | None = None,
+    better: Direction | None = None,
+    tries: int = 50,
+    most: int = 20,
+    progress: bool | Callable[[str], object] = True,
+    **options: Unpack[TrainingKeywords],
+) -> View[Loop]:
+    """Measure the floor of noise that `judge` holds changes against, as ``deviate baseline`` does.
+
+    Parameters
+    ----------
+    runs : str or sequence of str or StoredExperiment, optional
+        What one types to train, or an experiment that is there.
+    n : int, optional
+        Runs of the floor.
+    values : sequence of float, optional
+        Instead of `runs`, a result of each run, made elsewhere; NaN for a run that failed.
+    metric : str, optional
+        What is judged; by default the metric that leads the report.
+    better : {'higher', 'lower'}, optional
+        Which values are better; by default by the metric's name.
+    tries : int, optional
+        Changes that may be judged against the floor.
+    most : int, optional
+        Most runs of a change.
+    progress : bool or function, optional
+        As for `run`.
+    **options
+        As the options of ``deviate baseline``; see `TrainingKeywords`.
+    """
+    from deviate.api.progress import observer
+    from deviate.facts.judging import Floor, choose_baseline, measure_baseline
+    from deviate.report.views import baseline_view
+
+    workspace, words = _judged_words(runs, options.get("project"))
+    floor = Floor(metric=metric, better=better, tries=tries, most=most)
+
+    def train() -> Loop:
+        return measure_baseline(_request(words, runs=n, **options), floor, observer(progress))
+
+    return baseline_view(choose_baseline(workspace, words, values, floor, n, train))
+
+
+@known_keywords(TrainingKeywords)
+def judge(
+    runs: Sequence[str] | str | StoredExperiment = (),
+    *,
+    values: Sequence[float] = (),
+    progress: bool | Callable[[str], object] = True,
+    **options: Unpack[TrainingKeywords],
+) -> View[Judged]:
+    """Say whether a change is kept, as ``deviate judge`` does; what is kept becomes the baseline.
+
+    ``decision`` of the result is ``"keep"``, ``"discard"`` or ``"run more"``.
+
+    Parameters
+    ----------
+    runs : str or sequence of str or StoredExperiment, optional
+        What one types to train, which is run until it is decided; or an experiment that is there.
+    values : sequence of float, optional
+        Instead of `runs`, all results of the change in the order of its runs; NaN for a run that failed.
+    progress : bool or function, optional
+        As for `run`.
+    **options
+        As the options of ``deviate judge``; see `TrainingKeywords`.
+    """
+    from deviate.api.progress import observer
+    from deviate.facts.judging import choose_judged, judge_command
+    from deviate.report.views import judged_view
+
+    workspace, words = _judged_words(runs, options.get("project"))
+
+    def train() -> Judged:
+        return judge_command(_request(words, **options), workspace, observer(progress))
+
+    return judged_view(choose_judged(workspace, words, values, train))
+
+
+def _judged_words(
+    runs: Sequence[str] | str | StoredExperiment, project: str | Path | None
+) -> tuple[Workspace, list[str]]:
+    if isinstance(runs, StoredExperiment):
+        return _sides([runs], project)
+    return _workspace(project), _words(runs)
+
+
+def _words(command: Sequence[str] | str) -> list[str]:
+    return shlex.split(command) if isinstance(command, str) else list(command)
 
 
 def _request(words: list[str], **options: Any) -> Request:

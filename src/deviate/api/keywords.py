@@ -19,11 +19,9 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
-class RunKeywords(TypedDict, total=False):
-    """What `deviate.run` takes beside the command; see the options of ``deviate run`` of the same names."""
+class TrainingKeywords(TypedDict, total=False):
+    """What every function that trains takes beside the command; see the options of the same names."""
 
-    variants: tuple[str, ...]
-    name: str | None
     entry: str | None
     project: Path | None
     here: Path | None
@@ -38,29 +36,36 @@ class RunKeywords(TypedDict, total=False):
     warm: bool
     same_hardware: bool
     container: str | None
-    even_so: bool
     share: Share
-    seed: int
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     link: tuple[str, ...]
-    retry_failed: bool
-    edited: bool
     discard_work: bool
     strict: bool
     factor: tuple[str, ...]
-    predictions: str
-    weights: str
-    until: str | None
-    most: int | None
-    then: tuple[str, ...]
-    environment: dict[str, str]
     partition: str | None
     time: str | None
     gres: str | None
     cpus: int | None
     scratch: str | None
     address: str | None
+
+
+class RunKeywords(TrainingKeywords, total=False):
+    """What `deviate.run` takes beside the command; see the options of ``deviate run`` of the same names."""
+
+    variants: tuple[str, ...]
+    name: str | None
+    even_so: bool
+    seed: int
+    retry_failed: bool
+    edited: bool
+    predictions: str
+    weights: str
+    until: str | None
+    most: int | None
+    then: tuple[str, ...]
+    environment: dict[str, str]
 
 
 class CheckKeywords(TypedDict, total=False):

@@ -22,6 +22,13 @@ def ignore(event: StudyEvent) -> None:
     """Show nothing."""
 
 
+def observer(progress: bool | Callable[[str], object]) -> Callable[[StudyEvent], None]:
+    """Return what takes the events of runs: for a notebook, for a function that is given the lines, or for nobody."""
+    if callable(progress):
+        return Progress(progress).observe
+    return notebook_observer() if progress else ignore
+
+
 def notebook_observer() -> Callable[[StudyEvent], None]:
     """Return what shows the events of runs below the cell that is executed; outside of a notebook it shows nothing."""
     ipython = sys.modules.get("IPython")
@@ -37,7 +44,7 @@ def notebook_observer() -> Callable[[StudyEvent], None]:
 class Progress:
     """Follows the runs of a call and hands the lines to `show` whenever they change."""
 
-    def __init__(self, show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, show: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._show = show
         self._time = TimeLeft(clock)
         self._going: dict[Run, str] = {}

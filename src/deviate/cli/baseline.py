@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.judge import finite, is_experiment, training, training_options, workspace_of
+from deviate.cli.judge import training, training_options, workspace_of
 from deviate.cli.main import BeforeCommand
 from deviate.cli.output import show
 from deviate.cli.printing import examples
-from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_RUNS
 
 if TYPE_CHECKING:
-    from deviate.core.experiment import Direction
-    from deviate.facts.judged import Loop, Values
-    from deviate.store.folders import Workspace
+    from deviate.facts.judged import Loop
 
 
 @click.command(
@@ -55,42 +52,18 @@ def command(
     COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. Other
     runs than before begin a new count of tries.
     """
+    from deviate.facts.judging import Floor, choose_baseline, measure_baseline
     from deviate.report.views import baseline_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
-    if bool(words) == bool(values):
-        raise BadOption(
-            "a baseline is a command, an experiment or values", hint="type deviate baseline -- python train.py"
-        )
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    workspace = workspace_of(project)
-    if values:
-        loop = _typed(workspace, finite(values), runs, **floor)
-    else:
-        from deviate.facts.judging import Floor, measure_baseline, take_baseline
+    asked = Floor(**floor)
 
-        if is_experiment(words, workspace):
-            loop = take_baseline(workspace, words[0], Floor(**floor), runs)
-        else:
-            with training(words, settings, project, jobs=jobs, runs=runs) as (request, observe):
-                loop = measure_baseline(request, Floor(**floor), observe)
+    def train() -> Loop:
+        with training(words, settings, project, jobs=jobs, runs=runs) as (request, observe):
+            return measure_baseline(request, asked, observe)
+
+    loop = choose_baseline(workspace_of(project), words, values, asked, runs, train)
     show(baseline_view(loop), writer, None, "deviate baseline", verbose=verbose)
     return 0
-
-
-def _typed(
-    workspace: Workspace, values: Values, runs: int, *, metric: str | None, better: Direction | None, **numbers: int
-) -> Loop:
-    from deviate.facts.judged import JudgedMetric, set_floor
-    from deviate.lexicon.meanings import meaning_of
-
-    meaning = meaning_of(metric) if metric else None
-    direction = better or (meaning.direction if meaning else None)
-    if direction is None:
-        raise BadOption(
-            "it is unknown whether higher or lower values are better", hint="add --better higher or --better lower"
-        )
-    return set_floor(
-        workspace, JudgedMetric(name=metric or "", direction=direction), "", values, wanted=runs, **numbers
-    )

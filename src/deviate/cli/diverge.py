@@ -47,7 +47,7 @@ def command(command: tuple[str, ...], as_it_is: bool, limit: float | None, as_js
     if not command:
         raise BadOption("no command to compare", hint="type it after --, such as deviate diverge -- python train.py")
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    facts = _stored(command, limit) if _names_runs(command) else _trained(command, limit, as_it_is=as_it_is)
+    facts = stored(command, limit) if _names_runs(command) else trained(command, limit, as_it_is=as_it_is)
     view = divergence_view(facts)
     show(view, writer, None, view.page().command)
     return facts.status
@@ -58,7 +58,8 @@ def _names_runs(words: Sequence[str]) -> bool:
     return len(words) == 3 and all(word[-1:].isdigit() for word in words[1:]) and shutil.which(words[0]) is None
 
 
-def _stored(words: Sequence[str], limit: float | None) -> Divergence:
+def stored(words: Sequence[str], limit: float | None) -> Divergence:
+    """Compare two runs of an experiment, which three words name."""
     from deviate.probes.diverge import DEFAULT_LIMIT, diverge_runs
     from deviate.store.folders import Workspace
 
@@ -67,7 +68,8 @@ def _stored(words: Sequence[str], limit: float | None) -> Divergence:
     return diverge_runs(experiment, (first, second), DEFAULT_LIMIT if limit is None else limit, announce=_announce)
 
 
-def _trained(words: Sequence[str], limit: float | None, *, as_it_is: bool) -> Divergence:
+def trained(words: Sequence[str], limit: float | None, *, as_it_is: bool) -> Divergence:
+    """Train a command twice, and compare the two."""
     from deviate.cli.stdin import given_input
     from deviate.probes.diverge import DEFAULT_LIMIT, diverge
     from deviate.runs.request import Request

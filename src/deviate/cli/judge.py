@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,9 @@ import click
 from deviate.cli.main import BeforeCommand
 from deviate.cli.output import Command, json_option, request_fields, set_option, show, verbose_option
 from deviate.cli.printing import examples
-from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
-    from deviate.facts.judged import Values
+    from deviate.facts.judged import Judged
     from deviate.facts.judging import Observe
     from deviate.runs.request import Request
     from deviate.store.folders import Workspace
@@ -66,27 +64,19 @@ def command(
 
     The exit status is 0 for keep, 1 for discard, 3 for run more, and 2 where the change or the question cannot be run.
     """
+    from deviate.facts.judging import choose_judged, judge_command
     from deviate.report.views import judged_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
-    if bool(words) == bool(values):
-        raise BadOption("a change is a command, an experiment or values", hint="type deviate judge -- python train.py")
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     workspace = workspace_of(project)
-    if values:
-        from deviate.facts.judged import judge_change
 
-        judged = judge_change(workspace, "", finite(values))
-    elif is_experiment(words, workspace):
-        from deviate.facts.judging import judge_experiment
-
-        judged = judge_experiment(workspace, words[0])
-    else:
-        from deviate.facts.judging import judge_command
-
+    def train() -> Judged:
         with training(words, settings, project, jobs=jobs) as (request, observe):
-            judged = judge_command(request, workspace, observe)
+            return judge_command(request, workspace, observe)
+
+    judged = choose_judged(workspace, words, values, train)
     show(judged_view(judged), writer, None, "deviate judge", verbose=verbose)
     return judged.status
 
@@ -99,17 +89,6 @@ def workspace_of(project: Path | None) -> Workspace:
     from deviate.store.folders import Workspace
 
     return Workspace(project.resolve()) if project else Workspace.nearest(Path.cwd())
-
-
-def finite(values: Sequence[float]) -> Values:
-    """Return what was typed; None for what is no finite number."""
-    return [value if math.isfinite(value) else None for value in values]
-
-
-def is_experiment(words: Sequence[str], workspace: Workspace) -> bool:
-    """Tell whether one word is typed, and names an experiment or a variant of it."""
-    names = workspace.names()
-    return len(words) == 1 and (words[0] in names or words[0].rpartition(":")[0] in names)
 
 
 @contextmanager

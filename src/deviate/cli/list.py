@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,8 +41,7 @@ def command(metric: str | None, order: str, as_json: bool) -> None:
     workspace = Workspace.nearest(Path.cwd())
     found, unreadable = overviews(workspace)
     if as_json:
-        others = [each._asdict() for each in unreadable]
-        say_json(json.dumps({"schema": 1, "experiments": found, "unreadable": others}))
+        say_json(list_json(found, unreadable))
         return
     if not found and not unreadable:
         click.echo("no experiment here yet; make one, such as deviate run -n 8 -- python train.py")
@@ -54,6 +53,11 @@ def command(metric: str | None, order: str, as_json: bool) -> None:
         from deviate.cli.standing import next_steps
 
         say(*next_steps(workspace, found, most=1))
+
+
+def list_json(found: Sequence[Mapping[str, Any]], unreadable: Iterable[Unreadable]) -> str:
+    """Return one JSON object."""
+    return json.dumps({"schema": 1, "experiments": found, "unreadable": [each._asdict() for each in unreadable]})
 
 
 def unread_rows(unreadable: Iterable[Unreadable]) -> list[str]:

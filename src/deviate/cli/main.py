@@ -26,7 +26,7 @@ from deviate.core.shell_words import typed_line
 GROUPS = {
     "Train": ("run", "audit", "certify", "diverge", "extract", "import"),
     "Read results": ("list", "watch", "show", "logs", "report", "why"),
-    "Decide": ("compare", "check", "baseline", "judge", "plan"),
+    "Decide": ("compare", "check", "baseline", "judge", "mcp", "plan"),
     "Keep": ("prune", "rm", "mv", "export"),
     "Set up": ("init", "doctor"),
 }
@@ -178,12 +178,13 @@ def run_command_line() -> int:
         # The reader of our output (head, less) has gone; there is nobody left to tell.
         status = 0
     except OSError as error:
-        _say(_refused(error))
+        _say(refused(error))
         status = SystemRefused.exit_status
     return status or 0
 
 
-def _refused(error: OSError) -> SystemRefused:
+def refused(error: OSError) -> SystemRefused:
+    """Return what to say of what the system refused."""
     where = f"{error.filename}: " if error.filename else ""
     return SystemRefused(
         f"{where}{error.strerror or error}",
@@ -222,7 +223,7 @@ def _say_both(message: str, fix: str, slug: str = "") -> None:
 
 def _hanging(text: str) -> str:
     """Break a text at the width of a terminal, each line below the first one's beginning; elsewhere it is one line."""
-    text = _clean(text)
+    text = without_secrets(text, sys.argv)
     if not sys.stderr.isatty():
         return text
     import shutil
@@ -237,12 +238,12 @@ def _hanging(text: str) -> str:
     return f"\n{' ' * len(ERROR)}".join(lines)
 
 
-def _clean(text: str) -> str:
-    """Return a message without what a terminal would obey, and without the secrets that were typed or are set."""
+def without_secrets(text: str, words: Sequence[str]) -> str:
+    """Return a message without what a terminal would obey, and without secrets that `words` have or that are set."""
     from deviate.core.secrets import mask_lines, secrets_of
     from deviate.report.escape import clean
 
-    return clean(mask_lines([text], secrets_of(sys.argv, os.environ))[0])
+    return clean(mask_lines([text], secrets_of(words, os.environ))[0])
 
 
 def _stopped(words: Sequence[str]) -> str:

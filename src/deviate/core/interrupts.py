@@ -91,6 +91,12 @@ def listening(requests: StopRequests | None = None) -> Iterator[StopRequests]:
         _take_signals()
 
 
+def ask_all() -> None:
+    """Ask all that listen to stop, as a signal would; from any thread."""
+    for each in list(_listening):
+        each.ask()
+
+
 @contextmanager
 def at_any_end(clear: Callable[[], object]) -> Iterator[None]:
     """Call `clear` on exit, and also where a signal ends the process before; it may be called twice."""

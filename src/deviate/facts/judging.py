@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +27,7 @@ from deviate.facts.judged import (
 from deviate.facts.samples import Sample
 from deviate.facts.side import make_side
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
+from deviate.lexicon.meanings import meaning_of
 from deviate.lexicon.names import find_name
 from deviate.observe.headline import main_first
 from deviate.runs.experiment_events import StudyEvent
@@ -94,6 +96,69 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
     better: Direction | None = None
     tries: int
     most: int
+
+
+def choose_baseline(
+    workspace: Workspace,
+    words: Sequence[str],
+    values: Sequence[float],
+    floor: Floor,
+    runs: int,
+    train: Callable[[], Loop],
+) -> Loop:
+    """Take what is given as the baseline: values, an experiment that is there, or a command, whose runs `train` makes.
+
+    Raises
+    ------
+    BadOption
+        If none or several are given.
+    """
+    if bool(words) == bool(values):
+        raise BadOption(
+            "a baseline is a command, an experiment or values", hint="type deviate baseline -- python train.py"
+        )
+    if values:
+        return _typed_baseline(workspace, _finite(values), floor, runs)
+    return take_baseline(workspace, words[0], floor, runs) if _is_experiment(words, workspace) else train()
+
+
+def choose_judged(
+    workspace: Workspace, words: Sequence[str], values: Sequence[float], train: Callable[[], Judged]
+) -> Judged:
+    """Judge what is given: values, an experiment that is there, or a command, whose runs `train` makes and judges.
+
+    Raises
+    ------
+    BadOption
+        If none or several are given.
+    """
+    if bool(words) == bool(values):
+        raise BadOption("a change is a command, an experiment or values", hint="type deviate judge -- python train.py")
+    if values:
+        return judge_change(workspace, "", _finite(values))
+    return judge_experiment(workspace, words[0]) if _is_experiment(words, workspace) else train()
+
+
+def _finite(values: Sequence[float]) -> Values:
+    """Return what was typed; None for what is no finite number."""
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def _is_experiment(words: Sequence[str], workspace: Workspace) -> bool:
+    """Tell whether one word is typed, and names an experiment or a variant of it."""
+    names = workspace.names()
+    return len(words) == 1 and (words[0] in names or words[0].rpartition(":")[0] in names)
+
+
+def _typed_baseline(workspace: Workspace, values: Values, floor: Floor, runs: int) -> Loop:
+    meaning = meaning_of(floor.metric) if floor.metric else None
+    direction = floor.better or (meaning.direction if meaning else None)
+    if direction is None:
+        raise BadOption(
+            "it is unknown whether higher or lower values are better", hint="add --better higher or --better lower"
+        )
+    metric = JudgedMetric(name=floor.metric or "", direction=direction)
+    return set_floor(workspace, metric, "", values, wanted=runs, tries=floor.tries, most=floor.most)
 
 
 def measure_baseline(request: Request, floor: Floor, observe: Observe) -> Loop:

@@ -148,6 +148,19 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
     return find_starts(command, folder, entry)[0].script
 
 
+def is_script_of(words: Sequence[str], project: Path) -> bool:
+    """Tell whether words are a script of a project, behind an interpreter that has no option but -u or -m."""
+    root, program = project.resolve(), Path(*words[:1]).name
+    is_python = PYTHON.match(program) is not None
+    rest = list(words[1:] if is_python or program in SHELLS else words)
+    if is_python and rest[:1] == ["-u"]:
+        del rest[0]
+    if is_python and rest[:1] == ["-m"]:
+        return not MODULE_LAUNCHERS.keys() & rest[1:2] and find_entry(words, root).is_relative_to(root)
+    path = root.joinpath(*rest[:1]).resolve()
+    return path.is_file() and path.is_relative_to(root)
+
+
 def _from_words(words: list[str], folder: Path, depth: int) -> list[Start]:
     command = typed_line(words)
     if not words or depth > 8:

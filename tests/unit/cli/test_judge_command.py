@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 from compared_sides import write_experiment
 
+import deviate as deviate_api
 from deviate.cli.main import group
 from deviate.core.errors import BadOption
 
@@ -50,6 +51,22 @@ def test_a_change_is_run_on_until_it_is_kept_and_is_the_baseline_then(project):
     assert "Try 1 of 50 against this floor (floor 2 of this project)" in " ".join(
         deviate("judge", *typed(98.1))[1].split()
     )
+
+
+def test_python_says_what_the_commands_say(project):
+    loop = deviate_api.baseline(values=FLOOR, metric="val acc")
+    assert (loop.rule.tries, loop.values) == (50, FLOOR)
+    better = [98.1, 98.3, 98.0, 98.2, 98.4]
+    first = deviate_api.judge(values=better[:1])
+    assert (first.decision, first.fewest_more) == ("run more", 4)
+    assert str(first).startswith("Run more: ")
+    write_experiment(project, "wider", {"val acc": better})
+    assert deviate_api.judge(deviate_api.load("wider")).decision == "keep"
+    with pytest.raises(BadOption, match="a command, an experiment or values"):
+        deviate_api.judge("python train.py", values=better)
+    with pytest.raises(BadOption) as wrong:
+        deviate_api.baseline("python train.py", name="base")
+    assert wrong.value.message == "baseline() takes no keyword 'name'"
 
 
 def test_a_worse_change_is_discarded_by_its_first_run_and_each_counts(project):
