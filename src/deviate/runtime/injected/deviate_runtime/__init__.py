@@ -47,7 +47,7 @@ Outputs
     ``__dv_side__(comparison, side, value)``: what instrumented code calls. Each hands its value on.
 ``records-PID-STAMP.bin``
     ``<iidd``: metric id, iteration (-1 before the main loop), elapsed seconds, value. Id -1: the main loop went on.
-    Ids -2 and -3: bytes of ``stdout.log`` and ``stderr.log`` by then, see `printed`. Id -4, the first record: how many
+    Ids -2 and -3: bytes of ``stdout.log`` and ``stderr.log`` by then, see `wraps`. Id -4, the first record: how many
     records could not be written; a slot with an elapsed time of 0 is unused, see `records`.
     Ids from 1,000,000: names known at run time only.
 ``predictions-POINT-last-PID-STAMP.bin``, ``predictions-POINT-best-PID-STAMP.bin``

@@ -54,7 +54,7 @@ FRAMEWORKS = (
         hooks=(
             ("pkgutil", "given:give_to_runpy"),
             ("numba.core.bytecode", "compilers:give_authors_code"),
-            ("multiprocessing.process", "streams.processes:patch_process"),
+            ("multiprocessing.process", "streams.threads:patch_process"),
             ("random", "streams.python:patch_random"),
             ("threading", "streams.threads:patch_threading"),
             ("concurrent.futures.thread", "streams.threads:patch_executor"),
@@ -104,10 +104,10 @@ FRAMEWORKS = (
     Framework(
         "sklearn",
         hooks=(
-            ("sklearn.utils.validation", "streams.sklearn:patch_check"),
-            ("sklearn.utils", "streams.sklearn:patch_copies"),
-            ("xgboost.training", "streams.sklearn:patch_training"),
-            ("lightgbm.engine", "streams.sklearn:patch_training"),
+            ("sklearn.utils.validation", "streams.libraries:patch_check"),
+            ("sklearn.utils", "streams.libraries:patch_copies"),
+            ("xgboost.training", "streams.libraries:patch_training"),
+            ("lightgbm.engine", "streams.libraries:patch_training"),
             ("xgboost.callback", "trainers:observe_xgboost"),
             ("lightgbm.basic", "trainers:observe_lightgbm"),
             ("catboost.core", "trainers:observe_catboost"),
@@ -125,11 +125,11 @@ FRAMEWORKS = (
         "jax",
         hooks=(
             ("jax", "streams.boundaries:disregard_all_draws"),
-            ("jax.random", "streams.jax.random:patch_random"),
+            ("jax.random", "streams.jax.modules:patch_random"),
             ("jax.nn.initializers", "streams.jax.modules:patch_initializers"),
             ("jax", "streams.jax.functions:watch_training"),
             ("jax", "predictions.jax:watch_evaluations"),
-            ("optax._src.base", "streams.jax.weights:watch_optimizers"),
+            ("optax._src.base", "streams.jax.trained:watch_optimizers"),
             ("optax._src.update", "streams.jax.functions:watch_updates"),
         ),
         packages=("jax", "jaxlib"),
@@ -263,9 +263,9 @@ FRAMEWORKS = (
     Framework(
         "transformers",
         hooks=(
-            ("datasets.fingerprint", "streams.datasets:patch_fingerprints"),
-            ("datasets.arrow_dataset", "streams.datasets:patch_datasets"),
-            ("datasets.iterable_dataset", "streams.datasets:patch_iterables"),
+            ("datasets.fingerprint", "streams.libraries:patch_fingerprints"),
+            ("datasets.arrow_dataset", "streams.libraries:patch_datasets"),
+            ("datasets.iterable_dataset", "streams.libraries:patch_iterables"),
         ),
         epochs=(
             ("transformers.trainer", "Trainer.log", LOGS),
@@ -342,8 +342,8 @@ FRAMEWORKS = (
     Framework(
         "gymnasium",
         hooks=(
-            ("gymnasium.utils.seeding", "streams.gymnasium:patch_seeding"),
-            ("gym.utils.seeding", "streams.gymnasium:patch_seeding"),
+            ("gymnasium.utils.seeding", "streams.libraries:patch_seeding"),
+            ("gym.utils.seeding", "streams.libraries:patch_seeding"),
         ),
         packages=("gymnasium",),
     ),

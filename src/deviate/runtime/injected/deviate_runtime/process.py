@@ -128,7 +128,7 @@ class Process:
         give_to_loaders(self)
         watch_script(self.given)
         if self.given.files:
-            from .tools import watch_tools
+            from .compilers import watch_tools
 
             watch_tools(self)
         if os.environ.get("DEVIATE_FIXED"):

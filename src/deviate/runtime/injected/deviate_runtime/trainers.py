@@ -22,7 +22,7 @@ import re
 import weakref
 
 from .frameworks import EPOCH, every
-from .names import PREFIX
+from .wraps import PREFIX
 
 #: What frameworks log beside the metrics: schedules and counters. Recorded only where the user chose them.
 BOOKKEEPING = frozenset(("epoch", "step", "global_step", "learning_rate", "lr", "total_flos"))

@@ -1,13 +1,19 @@
-"""The functions an overlay calls. Each hands its value on and never raises an exception of its own."""
+"""The functions an overlay calls. Each hands its value on and never raises an exception of its own.
+
+What the program printed is read after the run; a note for each iteration that was preceded by output tells which
+iteration a line is of. Nothing is written to the program's output, and nothing is flushed: it is buffered as ever.
+"""
 
 import builtins
 import functools
+import gc
+import os
+import re
+import sys
 import time
 import types
 
 from .interruption import raised_by_handler
-from .names import Names
-from .printed import Printed
 from .reading import NotANumberError, read_attributes, read_number
 from .records import AT_ONCE, RECORD
 
@@ -228,11 +234,11 @@ def install(process):
         process.reports = watch_reports(process, recorder.printed)
     wraps["__dv_draw__"], wraps["__dv_side__"] = pass_function, pass_side
     if process.predictions is not None:
-        from .predictions.comparisons import Comparisons
+        from .predictions.metrics import Comparisons
 
         wraps["__dv_side__"] = Comparisons(process.predictions, process.config["comparisons"]).function()
     if process.streams is not None and process.config.get("draws"):
-        from .sites import make_draw
+        from .reports import make_draw
 
         wraps["__dv_draw__"] = make_draw(process)
     for name, function in wraps.items():
@@ -240,3 +246,156 @@ def install(process):
         if isinstance(function, types.FunctionType):
             # Libraries that pickle a function of the program's, as dill does, find it by its name.
             function.__module__, function.__name__, function.__qualname__ = "builtins", name, name
+
+
+#: The ids under which the size of the output so far is recorded, in bytes.
+STDOUT = -2
+STDERR = -3
+
+#: The files that the output of a run is led to, in the folder of its records.
+FILES = {STDOUT: "stdout.log", STDERR: "stderr.log"}
+
+
+class Printed:
+    """Notes how much a process and its run had printed.
+
+    Parameters
+    ----------
+    folder : str
+        The run's folder.
+    record : function
+        Called with an id and a number.
+    """
+
+    __slots__ = ("record", "places", "streams", "noted")
+
+    def __init__(self, folder, record):
+        self.record = record
+        self.noted = {STDOUT: 0, STDERR: 0}
+        #: Functions that return how much was printed, by id; none where the output goes elsewhere.
+        self.places = {}
+        #: Python's own streams that lead to them, by id.
+        self.streams = {}
+        if leads_to(1, folder, FILES[STDOUT]):
+            self.places[STDOUT] = size_of(sys.__stdout__)
+            self.streams[STDOUT] = sys.__stdout__
+        if leads_to(2, folder, FILES[STDERR]):
+            # Python writes each line to it at once.
+            self.places[STDERR] = lambda: os.lseek(2, 0, os.SEEK_CUR)
+            self.streams[STDERR] = sys.__stderr__
+
+    def look(self):
+        """Record how much was printed, where that is more than at the last look."""
+        for identity, place in list(self.places.items()):
+            try:
+                size = place()
+            except (OSError, ValueError):
+                del self.places[identity]  # the program closed it
+                continue
+            if size != self.noted[identity]:
+                self.noted[identity] = size
+                self.record(identity, size)
+
+
+def leads_to(descriptor, folder, name):
+    """Tell whether a descriptor is of a file of the run's."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(os.path.join(folder, name)))
+    except (OSError, ValueError):
+        return False
+
+
+def size_of(stream):
+    """Return a function that returns how much was written to a text stream, in bytes, what it still holds included."""
+    if type(getattr(stream, "buffer", None)).__name__ != "BufferedWriter":
+        return lambda: os.lseek(1, 0, os.SEEK_CUR)
+    tell, nothing = stream.buffer.tell, held_by(stream)
+    return lambda: tell() + held_by(stream) - nothing
+
+
+def held_by(stream):
+    """Return the length of all text and bytes that a text stream refers to: what it has not yet handed on, and names.
+
+    CPython's stream shows what it holds to the garbage collector only, as text that is ASCII, bytes, or a list of them.
+    """
+    length = 0
+    for each in gc.get_referents(stream):
+        kind = type(each)
+        if kind is str or kind is bytes:
+            length += len(each)
+        elif kind is list:
+            length += sum(map(len, each))
+    return length
+
+
+FIRST_ID = 1000000
+
+#: A name that changes with every record (a step in it, say) is no metric's.
+MAX_NAMES = 2000
+MAX_NAME_LENGTH = 200
+
+#: Put before the keys under which a framework's training loop reports.
+PREFIX = "fit:"
+
+
+class Names:
+    """Ids of the names this process met."""
+
+    __slots__ = ("process", "ids", "statics", "patterns", "sourced", "made")
+
+    def __init__(self, process):
+        self.process = process
+        self.ids = {}
+        self.made = 0
+        metrics = process.config["metrics"]
+        reported = [(m["name"], number) for number, m in enumerate(metrics) if m["how"] == "framework"]
+        #: Names that a framework reports and the analysis foresaw, whole or in part (``fit:{stage}_loss``).
+        self.statics = {name: number for name, number in reported if "{" not in name}
+        partly = sorted((pair for pair in reported if "{" in pair[0]), key=lambda pair: -len(pair[0]))
+        self.patterns = [(pattern_of(name), number) for name, number in partly]
+        #: Names that a framework reports of what the source yields as well.
+        self.sourced = {m["key"] for m in metrics if m.get("key")}
+
+    def forget(self):
+        """Be as before the first name: a forked child writes its own events."""
+        self.ids = {}
+        self.made = 0
+
+    def number(self, metric, name):
+        """Return the id of `name`, None where there are too many; `metric` is the id it belongs to, or None."""
+        name = name[:MAX_NAME_LENGTH]
+        known = self.ids.get((metric, name))
+        if known is not None:
+            return known
+        if metric is None:
+            if name in self.statics:
+                return self.ids.setdefault((None, name), self.statics[name])
+            owner = next((number for pattern, number in self.patterns if pattern.match(name)), None)
+            if owner is not None:
+                bare = name[len(PREFIX) :] if name.startswith(PREFIX) else name
+                return self.ids.setdefault((None, name), self.number(owner, bare))
+        if self.made >= MAX_NAMES:
+            self.process.events.note("too-many-names", "more than %d names; %r is left out" % (MAX_NAMES, name), metric)
+            return None
+        self.made += 1
+        number = self.ids[metric, name] = FIRST_ID + self.made - 1
+        self.process.events.write({"event": "name", "id": number, "metric": metric, "name": name})
+        return number
+
+    def fill(self, metric, label):
+        """Return the id of a metric whose name has a placeholder for `label`."""
+        known = self.ids.get((metric, label)) if type(label) is str else None
+        if known is not None:
+            return known
+        described = self.process.config["metrics"][metric]
+        name = described["name"].replace("{%s}" % described["label"], str(label)[:MAX_NAME_LENGTH])
+        number = self.number(metric, name)
+        if type(label) is str and number is not None:
+            self.ids[metric, label] = number
+        return number
+
+
+def pattern_of(name):
+    """Return what matches `name` with any text for each part in braces."""
+    parts = re.split(r"\{[^{}]*\}", name)
+    return re.compile("(.+)".join(map(re.escape, parts)) + "$")

@@ -14,10 +14,9 @@ import time
 from ..files import own_path
 from ..interruption import raised_by_handler
 from ..streams.callers import Callers
-from .columns import columns_of, content_of, crc_of, goodness_of
 from .features import LastInput
 from .passes import Batch, Kept, Pass, Point
-from .storing import Every, append_passes, compact, write_pass
+from .storing import Every, append_passes, columns_of, compact, content_of, crc_of, goodness_of, write_pass
 
 #: Callers that tell one evaluation from another.
 MAX_FRAMES = 12

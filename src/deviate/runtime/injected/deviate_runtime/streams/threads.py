@@ -1,4 +1,4 @@
-"""Threads of the program: its draws in them come from streams of their own.
+"""Child processes and threads of the program: draws in them come from streams of their own.
 
 Threads take turns as the system likes. What several of them draw from one generator differs from run to run, and so
 does what a thread draws while the program's first one switches that generator. So a draw in the program's files, in
@@ -14,6 +14,42 @@ import threading
 from ..factors import OTHER
 from ..patching import replaces
 from .derive import mix
+
+
+def patch_process(module, streams):
+    """Identify the children of `multiprocessing` by their number, which is the same in every run."""
+    plain = module.BaseProcess._bootstrap
+    if hasattr(plain, "__wrapped__"):
+        return
+
+    @replaces(module.BaseProcess, "_bootstrap")
+    def _bootstrap(self, *args, **kwargs):
+        begin(self, streams)
+        try:
+            return plain(self, *args, **kwargs)
+        finally:
+            end(streams)
+
+
+def begin(child, streams):
+    """Give a child draws of its own; what it inherited by a fork it goes on with, as without Deviate."""
+    try:
+        streams.enter_child(*child._identity)
+        if streams.controls:
+            for generator in streams.generators:
+                generator.restart_in_child(streams.process.forked)
+    except Exception as error:
+        streams.process.events.note("library-unattended", "multiprocessing: %r" % (error,), "multiprocessing")
+
+
+def end(streams):
+    """Write what was drawn: the interpreter of a child may end without its last functions being called."""
+    try:
+        if streams.process.events.begun or streams.fingerprints.factors:
+            streams.fingerprints.end_of_child()
+    except Exception as error:
+        streams.process.events.note("fingerprint-missing", repr(error), "child")
+
 
 #: Threads of one name, and tasks of one function, that enter the fingerprints: how many there are in the end may depend
 #: on how far ahead of the training they got.

@@ -6,8 +6,7 @@ import sys
 from ...factors import OTHER
 from ...patching import replaces
 from ..derive import mix
-from .objects import replace_class
-from .states import Switched, hand_back, token
+from .objects import Switched, hand_back, replace_class, token
 
 #: Kinds of devices that have a default generator for each device, made when the first is used.
 DEVICES = ("cuda", "xpu")

@@ -1,17 +1,24 @@
-"""scikit-learn, XGBoost and LightGBM: ``random_state`` and ``seed``, by what they are given to.
+"""Libraries whose functions are given a seed: scikit-learn and boosted trees, data sets of Hugging Face, Gymnasium.
 
-Splits, generated data and shuffled copies of data are `data`; what an estimator draws as it is fitted is `other`.
+``random_state`` and ``seed`` count by what they are given to. Splits, generated data and shuffled copies of data are
+`data`; what an estimator draws as it is fitted is `other`.
 
 Boosted trees draw rows and columns by seeds among the parameters, as code of C++ does. Where the program gives none,
 the library's own stands, which is the same in every run; it is replaced like one of the program's.
+
+Data sets of Hugging Face: what is done before the training draws for ``data``, later orders for ``shuffle``.
+`Dataset.map` and `filter` draw in functions of the program's: for ``data`` before the training's loop, for ``augment``
+in it.
+
+Environments of Gymnasium and Gym, which make a generator from the seed that the program resets them with.
 """
 
 import functools
 import sys
 
-from ..factors import DATA, OTHER, SHUFFLE
+from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
-from .seeds import derived, keeps_seed, record_seed, replace_everywhere
+from .seeds import derived, keeps_seed, program_frame, record_seed, replace_everywhere, replaced
 
 #: Modules whose draws make or split data.
 OF_DATA = ("sklearn.model_selection._split", "sklearn.datasets")
@@ -161,3 +168,88 @@ def with_seeds(streams, library, params, frame):
     if all(params.get(name) is None for name in GENERAL[library]):
         take(GENERAL[library][0], "default seed", DEFAULT)
     return own
+
+
+#: What a pickled function of the program's contains that draws.
+DRAWING = b"__dv_draw__"
+
+
+def patch_fingerprints(module, streams):
+    """Have no run read cached results of functions that drew in another one.
+
+    Names of such results that are drawn at random are drawn by the system; those made of a function that draws have the
+    process in them.
+    """
+    from random import SystemRandom
+
+    if hasattr(module, "fingerprint_rng"):
+        module.fingerprint_rng = SystemRandom()
+    if not streams.controls or not hasattr(module.Hasher, "hash_bytes"):
+        return
+    plain, salt = module.Hasher.hash_bytes, b"%x" % SystemRandom().getrandbits(64)
+
+    @functools.wraps(plain)
+    def hash_bytes(cls, value):
+        parts = [value] if isinstance(value, bytes) else list(value)
+        return plain([*parts, salt] if any(DRAWING in part for part in parts) else value)
+
+    module.Hasher.hash_bytes = classmethod(hash_bytes)
+
+
+def patch_datasets(module, streams):
+    """Have the methods of data sets draw for their factors."""
+    wrap(module.Dataset, "train_test_split", streams, DATA, DATA)
+    wrap(module.Dataset, "shuffle", streams, DATA, SHUFFLE)
+    for name in ("map", "filter"):
+        wrap(module.Dataset, name, streams, DATA, AUGMENT)
+
+
+def patch_iterables(module, streams):
+    """Have data sets that are read as they come be shuffled for ``shuffle``."""
+    wrap(module.IterableDataset, "shuffle", streams, SHUFFLE, SHUFFLE)
+
+
+def wrap(cls, name, streams, before, within):
+    """Have a method draw for `before` or `within` the training's loop, unless another factor draws."""
+    plain = vars(cls).get(name)
+    if plain is None or hasattr(plain, "_deviate"):
+        return
+    call = "%s.%s" % (cls.__name__, name)
+
+    @replaces(cls, name)
+    def method(self, *args, **kwargs):
+        factor = streams.current
+        if factor == OTHER:
+            factor = before if streams.process.iteration < 0 else within
+        if is_number(kwargs.get("seed")):
+            seed = int(kwargs["seed"])
+            kwargs["seed"] = int(replaced(streams, factor, "datasets", call, seed, sys._getframe(1)))
+        elif name == "shuffle" and args and is_number(args[0]):
+            seed = int(args[0])
+            args = (int(replaced(streams, factor, "datasets", call, seed, sys._getframe(1))), *args[1:])
+        return streams.call(factor, plain, self, *args, **kwargs)
+
+
+def patch_seeding(seeding, streams):
+    """Replace the seed of an environment or of a space by one of the factor that draws.
+
+    It initializes no parameters and is no layer, also where a module makes it in its constructor: that is `other`.
+    """
+    plain = seeding.np_random
+    if hasattr(plain, "_deviate"):
+        return
+    call = seeding.__name__ + ".np_random"
+
+    @replaces(seeding, "np_random")
+    def np_random(seed=None):
+        frame = program_frame(streams, sys._getframe(1))
+        if frame is None:
+            return plain(seed)
+        if seed is not None:
+            streams.locate_seed(call, seed, frame)
+        if not streams.controls:
+            return plain(seed)
+        # The second value is the seed that was used: the program gets the one that it gave.
+        factor = OTHER if streams.current in (INIT, LAYERS) else streams.current
+        generator, used = plain(streams.seed(factor, streams.key(seed, call)))
+        return generator, used if seed is None else seed
