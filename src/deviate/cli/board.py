@@ -25,8 +25,8 @@ from deviate.source.cells import AT
 if TYPE_CHECKING:
     from deviate.store.folders import Workspace
 
-#: Cells of the scale, with the columns from which on it has room; below, it is left out.
-SCALES = ((26, 100), (16, 80))
+#: Cells of the scale: the first that have room; where none have, it is left out.
+SCALES = (26, 16, 8)
 
 #: Columns from which on a cell has a row of its own.
 CELLS_FROM = 80
@@ -201,13 +201,16 @@ def board_lines(found: Sequence[Entry], width: int, head: str, now: datetime) ->
     found = _folded(found) if is_narrow else found
     names = [_name(each, before) for before, each in zip([None, *found[:-1]], found, strict=True)]
     place = _place(found)
-    scale = next((cells for cells, least in SCALES if width >= least), 0)
-    ends = _ends(found) if scale else None
     texts = [_text(each, _number(each.standing, place), is_narrow=is_narrow) for each in found]
     numbers = max((cell_len(text) for each, text in zip(found, texts, strict=True) if not _is_said(each)), default=0)
     columns = [names, [_recipe(each, is_narrow=is_narrow) for each in found]]
     begins = [" ".join(filter(None, cells)) if not any(columns[1]) else "  ".join(cells)
               for cells in zip(*columns_of(columns), strict=True)]  # fmt: skip
+    made = [_made(each.made, now) for each in found]
+    before = max(map(cell_len, begins), default=0) + 2 + numbers
+    room = 0 if is_narrow else width - before - RUNS_WIDTH - max(map(len, made), default=0) - len("  ││  ")
+    scale = next((cells for cells in SCALES if cells <= room), 0)
+    ends = _ends(found) if scale else None
     middles = [
         text
         if _is_said(each)
@@ -217,11 +220,9 @@ def board_lines(found: Sequence[Entry], width: int, head: str, now: datetime) ->
     if is_narrow:
         lines = [f"{begin}  {middle}".rstrip() for begin, middle in zip(begins, middles, strict=True)]
     else:
-        made = [_made(each.made, now) for each in found]
-        room = width - max(map(cell_len, begins), default=0) - max(map(len, made), default=0) - 4
-        middles = columns_of([[cut(middle, room) for middle in middles]])[0] if middles else []
+        wide = max(room, 0) + numbers + RUNS_WIDTH + 4
+        middles = columns_of([[cut(middle, wide) for middle in middles]])[0] if middles else []
         lines = ["  ".join(cells) for cells in zip(begins, middles, made, strict=True)]
-    before = max(map(cell_len, begins), default=0) + 2 + numbers
     return [_head(head, before, ends, scale, place), *(cut(line, width) for line in lines)]
 
 

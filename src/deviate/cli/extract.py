@@ -15,7 +15,7 @@ import click
 from msgspec.structs import replace
 
 from deviate.cli.output import json_option, request_fields, set_option, show, verbose_option
-from deviate.cli.printing import Styled, aligned, examples, say, say_json, shortened, terminal_width
+from deviate.cli.printing import Styled, aligned, examples, say, say_json, shortened, steps, terminal_width
 from deviate.cli.review import Line, Review, ask
 from deviate.core.errors import BadOption, NoMetrics, NoScript
 from deviate.core.experiment import Direction, Metric, ObservedWish, Pace
@@ -239,7 +239,7 @@ def _screen(project: Path, findings: Findings, words: Sequence[str]) -> list[str
     chosen = [metric for metric in findings.metrics if metric.selected]
     typed = typed_line(words or ["python", findings.entry])
     sure = all(metric.confidence >= SURE for metric in chosen)
-    steps = [
+    typed_next = [
         *([("right?", f"deviate run -n 8 -- {typed}")] if chosen else []),
         *([] if sure and chosen else [("sure?", f"deviate extract --verify -- {typed}")]),
         ("not?", f"deviate extract --review -- {typed}"),
@@ -249,7 +249,7 @@ def _screen(project: Path, findings: Findings, words: Sequence[str]) -> list[str
         *(_script_lines(findings)),
         *_metric_rows(project, findings, chosen),
         *_not_taken(findings),
-        *aligned(steps),
+        *steps(typed_next),
     ]
 
 

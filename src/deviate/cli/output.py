@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from deviate.cli.printing import ReaderGone, say, write_output
 from deviate.core.errors import BadOption
@@ -85,28 +86,45 @@ def verbose_option(command: Command) -> Command:
 
 
 def show(
-    view: View[Any], writer: Writer, output: Path | None, again: str, stem: str = "report", *, verbose: bool = False
+    view: View[Any],
+    writer: Writer,
+    output: Path | None,
+    again: str,
+    stem: str = "report",
+    *,
+    verbose: bool = False,
+    following: Callable[[], Sequence[tuple[str, str]]] = tuple,
 ) -> None:
     """Write a view to the file, or print it; in a terminal with its width and colours, on one screen unless `verbose`.
 
-    `again` is the command that shows the same, for a hint; `stem` is of the file that the hint names.
+    `again` is the command that shows the same, for a hint; `stem` is of the file that the hint names. A screen ends
+    with what is typed next, behind the questions that it answers.
     Where nobody reads to the end (``| head``), the command goes on: its exit status is its answer.
     """
     if output is not None:
         write_output(output, written(view, writer))
         return
     with suppress(ReaderGone):
-        _print(view, writer, again, stem, verbose=verbose)
+        if writer.name == "terminal":
+            _print_screen(view, following, verbose=verbose)
+        else:
+            _print(view, writer, again, stem)
 
 
-def _print(view: View[Any], writer: Writer, again: str, stem: str, *, verbose: bool) -> None:
-    if writer.name == "terminal":
-        from rich.console import Console
+def _print_screen(view: View[Any], following: Callable[[], Sequence[tuple[str, str]]], *, verbose: bool) -> None:
+    from rich.console import Console
 
-        from deviate.report.writers.terminal import print_page
+    from deviate.report.page import Facts, Section
+    from deviate.report.writers.terminal import print_page
 
-        print_page(view.page("brief" if verbose else "screen"), Console())
-        return
+    page = view.page("brief" if verbose else "screen")
+    if not verbose and (pairs := following()):
+        steps = Section(slug="next", blocks=[Facts(pairs=[*pairs], typed=True)])
+        page = msgspec.structs.replace(page, sections=[*page.sections, steps])
+    print_page(page, Console())
+
+
+def _print(view: View[Any], writer: Writer, again: str, stem: str) -> None:
     with whole() if writer.name == "json" else nullcontext():
         for part in written(view, writer):
             click.echo(part.rstrip("\n"))

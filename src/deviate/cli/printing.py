@@ -91,6 +91,14 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
     return lines if width is None else [cut(line, width) for line in lines]
 
 
+def steps(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line for each command behind what it does; below it where one would be broken, so that it is copied."""
+    lines, width = aligned(pairs), terminal_width()
+    if width is None or max(map(len, lines), default=0) <= width:
+        return lines
+    return [line for name, command in pairs for line in (name, f"  {command}")]
+
+
 def cut(line: str, width: int) -> str:
     """Return a line that has no more than `width` cells; a longer one ends in dots.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,7 @@ def command(
     NAME may be left out where there is one experiment.
     """
     from deviate import api
+    from deviate.cli.standing import following
     from deviate.facts.experiment import experiment_facts
     from deviate.facts.groups import read_group_options
     from deviate.facts.samples import read_options
@@ -126,7 +128,8 @@ def command(
         if format_name is None and output is None and not curves:
             return
     writer = experiment_writers(_record_parts(folder))[writer.name]
-    show(view, writer, output, f"deviate report {typed_word(name)}", verbose=verbose)
+    again = f"deviate report {typed_word(name)}"
+    show(view, writer, output, again, verbose=verbose, following=partial(following, folder))
 
 
 def _record_parts(folder: ExperimentFolder) -> Iterator[RecordPart]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,7 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     from deviate.cli.output import show
     from deviate.cli.progress import EarlyImports, Progress
     from deviate.cli.report import experiment_writers
+    from deviate.cli.standing import following
     from deviate.cli.stdin import given_input
     from deviate.facts.referee import Referee
     from deviate.runs.cells import asks_for_cells
@@ -213,7 +215,8 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]
-    show(view, writer, None, f"deviate report {typed_word(folder.name)}", verbose=verbose)
+    again = f"deviate report {typed_word(folder.name)}"
+    show(view, writer, None, again, verbose=verbose, following=partial(following, folder))
     if verbose:
         say("", f"report  {path}", err=True)
         say(f"page    deviate report {typed_word(folder.name)} -o report.html", err=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deviate.core.errors import DeviateError
+from deviate.core.factors import DEFAULT_VARIANT
 from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 #: Experiments that are listed; `deviate list` has all. Commands that are shown at most, and scripts that are named.
 LISTED, STEPS, SCRIPTS_NAMED = 10, 3, 3
+
+#: Runs of a recipe that are suggested at least.
+FIRST_LOOK = 8
 
 #: What a file has in it that trains: gradients, steps of an optimiser, fits.
 _TRAINS = re.compile(
@@ -116,6 +120,7 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
 def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], most: int = STEPS) -> list[str]:
     """Return the commands that come next in a project, each behind the question that it answers."""
     from deviate.cli.board import newest_first
+    from deviate.cli.printing import steps as printed
 
     newest, *others = newest_first(overviews)
     folder = workspace.experiment(newest["name"])
@@ -128,21 +133,43 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         ),
         *(_failed(folder) if not folder.completed_runs() else []),
         *([] if newest["running"] else _missing_runs(folder)),
-        *_comparing(workspace, completed, overviews),
-        *_second(workspace, completed),
+        *(_best_cell(workspace, completed) or _two_recipes(workspace, completed)),
+        *_second(completed),
         *(_reading(folder) if folder.completed_runs() else []),
         *(_planning(completed[-1]) if len(completed) > 1 else []),
     ]
-    return _explained(steps[:most])
+    return printed(steps[:most])
 
 
-def _second(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return what comes next of an experiment whose runs all completed: a comparison with another recipe, or one."""
+    from deviate.store.folders import Workspace
+
+    experiment, ended = folder.read_experiment(), len(folder.completed_runs())
+    if set(experiment.planned) != {DEFAULT_VARIANT} or ended < max(
+        sum(experiment.planned.values()), len(folder.runs())
+    ):
+        return []
+    if ended == 1:
+        more = typed_line(["deviate", "run", "-n", str(FIRST_LOOK), "--name", folder.name, "--", *experiment.command])
+        return [("how much do runs differ?", more)]
+    workspace = Workspace(folder.project)
+    completed = [folder]
+    for other in map(workspace.experiment, workspace.names()):
+        # One that cannot be read is named where experiments are listed.
+        with suppress(DeviateError):
+            if other.name != folder.name and other.read_experiment() and other.completed_runs():
+                completed.append(other)
+    return _two_recipes(workspace, completed) or _second(completed)
+
+
+def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
     """Return what makes a second recipe, and what tells why runs differ, where there is one experiment of a script."""
     if not completed or (experiment := completed[0].read_experiment()).imported is not None:
         return []
     if any(other.read_experiment().entry == experiment.entry for other in completed[1:]):
         return []
-    command, runs = typed_line(experiment.command), max(experiment.planned.values(), default=8)
+    command, runs = typed_line(experiment.command), max(*experiment.planned.values(), FIRST_LOOK)
     why = f"deviate run -n {runs} --name {typed_word(completed[0].name)}-why --vary sources -- {command}"
     return [
         ("is another recipe better?", f"deviate run -n {runs} --name NAME -- {command} …"),
@@ -150,16 +177,18 @@ def _second(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list
     ]
 
 
-def _comparing(
-    workspace: Workspace, completed: Sequence[ExperimentFolder], overviews: Sequence[Mapping[str, Any]]
-) -> list[tuple[str, str]]:
-    """Return the command that compares the cells of a grid that was run, else two recipes; none where neither is.
+def _best_cell(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+    """Return the command that compares the cells of a grid that was run; none where none was."""
+    grid = _grid_run(workspace, {folder.name for folder in completed})
+    return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")] if grid else []
 
-    `completed` are the experiments with completed runs, the newest first. Of two recipes the worse one stands first.
+
+def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+    """Return the command that compares two recipes of those with completed runs; none where there are not two.
+
+    The first of `completed` is one of them if it can be. The worse one is typed first.
     """
-    if grid := _grid_run(workspace, {folder.name for folder in completed}):
-        return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")]
-    commands = {facts["name"]: facts["command"] for facts in overviews}
+    commands = {folder.name: folder.read_experiment().command for folder in completed[:LISTED]}
     # One that has several kinds of variation is there to tell why runs differ.
     whole = sorted(completed[:LISTED], key=lambda folder: len(folder.read_experiment().planned) > 1)
     pairs = list(combinations(whole, 2))
@@ -240,13 +269,6 @@ def _finite(folder: ExperimentFolder) -> set[str] | None:
     return {name for name, value in values.items() if math.isfinite(value)} if values else None
 
 
-def _explained(commands: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line for each command, behind what it does: so that a long one can be copied."""
-    from deviate.cli.printing import aligned
-
-    return aligned(commands)
-
-
 def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return the command that makes what is missing of an experiment; none where all is there."""
     from deviate.facts.reproduce import run_command
@@ -266,6 +288,7 @@ def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
 
 def _without(scripts: Sequence[str], cells: int) -> list[str]:
+    from deviate.cli.printing import steps as printed
     from deviate.report.words import count
 
     command = f"python {typed_word(scripts[0])}" if scripts else "python train.py"
@@ -277,4 +300,4 @@ def _without(scripts: Sequence[str], cells: int) -> list[str]:
         ("how much do runs differ?", f"deviate run -n 8 -- {command}"),
         ("what is random in it?", f"deviate audit -- {command}"),
     ]
-    return [f"No experiment here yet.{named}{more}", "", *_explained(steps[:STEPS]), "all commands: deviate --help"]
+    return [f"No experiment here yet.{named}{more}", "", *printed(steps[:STEPS]), "all commands: deviate --help"]

@@ -14,7 +14,7 @@ from deviate.stats.intervals import DEFAULT_LEVEL
 from deviate.stats.price import LEAST_PAIRS, TOO_FEW, HeldPrice, paired_price
 
 #: Why there is no ratio.
-NO_NOISE = "with pinned threads and no GPU it could not vary"
+NO_NOISE = "with pinned threads and no GPU kernels have no effect"
 NOT_IN_TURN = "their runs were not made in turn, and the machine may have been busier during those of one"
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -257,22 +256,20 @@ def _shown(value: float | None, place: int | None, digits: int) -> str:
     return _tidy(f"{value:.{digits}e}")
 
 
-def show_percent(share: float | None, *, zeros: bool = False) -> str:
-    """Write a share as a percentage of two significant digits, with `zeros` also where the second one is zero.
+def show_percent(share: float | None) -> str:
+    """Write a share as a percentage of two significant digits.
 
     Examples
     --------
     >>> show_percent(0.1312), show_percent(0.0055), show_percent(1.0), show_percent(0.0), show_percent(2e-9)
     ('13%', '0.55%', '100%', '0%', '2e-7%')
-    >>> show_percent(0.05), show_percent(0.05, zeros=True), show_percent(0.2, zeros=True)
-    ('5%', '5.0%', '20%')
     """
     if share is None:
         return UNKNOWN
     percent = 100 * share
     if percent >= 99.5 or not percent:
         return f"{percent:.0f}%"
-    return f"{_signed(_tidy(_figures(percent, 2, zeros=zeros)))}%"
+    return f"{_signed(_tidy(_figures(percent, 2, zeros=False)))}%"
 
 
 def points(share: float) -> str:
@@ -298,7 +295,7 @@ def show_share(share: float | None) -> str:
         return UNKNOWN
     if 0 < share < SMALLEST_SHARE:
         return f"<{100 * LEAST_SHARE:.1f}%"
-    return f"{100 * share:.0f}%" if share == 1 else f"{100 * share:.1f}%"
+    return f"{100 * share:.0f}%" if share == 1 else f"{_signed(f'{100 * share:.1f}')}%"
 
 
 def show_shares(interval: Interval) -> str:
@@ -354,31 +351,6 @@ def show_seconds(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
-def finest(sds: Iterable[float | None]) -> int | None:
-    """Give the last place worth showing beside the smallest SD above zero; None where there is none.
-
-    Examples
-    --------
-    >>> finest([2.3, 0.89, 0.0, None]), finest([0.0])
-    (-2, None)
-    """
-    return last_place(min((sd for sd in sds if sd), default=None))
-
-
-def finest_by(sds: Iterable[tuple[Hashable, float | None]]) -> dict[Hashable, int | None]:
-    """Return the last place worth showing by key, such as a metric that several variants measure.
-
-    Examples
-    --------
-    >>> finest_by([("acc", 2.3), ("acc", 0.89), ("loss", 0.0)])
-    {'acc': -2, 'loss': None}
-    """
-    by_key: dict[Hashable, list[float | None]] = {}
-    for key, sd in sds:
-        by_key.setdefault(key, []).append(sd)
-    return {key: finest(group) for key, group in by_key.items()}
 
 
 def show_hours(hours: float | None) -> str:

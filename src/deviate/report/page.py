@@ -340,5 +340,5 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 # How much room a screen has.
 
-#: Lines of a screen of that many columns, and of the head of a table with its rule.
-LINES, COLUMNS, HEAD_LINES = 12, 80, 2
+#: Columns of a screen whose width is not known.
+COLUMNS = 80

@@ -94,8 +94,9 @@ def metric_id(name: str, metrics: Sequence[str]) -> int | None:
     return list(metrics).index(name) if name in metrics else None
 
 
-#: Records looked at, from the end: more than most programs report in one iteration.
-TAIL = 1000
+#: Records looked at, from the end: more than most programs report in one iteration; and where a metric is not among
+#: them, as it is not of a program that prints each 1000th epoch.
+TAIL, FARTHER = 1000, 20_000
 
 
 class Progressed(NamedTuple):
@@ -122,7 +123,7 @@ def read_progress(folder: RunFolder, metrics: Sequence[str]) -> Progressed:
         if rank_of(events) not in (None, 0):
             continue
         names = {event.get("id"): str(event.get("name")) for event in events if event["event"] == "name"}
-        latest, latest_values, last_reported = _latest(path)
+        latest, latest_values, last_reported = _latest(path, len(metrics))
         values |= {_name(key, metrics, names): value for key, value in latest_values.items()}
         iteration = latest if iteration is None else max(iteration, latest or 0)
         reported = last_reported if reported is None else max(reported, last_reported or 0)
@@ -134,8 +135,11 @@ def _events(record_file: Path) -> list[dict[str, object]]:
     return read_events(path) if path.is_file() else []
 
 
-def _latest(path: Path) -> tuple[int | None, dict[int, float], int | None]:
+def _latest(path: Path, metrics: int) -> tuple[int | None, dict[int, float], int | None]:
     records = read_tail(path, TAIL)
+    found = {each for each in records["id"].tolist() if each > TICK}
+    if len(records) == TAIL and not (found and found.issuperset(range(metrics))):
+        records = read_tail(path, FARTHER)
     if not len(records):
         return None, {}, None
     # The first of equal ids in reverse order is the last one written.

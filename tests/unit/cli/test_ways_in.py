@@ -114,8 +114,23 @@ def test_alone_in_a_project_it_says_what_is_missing_and_what_comes_next(folder):
 def test_alone_beside_one_experiment_it_offers_a_second_recipe_and_why(folder):
     write_experiment(folder, "base", VALUES)
     lines = typed().stdout.splitlines()
-    assert any("  deviate run -n 2 --name NAME -- python train.py …" in line for line in lines)
-    assert any("  deviate run -n 2 --name base-why --vary sources -- python train.py" in line for line in lines)
+    assert any("  deviate run -n 8 --name NAME -- python train.py …" in line for line in lines)
+    assert any("  deviate run -n 8 --name base-why --vary sources -- python train.py" in line for line in lines)
+
+
+def test_a_report_ends_with_a_second_recipe_and_where_there_is_one_with_the_comparison(folder):
+    write_experiment(folder, "base", VALUES)
+    assert "deviate run -n 8 --name NAME -- python train.py …" in typed("report", "base").stdout
+    write_experiment(folder, "other", {name: [value + 1 for value in each] for name, each in VALUES.items()})
+    (folder / ".deviate/experiments/broken").mkdir()
+    (folder / ".deviate/experiments/broken/experiment.json").write_text("{")
+    assert typed("report", "base").stdout.splitlines()[-1].endswith("deviate compare base other")
+    assert "deviate run" not in typed("report", "base").stdout
+
+
+def test_where_runs_failed_nothing_else_is_suggested(folder):
+    write_experiment(folder, "base", VALUES, failed=1)
+    assert "another recipe" not in typed("report", "base").stdout
 
 
 def test_alone_it_offers_only_what_can_be_done(folder):

@@ -58,7 +58,7 @@ def test_runs_one_variant_after_the_other_tell_no_price():
 def test_kernels_that_could_not_vary_are_said_in_its_place():
     facts = prices(runs("algo+impl", FREE, offset=0, gpu=False), runs("algo", HELD, offset=1, gpu=False))
     (said,) = price_sentences(facts.prices)
-    assert said.endswith("with pinned threads and no GPU it could not vary.")
+    assert said.endswith("with pinned threads and no GPU kernels have no effect.")
 
 
 def test_variants_that_share_a_training_or_differ_in_more_have_no_price():

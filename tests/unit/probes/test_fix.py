@@ -100,7 +100,7 @@ def test_a_price_says_what_it_buys():
     assert said == ["The runs with free kernels differ."]
     pinned = Priced(command=COMMAND, prices=TIMES, may_vary=False, free_repeats=True)
     assert list(priced_sentences(pinned))[1:] == [
-        "Held kernels gain nothing here: with pinned threads and no GPU kernels could not vary.",
+        "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect.",
         "The runs with held kernels differ: `deviate audit` looks for the cause.",
     ]
     assert "peak" not in repr(priced_view(pinned))

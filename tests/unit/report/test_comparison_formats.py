@@ -19,6 +19,7 @@ from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.report.escape import markdown
 from deviate.report.topics.comparison import comparison_page
+from deviate.report.topics.comparison_tests import SHORT
 from deviate.report.topics.reasons import comparison_checklist, comparison_methods
 from deviate.report.topics.verdicts import MetricCells
 from deviate.report.views import comparison_view
@@ -149,9 +150,10 @@ def test_names_of_users_are_made_harmless():
 def test_markdown_has_every_test_and_says_which_decides():
     text = rendered("md", comparison())
     assert "| Welch's t test (decides) |" in text
-    assert "| Brown-Forsythe, permuted too (decides) |" in text
-    for row in (*TEST_ROWS.values(), *EFFECT_ROWS.values()):
-        assert (f"| {markdown(row.label)} |" in text or f"| {markdown(row.label)} (decides) |" in text) != row.paired
+    assert "| SD: Brown-Forsythe, permuted too (decides) |" in text
+    for name, row in {**TEST_ROWS, **EFFECT_ROWS}.items():
+        label = markdown(SHORT.get(name, row.label))
+        assert (re.search(rf"\| (SD: )?{re.escape(label)}( \(decides\))? \|", text) is not None) != row.paired
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in tables)
 
@@ -236,7 +238,8 @@ def test_the_page_has_words_for_tests_and_effects():
     page = html.unescape(rendered("html", comparison()).partition("<main")[2])
     for name, row in {**TEST_ROWS, **EFFECT_ROWS}.items():
         assert f"{name}<" not in page
-        assert (f"{row.label}<" in page or f"{row.label} (decides)<" in page) != row.paired
+        label = SHORT.get(name, row.label)
+        assert (f"{label}<" in page or f"{label} (decides)<" in page) != row.paired
 
 
 def test_each_table_says_over_how_many_tests_p_was_adjusted():

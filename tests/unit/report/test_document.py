@@ -41,7 +41,7 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
         "test acc 96.94 ± 0.52 (mean ± SD of 8 runs, best; 95% CI of the SD [0.29, 1.21], heavy tails allowed for). "
         "The best and the worst run differ by 1.70.",
         "Seeds varied; the files it reads and the draws that count as data were held "
-        "fixed. Kernels could not vary: pinned threads, no GPU.",
+        "fixed. Kernels can have no effect: pinned threads, no GPU.",
         "Of the losses and resources, train loss varies most relative to its mean (CV 8.3%) and test loss least (CV "
         "5.9%).",
         "A run took 3.25 ± 0.17 s.",

@@ -12,6 +12,8 @@ from deviate.report.page import Bars, Sentences, Table
 from deviate.report.topics.source_rows import rounded_ticks, source_rows
 from deviate.report.topics.sources import sources_blocks, sources_sentence, sources_table, why_blocks
 from deviate.report.topics.sources_figure import sources_figures
+from deviate.stats.intervals import Interval
+from deviate.stats.pairs import Estimate
 
 N = 12
 
@@ -69,6 +71,23 @@ def test_sources_that_cannot_be_told_apart_do_not_stand_out():
     assert [bar.text for bar in bars.bars] == ["", "", "", "0"]
 
 
+@pytest.mark.parametrize(("low", "more"), [(0.027, True), (0.024, False)])
+def test_a_source_that_changes_more_answers_than_the_one_with_the_largest_sd_is_named(monkeypatch, low, more):
+    known = {"init": (0.016, 0.023, 0.025), "shuffle": (low, 0.033, 0.045)}
+
+    def churn_of(variant, facts):
+        ends = known.get(variant.variant)
+        if ends is None:
+            return None
+        return Estimate(value=ends[1], interval=Interval(low=ends[0], high=ends[2], level=0.95, method="jackknife"))
+
+    monkeypatch.setattr("deviate.report.topics.sources.churn_of", churn_of)
+    facts = varied(algo_impl=2.0, init=1.1, shuffle=1.0, control=0.0)
+    sentence = "Data order changes more answers than initialisation: churn 3.3% [2.7, 4.5] and 2.3% [1.6, 2.5]."
+    assert (sentence in said(facts)) == more
+    assert (sentence in " ".join(why_blocks(facts)[0].sentences)) == more
+
+
 def test_one_source_alone_explains_it():
     assert said(varied(algo_impl=1.0, init=1.0, shuffle=0.0)) == (
         "Initialisation explains it: the others have no effect in these runs."
@@ -102,7 +121,7 @@ def test_everything_comes_first_and_control_last():
     ]
     assert {row.name: row.folded for row in rows if row.folded} == {
         "augmentation": "no draw was counted",
-        "kernels only": "could not vary: 1 thread, no GPU",
+        "kernels only": "no effect possible: 1 thread, no GPU",
     }
     assert sources_table(facts.across[0], facts).folded == [(row.name, row.folded) for row in rows if row.folded]
 
@@ -112,7 +131,7 @@ def test_the_same_runs_under_two_names_are_folded():
     same = structs.replace(facts.variants[1], metrics=facts.variants[0].metrics)
     facts = structs.replace(facts, variants=[facts.variants[0], same, facts.variants[2]])
     (row,) = [row for row in source_rows(facts.across[0], facts) if row.folded]
-    assert (row.name, row.folded) == ("training's draws", "same runs as everything, as kernels could not vary")
+    assert (row.name, row.folded) == ("training's draws", "same runs as everything, as kernels have no effect here")
 
 
 def test_columns_without_a_value_are_left_out_with_what_to_type():
@@ -133,8 +152,8 @@ def test_the_figure_has_a_point_for_each_row_and_words_for_the_folded_ones():
     data = figure.spec["datasets"]
     assert [row["variant"] for row in data["points"]] == ["everything", "initialisation", "nothing (control)"]
     assert [row["whole"] for row in data["points"]] == [True, False, False]
-    assert [row["text"] for row in data["folded"]] == ["could not vary: 1 thread, no GPU"]
-    assert "kernels only: could not vary" in figure.description
+    assert [row["text"] for row in data["folded"]] == ["no effect possible: 1 thread, no GPU"]
+    assert "kernels only: no effect possible" in figure.description
 
 
 @pytest.mark.parametrize(("most", "ticks"), [(1.82, [0, 0.5, 1, 1.5]), (6.8, [0, 2, 4, 6]), (0.0, [0])])
@@ -157,7 +176,7 @@ def test_runs_of_control_are_said_to_be_equal():
 
 def test_what_could_not_vary_is_said_below_the_bars():
     *_, notes = why_blocks(varied(algo_impl=1.0, init=0.9, impl=0.0))
-    assert "Kernels only: could not vary (1 thread, no GPU)." in notes.sentences
+    assert "Kernels only: no effect possible (1 thread, no GPU)." in notes.sentences
 
 
 def test_few_runs_do_not_say_that_no_source_stands_out():

@@ -95,20 +95,12 @@ def test_a_narrow_screen_says_where_the_rest_is():
     assert any(line.endswith("More: deviate report digits_mlp -v") for line in screen(usual(), 60))
 
 
-def test_the_next_commands_are_those_of_a_second_recipe_and_of_the_sources():
-    lines = screen(usual())
-    better, why = (lines[-4:][place].strip() for place in (1, 3))
-    assert better == "deviate run -n 8 --name NAME -- python train.py --epochs 10 …"
-    assert why == "deviate run -n 8 --name digits_mlp-why --vary sources -- python train.py --epochs 10"
-
-
-def test_where_runs_failed_they_stand_before_the_number_and_nothing_else_is_suggested():
+def test_where_runs_failed_they_stand_before_the_number():
     runs = [*cases.completed("algo+impl", 7), cases.failed("algo+impl", 7)]
     document = cases.document({"algo+impl": {"test acc": [*VALUES[:7], None]}}, runs=runs)
     lines = screen(document)
     assert "failed" in lines[0]
     assert any("mean ± SD of the other 7 runs" in line for line in lines)
-    assert not any("another recipe" in line for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.proof import Evidence
 from deviate.observe.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
 from deviate.observe.unseen import WarnedOperation
-from deviate.report.topics.caveat import Caveat, screen_warnings
+from deviate.report.topics.caveat import Caveat, more_warnings, warning_lines
 from deviate.report.topics.comparison import comparison_page
 from deviate.report.topics.experiment import experiment_page
 from deviate.report.writers.terminal import render_terminal
@@ -140,14 +140,18 @@ def warnings(number, variant="init"):
     return [Caveat(slug=f"s{each}", message=f"Thing {each}: run 3. Reason.", variant=variant) for each in range(number)]
 
 
+def shown(caveats):
+    return [*warning_lines(caveats), *more_warnings(caveats, "deviate report why")]
+
+
 def test_warnings_of_several_variants_are_one_with_their_names():
-    (remarks, more) = screen_warnings([*warnings(1), *warnings(1, "shuffle")], "deviate report why")
+    (remarks, more) = shown([*warnings(1), *warnings(1, "shuffle")])
     (remark,) = remarks.remarks
     assert (remark.message, remark.about) == ("Thing 0: run 3", "init and shuffle")
     assert (more.text, more.command) == ("more:", "deviate report why -v")
 
 
 def test_of_more_than_three_warnings_three_are_shown():
-    (remarks, more) = screen_warnings(warnings(8), "deviate report why")
+    (remarks, more) = shown(warnings(8))
     assert len(remarks.remarks) == 3
     assert (more.text, more.command) == ("5 more:", "deviate report why -v")

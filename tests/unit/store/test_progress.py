@@ -7,7 +7,7 @@ import pytest
 
 from deviate.core.experiment import Run
 from deviate.store.folders import RunFolder
-from deviate.store.records import TAIL, read_progress
+from deviate.store.records import FARTHER, TAIL, read_progress
 
 
 @pytest.fixture
@@ -48,9 +48,15 @@ def test_other_ranks_are_not_the_run(run):
     assert read_progress(run, ["acc"])[:2] == (3, {"acc": 1.0})
 
 
-def test_only_the_end_of_a_long_file_is_read(run):
-    write(run, [(1, 0, 0.0, 1.0), *((0, step, 0.0, float(step)) for step in range(TAIL))])
-    assert read_progress(run, ["acc", "early"])[:2] == (TAIL - 1, {"acc": TAIL - 1.0})
+@pytest.mark.parametrize(("since", "early"), [(TAIL, {"early": 1.0}), (FARTHER, {})])
+def test_only_the_end_of_a_long_file_is_read_farther_back_for_a_metric_that_is_not_in_it(run, since, early):
+    write(run, [(1, 0, 0.0, 1.0), *((0, step, 0.0, float(step)) for step in range(since))])
+    assert read_progress(run, ["acc", "early"])[:2] == (since - 1, {"acc": since - 1.0, **early})
+
+
+def test_a_value_is_found_behind_many_iterations_without_any(run):
+    write(run, [(0, 0, 0.0, 1.0), *((-1, step, 0.0, 0.0) for step in range(1, TAIL + 5))])
+    assert read_progress(run, ["acc"]) == (TAIL + 4, {"acc": 1.0}, 0)
 
 
 def test_the_iteration_that_was_reported_last_is_not_the_one_under_way(run):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -31,25 +31,28 @@ ASKED_FOR = frozenset({"finite-test", "weak-runs"})
 WARNINGS_ON_SCREEN = 3
 
 
-def screen_warnings(caveats: Iterable[Caveat], command: str, most: int = WARNINGS_ON_SCREEN) -> list[Block]:
-    """Return the first warnings in a sentence each, and what was asked for; `command` has the others, and reasons."""
-    every = list(caveats)
-    warnings = _alike(caveat for caveat in every if caveat.severity == "warning")
-    asked = [each for each in every if each.severity == "note" and each.slug in ASKED_FOR]
+def warning_lines(caveats: Sequence[Caveat], most: int = WARNINGS_ON_SCREEN) -> list[Block]:
+    """Return the first warnings in a sentence each, and what was asked for."""
+    asked = [each for each in caveats if each.severity == "note" and each.slug in ASKED_FOR]
     shown = [
-        Remark(message=_first_sentence(caveat.message), about=listed(variants)) for caveat, variants in warnings[:most]
+        Remark(message=_first_sentence(caveat.message), about=listed(variants))
+        for caveat, variants in _alike(caveats)[:most]
     ]
     shown += [Remark(message=caveat.message, severity=caveat.severity) for caveat in asked]
-    cut = any(_first_sentence(caveat.message) != caveat.message.rstrip(".") for caveat, _ in warnings[:most])
-    left = len(warnings) - most
-    more = [Hint(text=f"{left} more:" if left > 0 else "more:", command=f"{command} -v")] if left > 0 or cut else []
-    return [Remarks(remarks=shown), *more] if shown else []
+    return [Remarks(remarks=shown)] if shown else []
 
 
-def _alike(warnings: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
-    """Return the first of warnings that begin with the same words, with the variants of all."""
+def more_warnings(caveats: Sequence[Caveat], command: str, most: int = WARNINGS_ON_SCREEN) -> list[Block]:
+    """Return the hint at what `warning_lines` leaves out: other warnings, or reasons of those that are shown."""
+    shown, left = _alike(caveats)[:most], len(_alike(caveats)) - most
+    cut = any(_first_sentence(caveat.message) != caveat.message.rstrip(".") for caveat, _ in shown)
+    return [Hint(text=f"{left} more:" if left > 0 else "more:", command=f"{command} -v")] if left > 0 or cut else []
+
+
+def _alike(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
+    """Return the first of the warnings that begin with the same words, with the variants of all."""
     merged: dict[tuple[str, str], tuple[Caveat, list[str]]] = {}
-    for caveat in warnings:
+    for caveat in (each for each in caveats if each.severity == "warning"):
         # Behind a colon or in brackets stand runs and values.
         _, variants = merged.setdefault((caveat.slug, re.split("[:(]", caveat.message)[0]), (caveat, []))
         if caveat.variant and caveat.variant not in variants:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deviate.facts.compared_metric import MetricComparison, MetricOmnibus
+from deviate.facts.compared_metric import MetricOmnibus
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.observe.headline import main_metric
-from deviate.report.numbers import Numbers, show_factor, show_statistic
+from deviate.report.numbers import Numbers
 from deviate.report.page import (
     Answer,
     Badge,
@@ -25,24 +25,19 @@ from deviate.report.topics.comparison_answer import comparison_headline, several
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_sentences
 from deviate.report.topics.comparison_figure import comparison_figures
 from deviate.report.topics.comparison_screen import (
-    TESTED,
+    answer_sentences,
+    main_tables,
     metric_rows,
+    page_warnings,
     pair_names,
+    pair_table,
     places_text,
     screen_reasons,
-    screen_tables,
-    warnings,
 )
-from deviate.report.topics.comparison_tests import turned_statistic
+from deviate.report.topics.comparison_tests import test_tables
 from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
 from deviate.report.topics.reasons import comparison_methods, omnibus_outcome, places_together, reasons, spread_reasons
 from deviate.report.topics.verdicts import MetricCells, adjusted_text
-from deviate.stats.contrast import TESTS
-from deviate.stats.multiplicity import CORRECTION_NAMES
-
-_ASSUMED = (
-    "The intervals of d and g assume normal values; those of delta and P(B > A) rest on ranks and are approximate."
-)
 
 
 def answer(comparison: Comparison) -> Section:
@@ -52,17 +47,10 @@ def answer(comparison: Comparison) -> Section:
         first: list[Block] = [Answer(sentences=[several_headline(comparison)])]
         last: list[Block] = [Fold(title="Each pair in words", blocks=words, open=False)]
     else:
-        first = [Answer(sentences=comparison_headline(comparison), listed=True, badge=_badge(comparison))]
+        first = [Answer(sentences=answer_sentences(comparison), listed=True, badge=_badge(comparison))]
         reasons = screen_reasons(comparison)
         last = reasons.blocks if reasons else []
-    tables = screen_tables(comparison)
-    rows = [block for block in tables.blocks if isinstance(block, Table) and not _is_drawn(block)] if tables else []
-    return Section(slug="answer", blocks=[*first, *_drawn(comparison), *rows, *last])
-
-
-def _is_drawn(table: Table) -> bool:
-    """Tell whether a table draws with characters what a page has as a figure."""
-    return any(column.drawn for column in table.columns)
+    return Section(slug="answer", blocks=[*first, *_drawn(comparison), *main_tables(comparison, None), *last])
 
 
 def _badge(comparison: Comparison) -> Badge | None:
@@ -74,12 +62,6 @@ def _badge(comparison: Comparison) -> Badge | None:
         return Badge(text="the same trainings", emphasis="quiet")
     verdict = MetricCells(main_metric(pair.metrics), pair).verdict
     return Badge(text=verdict, emphasis="good" if verdict.endswith("better") else "quiet")
-
-
-def page_warnings(comparison: Comparison) -> Section | None:
-    """Return the warnings of the screen; the page has all of them further down."""
-    section = warnings(comparison)
-    return section and Section(slug=section.slug, blocks=section.blocks[:1])
 
 
 def trust(comparison: Comparison) -> Section | None:
@@ -94,39 +76,28 @@ def trust(comparison: Comparison) -> Section | None:
 
 
 def verdicts(comparison: Comparison) -> Section:
-    """Return the means and the spreads of each metric, pair by pair."""
+    """Return the spreads of each metric, pair by pair; of several pairs the means, which the answer has of one."""
     caveats = {caveat.message for caveat in comparison_caveats(comparison.comparability)}
     adjusted = adjusted_text(comparison)
     notes = [
         *([f"{adjusted}."] if adjusted else []),
         *(text for text in pairing_sentences(comparison.comparability.pairings) if text not in caveats),
     ]
-    spreads = telling([_spreads(pair, comparison) for pair in comparison.pairs])
+    spreads = telling([_spreads(pair) for pair in comparison.pairs])
     blocks: list[Block] = []
     for pair, spread in zip(comparison.pairs, spreads, strict=True):
-        blocks += [_means(pair, comparison), spread]
+        blocks += [*([pair_table(pair, comparison, None)] if len(comparison.pairs) > 1 else []), spread]
     blocks += [Sentences(sentences=[note], emphasis="quiet") for note in notes]
     return Section(slug="verdicts", title="Metric by metric", blocks=blocks)
 
 
-def _means(pair: PairComparison, comparison: Comparison) -> Table:
-    ci = f"{Numbers(pair.alpha).level()} CI"
-    p = f"p ({CORRECTION_NAMES[comparison.correction]})" if adjusted_text(comparison) else "p"
-    return Table(
-        caption=f"{pair.a} against {pair.b}: means ± SD, and the difference, second less first",
-        titled=True,
-        columns=columns("metric", "aggregate", "n", pair.a, pair.b, "difference", ci, p, words=2, last="verdict"),
-        rows=metric_rows(pair.metrics, pair, "metric", "aggregate", "n", *TESTED, "verdict"),
-    )
-
-
-def _spreads(pair: PairComparison, comparison: Comparison) -> Table:
+def _spreads(pair: PairComparison) -> Table:
     ci = f"{Numbers(pair.alpha).level()} CI"
     return Table(
         caption=f"{pair.a} against {pair.b}: spread",
         titled=True,
-        columns=columns("metric", "SD ratio", ci, "p", last="verdict on the spread"),
-        rows=metric_rows(pair.metrics, pair, "name", "ratio", "ratio_ci", "spread_p", "noisier"),
+        columns=columns("metric", "n", "SD ratio", ci, "p", last="verdict on the spread"),
+        rows=metric_rows(pair.metrics, pair, "metric (aggregate)", "n", "ratio", "ratio_ci", "spread_p", "noisier"),
     )
 
 
@@ -179,42 +150,10 @@ def tests(comparison: Comparison) -> Section:
             blocks: list[Block] = [
                 Sentences(sentences=reasons(metric, pair, comparison)),
                 Sentences(sentences=spread_reasons(metric, pair, comparison), about="Spread"),
-                _tests_table(metric, name, pair.alpha),
-                _effects_table(metric, name, text),
+                *test_tables(metric, pair, every=True),
             ]
             folds.append(Fold(title=f"{name}: {text.verdict}", blocks=blocks, open=False))
     return Section(slug="tests", title="Which test decides, and all others", blocks=folds)
-
-
-def _tests_table(metric: MetricComparison, name: str, alpha: float) -> Table:
-    contrast, numbers = metric.contrast, Numbers(alpha)
-    deciding = (contrast.location.test, contrast.spread.test)
-    return Table(
-        caption=f"{name}: tests",
-        columns=columns("test", "statistic", "p", last="how"),
-        rows=[
-            Row(
-                cells=[
-                    Cell(TESTS[test].label + (" (decides)" if test in deciding else "")),
-                    number(show_statistic(tested), tested.statistic),
-                    number(numbers.p(tested.p), tested.p),
-                    Cell(tested.reason or tested.method),
-                ]
-            )
-            for test, tested in ((test, turned_statistic(contrast, test)) for test in contrast.tests)
-        ],
-    )
-
-
-def _effects_table(metric: MetricComparison, name: str, text: MetricCells) -> Table:
-    contrast = metric.contrast
-    effects = zip(text.effects.items(), contrast.effects.values(), strict=True)
-    rows = [Row(cells=[Cell(effect), number(value, each.value)]) for (effect, value), each in effects]
-    orders = (("first over second", contrast.a_over_b), ("second over first", contrast.b_over_a))
-    for sides, order in orders:
-        epsilon = number(show_factor(order.epsilon), order.epsilon)
-        rows.append(Row(cells=[Cell(f"almost stochastic order, {sides}"), epsilon]))
-    return Table(caption=f"{name}: effects", columns=columns("effect", "value (CI)"), rows=rows, notes=[_ASSUMED])
 
 
 def methods(comparison: Comparison) -> Section:

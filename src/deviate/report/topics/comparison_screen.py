@@ -12,7 +12,7 @@ from deviate.observe.headline import main_metric
 from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level
 from deviate.report.page import Answer, Block, Cell, Column, Hint, Row, Section, Sentences, Table
 from deviate.report.strips import strip
-from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, screen_warnings
+from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, Caveat, more_warnings, warning_lines
 from deviate.report.topics.comparison_answer import (
     claimed_sentences,
     comparison_headline,
@@ -242,9 +242,13 @@ def screen_answer(comparison: Comparison) -> Section:
     """Say how the sides compare, without a title."""
     if len(comparison.pairs) > 1:
         return Section(slug="answer", blocks=[Answer(sentences=[several_headline(comparison), *_same(comparison)])])
+    return Section(slug="answer", blocks=[Answer(sentences=answer_sentences(comparison), listed=True)])
+
+
+def answer_sentences(comparison: Comparison) -> list[str]:
+    """Say of one pair what is shown of what is claimed; the table below names what was not."""
     (pair,) = comparison.pairs
-    sentences = [no_claim(comparison)] if no_claim(comparison) else claimed_sentences(pair, comparison)
-    return Section(slug="answer", blocks=[Answer(sentences=sentences, listed=True)])
+    return [no_claim(comparison)] if no_claim(comparison) else claimed_sentences(pair, comparison)
 
 
 def _same(comparison: Comparison) -> Iterator[str]:
@@ -256,17 +260,23 @@ def _same(comparison: Comparison) -> Iterator[str]:
 
 def screen_tables(comparison: Comparison) -> Section | None:
     """Return the metrics of one pair with its runs; of several pairs one row a side, on the main metric."""
+    tables = main_tables(comparison, EXPLORED_ON_SCREEN)
+    return Section(slug="verdicts", blocks=[*tables, *_runs_drawn(comparison)]) if tables else None
+
+
+def main_tables(comparison: Comparison, most: int | None) -> list[Table]:
+    """Return the table of the metrics of one pair, at most so many unclaimed ones, or of the sides of several."""
     if len(comparison.pairs) > 1:
-        return Section(slug="verdicts", blocks=[*telling([sides_table(comparison, MOST_ROWS)])])
+        return telling([sides_table(comparison, MOST_ROWS)])
     (pair,) = comparison.pairs
-    if pair.same_trainings:
-        return None
-    return Section(slug="verdicts", blocks=_pair_blocks(pair, comparison, EXPLORED_ON_SCREEN))
+    return [] if pair.same_trainings else telling([pair_table(pair, comparison, most)])
 
 
-def _pair_blocks(pair: PairComparison, comparison: Comparison, most: int | None) -> list[Block]:
-    drawn = runs_drawn(main_metric(pair.metrics), pair)
-    return [*telling([pair_table(pair, comparison, most)]), *([drawn] if drawn else [])]
+def _runs_drawn(comparison: Comparison) -> list[Block]:
+    """Draw the runs of a pair that stands alone."""
+    (pair, *others) = comparison.pairs
+    drawn = None if others else runs_drawn(main_metric(pair.metrics), pair)
+    return [drawn] if drawn else []
 
 
 def screen_reasons(comparison: Comparison) -> Section | None:
@@ -281,14 +291,25 @@ def screen_reasons(comparison: Comparison) -> Section | None:
 
 
 def warnings(comparison: Comparison) -> Section | None:
-    """List what casts doubt on the verdicts, and what was asked for."""
+    """List what casts doubt on the verdicts, what was asked for, and where there is more of it."""
+    caveats, most = _doubts(comparison)
+    blocks = [*warning_lines(caveats, most), *more_warnings(caveats, comparison.command, most)]
+    return Section(slug="trust", blocks=blocks) if blocks else None
+
+
+def page_warnings(comparison: Comparison) -> Section | None:
+    """List the same where all the rest stands further down."""
+    blocks = warning_lines(*_doubts(comparison))
+    return Section(slug="trust", blocks=blocks) if blocks else None
+
+
+def _doubts(comparison: Comparison) -> tuple[list[Caveat], int]:
+    """Return the caveats that the answer does not say, and how many are shown."""
     several = len(comparison.pairs) > 1
     caveats = comparison_caveats(comparison.comparability)
     # The answer on one pair has those on random numbers that only one side varies.
-    shown = (each for each in caveats if several or each.slug != "draws-repeated")
-    most = WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN
-    blocks = screen_warnings(shown, comparison.command, most)
-    return Section(slug="trust", blocks=blocks) if blocks else None
+    shown = [each for each in caveats if several or each.slug != "draws-repeated"]
+    return shown, WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN
 
 
 def what_next(comparison: Comparison) -> Section | None:
@@ -316,7 +337,9 @@ def brief_answer(comparison: Comparison) -> Section:
 def brief_tables(comparison: Comparison) -> Section:
     """Return the sides beside the first, and a table for each pair."""
     if len(comparison.pairs) == 1:
-        return Section(slug="verdicts", blocks=_pair_blocks(comparison.pairs[0], comparison, None))
+        # Two names of the same trainings have a table here, whatever the screen leaves out.
+        tables = telling([pair_table(comparison.pairs[0], comparison, None)])
+        return Section(slug="verdicts", blocks=[*tables, *_runs_drawn(comparison)])
     tables = telling([pair_table(pair, comparison, None) for pair in comparison.pairs])
     return Section(slug="verdicts", blocks=[*telling([sides_table(comparison)]), *tables])
 
@@ -327,7 +350,7 @@ def brief_tests(comparison: Comparison) -> Section:
     for pair in comparison.pairs:
         claimed = [metric for metric in pair.metrics if metric.name in comparison.claimed]
         for metric in claimed or [main_metric(pair.metrics)]:
-            blocks += test_tables(metric, pair)
+            blocks += test_tables(metric, pair, every=False)
             sentences = [*superiority_sentence(metric, pair), *further_reasons(metric, pair, comparison)]
             blocks += [Sentences(sentences=sentences)] if sentences else []
     return Section(slug="reasons", blocks=blocks)

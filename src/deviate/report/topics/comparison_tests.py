@@ -1,4 +1,4 @@
-"""All tests and effects of one metric of a pair by their names, for a terminal."""
+"""The tests and effects of one metric of a pair by their names."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ _PERMUTED = frozenset({"welch_permutation", "brown_forsythe_permutation"})
 _CHANCE = "p_superiority"
 
 #: Effects with a shorter name than in a document.
-_SHORT = {"cohen_dz": "dz", "cliff_delta": "Cliff's δ"}
+SHORT = {"cohen_dz": "dz", "cliff_delta": "Cliff's δ"}
 
 
-def test_tables(metric: MetricComparison, pair: PairComparison) -> list[Block]:
-    """Return the table of tests of one metric; nothing where none could be made."""
+def test_tables(metric: MetricComparison, pair: PairComparison, *, every: bool) -> list[Block]:
+    """Return the table of tests of one metric, those that have a name or all; nothing where none could be made."""
     if metric.contrast.p is None:
         return []
-    rows = list(_rows(metric, pair))
+    rows = [*_rows(metric, pair, every=every), *(_further(metric, pair) if every else [])]
     level = Numbers(pair.alpha).level()
     return [
         Table(
@@ -84,24 +84,40 @@ def test_tables(metric: MetricComparison, pair: PairComparison) -> list[Block]:
     ]
 
 
-def _rows(metric: MetricComparison, pair: PairComparison) -> Iterator[Row]:
+def _rows(metric: MetricComparison, pair: PairComparison, *, every: bool) -> Iterator[Row]:
     contrast, numbers = metric.contrast, Numbers(pair.alpha)
-    decides = contrast.location.test
+    decides = contrast.location.test, contrast.spread.test
     rows: dict[str, list[Cell]] = {}
     for test, letter, effect in _PAIRED if contrast.paired else _INDEPENDENT:
         # What is permuted, too, is there where it decides.
-        if test in _PERMUTED and test not in (decides, contrast.spread.test):
+        if test in _PERMUTED and not every and test not in decides:
             continue
         tested = contrast.tests[test]
-        label = f"{'SD: ' if test in _OF_SPREAD else ''}{TESTS[test].label}{' (decides)' if test == decides else ''}"
+        label = f"{'SD: ' if test in _OF_SPREAD else ''}{TESTS[test].label}{' (decides)' if test in decides else ''}"
         p = number(numbers.p(tested.p), tested.p)
         rows[test] = [Cell(label), Cell(_statistic(metric, test, letter)), p, *_effect(metric, effect)]
     student, welch = rows["student_t"], rows["welch_t"]
-    if decides != "welch_t" and [cell.text for cell in student[1:3]] == [cell.text for cell in welch[1:3]]:
+    if "welch_t" not in decides and [cell.text for cell in student[1:3]] == [cell.text for cell in welch[1:3]]:
         # The two say the same.
         rows["student_t"] = [Cell("Student's and Welch's t test"), *student[1:3], *_effect(metric, "cohen_d")]
         del rows["welch_t"]
     return (Row(cells=cells) for cells in rows.values())
+
+
+def _further(metric: MetricComparison, pair: PairComparison) -> Iterator[Row]:
+    """Yield the tests that the others make sure of, and the effects that no test stands beside."""
+    contrast, numbers = metric.contrast, Numbers(pair.alpha)
+    named = {name for each in (_PAIRED if contrast.paired else _INDEPENDENT) for name in each}
+    for test, tested in contrast.tests.items():
+        if test in named:
+            continue
+        cells = [Cell(TESTS[test].label), Cell(_statistic(metric, test, "")), number(numbers.p(tested.p), tested.p)]
+        yield Row(cells=[*cells, *_effect(metric, "")])
+    for effect in (each for each in contrast.effects if each not in named):
+        yield Row(cells=[Cell(""), Cell(""), Cell(""), *_effect(metric, effect)])
+    for name, order in (("ASO, A over B", contrast.a_over_b), ("ASO, B over A", contrast.b_over_a)):
+        epsilon = number(show_factor(order.epsilon), order.epsilon)
+        yield Row(cells=[Cell(""), Cell(""), Cell(""), Cell(name), epsilon, Cell("")])
 
 
 def _statistic(metric: MetricComparison, test: str, letter: str) -> str:
@@ -139,7 +155,7 @@ def _effect(metric: MetricComparison, name: str) -> list[Cell]:
     if name == _CHANCE:
         return [Cell(EFFECTS[name].label), *_chance(effect)]
     return [
-        Cell(_SHORT.get(name, EFFECTS[name].label)),
+        Cell(SHORT.get(name, EFFECTS[name].label)),
         number(show_factor(effect.value), effect.value),
         Cell(show_ratio(effect.interval)),
     ]

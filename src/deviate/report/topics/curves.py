@@ -83,13 +83,21 @@ def curve_figure(metric: MetricCurves, order: Sequence[str], rounds: Rounds = IT
     return Figure(
         slug=slug("curves", metric.metric),
         section="curves",
-        title=f"{clean(metric.metric)} in the course of training",
+        title=f"{clean(metric.metric)} in the course of training{_key(metric.variants)}",
         description=" ".join(
             [*(_sentence(variant, rounds) for variant in metric.variants), *_one_of_several(metric, rounds)]
         ),
         metric=metric.metric,
         spec=_chart(metric, order, rounds),
     )
+
+
+def _key(variants: Sequence[VariantCurves]) -> str:
+    """Say what is drawn beside the line of each run."""
+    banded = [each.band for each in variants if each.recorded >= BAND_FROM]
+    if banded:
+        return f": each run, median, and the middle {100 * banded[0].share:.0f}% of the runs (band)"
+    return ": each run and the median" if any(each.recorded > 1 for each in variants) else ""
 
 
 def _chart(metric: MetricCurves, order: Sequence[str], rounds: Rounds) -> dict[str, Any]:

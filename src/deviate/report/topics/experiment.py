@@ -76,7 +76,6 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         experiment_screen.answer,
         figures.curve_lines,
         experiment_screen.price,
-        experiment_screen.following,
     ),
     "brief": (
         answer.brief,
@@ -91,7 +90,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         reproduce.brief,
     ),
     "full": (
-        experiment_screen.warnings,
+        experiment_screen.page_warnings,
         answer.full,
         metrics.full,
         figures.each_run,
@@ -124,7 +123,11 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
     command = command_text(facts.command)
     completed = sum(variant.completed for variant in facts.variants)
     planned = sum(max(variant.planned, len(variant.runs)) for variant in facts.variants)
-    subtitle = f"{command} · {completed} of {count(planned, 'run')}" if reader == "full" else command
+    said = [varied_text(variant) for variant in facts.variants] if len(facts.variants) == 1 else []
+    varied = [text for text in said if text.startswith("Varied: ")]
+    subtitle = (
+        " · ".join([command, f"{completed} of {count(planned, 'run')}", *varied]) if reader == "full" else command
+    )
     return Page(
         # Whoever looks at a screen has just typed the name.
         title="" if reader == "screen" else facts.experiment,

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from deviate.core.factors import DEFAULT_VARIANT, PLAIN, plain_name
-from deviate.core.shell_words import typed_line, typed_word
+from deviate.core.factors import plain_name
+from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.report.numbers import show_level
-from deviate.report.page import Answer, Block, Cell, Column, Facts, Row, Section, Sentences, Table
-from deviate.report.topics.caveat import screen_warnings
+from deviate.report.page import Answer, Block, Cell, Column, Row, Section, Sentences, Table
+from deviate.report.topics.caveat import Caveat, more_warnings, warning_lines
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.headline import known_prices, screen_headline
@@ -23,9 +23,6 @@ from deviate.report.topics.result import made_text, main_of, model_sentences, re
 from deviate.report.topics.runs import screen_failures
 from deviate.report.topics.sources import sources_blocks
 from deviate.report.words import ENDED, count
-
-#: Runs of a recipe that a screen suggests at least.
-FIRST_LOOK = 8
 
 #: Metrics in the table below the main one.
 METRICS_SHOWN = 6
@@ -38,17 +35,27 @@ _SAID_OF_ONE = frozenset({"values-far", "data-differ", "input-differs", "state-k
 
 
 def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say before any number which runs failed and what casts doubt on the numbers."""
+    """Say before any number which runs failed and what casts doubt on the numbers; where there is more of it."""
+    lines = page_warnings(facts, charts)
+    more = more_warnings(_doubts(facts), f"deviate report {typed_word(facts.experiment)}")
+    return lines and structs.replace(lines, blocks=[*lines.blocks, *more])
+
+
+def page_warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say the same where all the rest stands further down."""
+    blocks = [*screen_failures(facts.variants, facts), *warning_lines(_doubts(facts))]
+    return Section(slug="trust", blocks=blocks) if blocks else None
+
+
+def _doubts(facts: ExperimentFacts) -> list[Caveat]:
+    """Return the caveats that the answer does not say, with the names that people see."""
     several = len(facts.variants) > 1
     above = _SHOWN_ABOVE if several and facts.across else _SHOWN_ABOVE | _SAID_OF_ONE | _diverged(facts)
-    caveats = [
+    return [
         structs.replace(each, variant=plain_name(each.variant) if each.variant and several else None)
         for each in experiment_caveats(facts)
         if each.slug not in above
     ]
-    command = f"deviate report {typed_word(facts.experiment)}"
-    blocks = [*screen_failures(facts.variants, facts), *screen_warnings(caveats, command)]
-    return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def _diverged(facts: ExperimentFacts) -> frozenset[str]:
@@ -126,19 +133,3 @@ def price(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say what holding the implementation costs, where that is known."""
     sentences = known_prices(facts.prices)
     return Section(slug="price", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
-
-
-def following(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say what to type next of an experiment with one variant whose runs all completed."""
-    (variant, *others), name = facts.variants, facts.experiment
-    lost = variant.completed < max(variant.planned, len(variant.runs))
-    if others or lost or variant.variant != PLAIN[DEFAULT_VARIANT] or main_of(variant) is None:
-        return None
-    command, typed = facts.command, ["deviate", "run", "-n", str(max(variant.completed, FIRST_LOOK)), "--name"]
-    if variant.completed < 2:
-        pairs = [("how much do runs differ?", typed_line([*typed, name, "--", *command]))]
-    else:
-        better = typed_line([*typed, "NAME", "--", *command])
-        why = typed_line([*typed, f"{name}-why", "--vary", "sources", "--", *command])
-        pairs = [("is another recipe better?", f"{better} …"), ("why do runs differ?", why)]
-    return Section(slug="next", blocks=[Facts(pairs=pairs, typed=True)])

@@ -42,7 +42,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.caveat import Caveat, screen_warnings
+from deviate.report.topics.caveat import Caveat, more_warnings, warning_lines
 from deviate.report.topics.comparison_caveats import (
     comparison_caveats,
     pairing_sentences,
@@ -288,7 +288,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         ]
     else:
         caveats = gate_caveats(gate)
-        warned = screen_warnings(caveats, gate.command)[:1]
+        warned = warning_lines(caveats)
         sections = [
             *([Section(slug="trust", blocks=warned)] if warned else []),
             Section(slug="answer", blocks=[_answer(gate), *_figures(gate)]),
@@ -344,7 +344,8 @@ def _screen(gate: Gate) -> Section:
     """Return what fails, is undecided and passes, a block each, and the first warnings."""
     blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
     basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed.", *_level(gate)]
-    warned = screen_warnings(gate_caveats(gate), gate.command)
+    caveats = gate_caveats(gate)
+    warned = [*warning_lines(caveats), *more_warnings(caveats, gate.command)]
     return Section(slug="answer", blocks=[*blocks, Sentences(sentences=basis, emphasis="quiet"), *warned])
 
 

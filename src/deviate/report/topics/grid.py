@@ -26,7 +26,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.caveat import Caveat, screen_warnings
+from deviate.report.topics.caveat import Caveat, more_warnings, warning_lines
 from deviate.report.topics.checklist import Answer as ChecklistAnswer
 from deviate.report.topics.checklist import checklist_table
 from deviate.report.topics.comparison_caveats import comparison_caveats
@@ -237,7 +237,7 @@ def grid_page(grid: Grid, reader: Reader, made: Callable[[], Mapping[str, Experi
     else:
         caveats = grid_caveats(grid)
         sections = [
-            Section(slug="trust", blocks=screen_warnings(caveats, grid.command)[:1]),
+            Section(slug="trust", blocks=warning_lines(caveats)),
             Section(slug="answer", blocks=_first(grid)),
             *(_metric_section(metric, grid) for metric in grid.metrics),
             Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(caveats)]),
@@ -302,7 +302,8 @@ def _screen(grid: Grid) -> Section:
         unsaid = [effects_sentence(metric, grid)] if metric.reason or metric.withheld else []
         blocks.append(Answer(sentences=[best_sentence(metric), *unsaid], listed=bool(unsaid)))
         blocks += [grid_map(metric, grid) or _list(metric, grid), *([effects] if effects else [])]
-    return Section(slug="answer", blocks=[*blocks, *screen_warnings(grid_caveats(grid), grid.command)])
+    caveats = grid_caveats(grid)
+    return Section(slug="answer", blocks=[*blocks, *warning_lines(caveats), *more_warnings(caveats, grid.command)])
 
 
 def _list(metric: GridMetric, grid: Grid) -> Table:

@@ -14,7 +14,7 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts
 from deviate.observe.metrics import TIME_PER_ITERATION
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import UNKNOWN, show_level, show_percent, significant
+from deviate.report.numbers import UNKNOWN, show_level, show_share, significant
 from deviate.report.page import Block, Cell, Code, Column, Fold, Hint, Remark, Remarks, Row, Section, Sentences, Table
 from deviate.report.strips import STRIP_HEAD, STRIP_WIDTH, strip
 from deviate.report.topics.caveat import Caveat
@@ -150,8 +150,8 @@ def number(text: str, value: float | None = None) -> Cell:
 
 
 def share_cell(value: float | None) -> Cell:
-    """Return the cell of a share, in percent."""
-    return number(UNKNOWN if value is None else show_percent(value, zeros=True), value)
+    """Return the cell of a share of examples."""
+    return number(show_share(value), value)
 
 
 def points_cell(value: float | None) -> Cell:

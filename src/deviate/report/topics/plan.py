@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deviate.core.factors import plain_name
+from deviate.facts.compared_metric import round_below
 from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
 from deviate.facts.plan import Plan, Rung
@@ -287,7 +288,12 @@ def _next(plan: Plan) -> list[Block]:
                 ]
             )
         )
-    return [*blocks, *([Hint(text="make them:", command=plan.add_runs)] if plan.add_runs else [])]
+    if plan.add_runs:
+        blocks.append(Hint(text="make them:", command=plan.add_runs))
+    shown = next((each.detectable_difference for each in plan.ladder if plan.pilot and each.runs == plan.pilot.n), None)
+    if not plan.answers and plan.command and (smaller := round_below((shown or 0.0) / 2)):
+        blocks.append(Hint(text="runs for another difference:", command=f"{plan.command} --difference {smaller:g}"))
+    return blocks
 
 
 def _key_figure(plan: Plan) -> KeyFigure | None:

@@ -58,7 +58,7 @@ def priced_sentences(facts: Priced) -> Iterator[str]:
         return
     yield from known_prices(facts.prices[:1])
     if not facts.may_vary:
-        yield "Held kernels gain nothing here: with pinned threads and no GPU kernels could not vary."
+        yield "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect."
     else:
         yield f"The runs with free kernels {'are bit-identical, too' if facts.free_repeats else 'differ'}."
     if not facts.held_repeats:

@@ -32,8 +32,8 @@ def source_rows(table: SpreadAcross, facts: ExperimentFacts) -> list[SourceRow]:
     return sorted(rows, key=lambda row: (_FOLDS.get(row.folded[:4], 0), *_rank(row.spread, table)))
 
 
-#: Below the rows of numbers: what could not vary, then what has the runs of another row, then what draws nothing.
-_FOLDS = {"": -1, "coul": 0, "same": 1, "no d": 2}
+#: Below the rows of numbers: what can have no effect, then what has the runs of another row, then what draws nothing.
+_FOLDS = {"": -1, "no e": 0, "same": 1, "no d": 2}
 
 
 def _rank(row: VariantSpread, table: SpreadAcross) -> tuple[bool, bool, float]:
@@ -57,12 +57,12 @@ def _is_part(variant: VariantFacts, whole: VariantFacts) -> bool:
 
 
 def _folded(spread: VariantSpread, variant: VariantFacts, by_name: dict[str, VariantFacts]) -> str:
-    """Say why a variant could not vary; empty where it could, or its runs differ."""
+    """Say why a variant can have no effect; empty where it can, or its runs differ."""
     known = find_variant(variant.variant)
     if spread.sd or known is None or not known.controlled or known.is_fixed or known.disturbed:
         return _twin(spread, variant, by_name)
     if known.varying == {IMPLEMENTATION} and variant.without_noise:
-        return f"could not vary: {_threads(variant)}, no GPU"
+        return f"no effect possible: {_threads(variant)}, no GPU"
     if not spread.is_drawn:
         return "no draw was counted"
     return ""
@@ -74,14 +74,14 @@ def _threads(variant: VariantFacts) -> str:
 
 
 def _twin(spread: VariantSpread, variant: VariantFacts, by_name: dict[str, VariantFacts]) -> str:
-    """Say that a variant has the same runs as another one that varies kernels as well, which could not vary."""
+    """Say that a variant has the same runs as another one that varies kernels as well, which have no effect."""
     known = find_variant(variant.variant)
     if known is None or not variant.without_noise or IMPLEMENTATION in known.varying or not known.varying:
         return ""
     for other in by_name.values():
         freed = find_variant(other.variant)
         if freed and freed.varying == known.varying | {IMPLEMENTATION} and _values(other) == _values(variant):
-            return f"same runs as {freed.plain}, as kernels could not vary"
+            return f"same runs as {freed.plain}, as kernels have no effect here"
     return ""
 
 

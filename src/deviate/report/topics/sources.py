@@ -128,7 +128,25 @@ def _legend(heads: Sequence[str]) -> Iterator[str]:
 
 
 def sources_sentence(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
-    """Say which source makes runs differ, as far as the runs show it."""
+    """Say which source makes runs differ, as far as the runs show it, and where another one changes more answers."""
+    return [*_by_sd(table, facts), *(_by_churn(table, facts) if table is facts.across[0] else [])]
+
+
+def _by_churn(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
+    """Name the source by which most answers change, if it is shown to change more than the one with the largest SD."""
+    rows = [row for row in source_rows(table, facts) if row.inner and row.spread.sd]
+    known = [(row, churn) for row in rows if (churn := churn_of(row.facts, facts)) and churn.value is not None]
+    if table.broken or not known or known[0][0] is not rows[0]:
+        return []
+    (first, its), (most, more) = known[0], max(known, key=lambda each: each[1].value or 0.0)
+    low, high = more.interval.low, its.interval.high
+    if low is None or high is None or low <= high:
+        return []
+    name = capital(most.name)
+    return [f"{name} {_verb(name, 'change')} more answers than {first.name}: churn {_share(more)} and {_share(its)}."]
+
+
+def _by_sd(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     if table.broken:
         return ["Something Deviate does not control makes runs differ.", *alarms(facts.variants)]
     every = source_rows(table, facts)
@@ -257,7 +275,8 @@ def _with_shares(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     runs = f"{numbers.pop()} runs do" if len(numbers) == 1 else "these runs do"
     return [
         f"No single source stands out: {first} alone gives {100 * share:.0f}% of the SD of everything "
-        f"({100 * share**2:.0f}% of the variance){rest}; {runs} not show which matters most."
+        f"({100 * share**2:.0f}% of the variance){rest}; {runs} not show which matters most.",
+        *more,
     ]
 
 
@@ -310,7 +329,7 @@ def _unable(rows: Sequence[SourceRow]) -> Iterator[str]:
 
 
 def _in_brackets(why: str) -> str:
-    """Write ``could not vary: 1 thread`` as a part of a sentence that has a colon."""
+    """Write ``no effect possible: 1 thread`` as a part of a sentence that has a colon."""
     what, _, reason = why.partition(": ")
     return f"{what} ({reason})" if reason else why
 

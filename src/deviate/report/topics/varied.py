@@ -29,7 +29,7 @@ _SHORT = {
 #: What a variant in which every algorithmic factor varies may still hold.
 _SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
 
-_PINNED = "Kernels could not vary: pinned threads, no GPU."
+_PINNED = "Kernels can have no effect: pinned threads, no GPU."
 
 _UNDRAWN = "No random draws were seen in these runs."
 

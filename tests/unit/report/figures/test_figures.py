@@ -164,7 +164,8 @@ def test_themes_hold_all_colours(theme):
     # What is largest in a heat map is farthest from the ground.
     assert spec["config"]["range"]["heatmap"] == {"scheme": "viridis" if theme == "dark" else "yellowgreenblue"}
     assert spec["width"] == 360
-    assert spec["title"] == ["test acc in the course of training"]
+    title = "test acc in the course of training: each run, median, and the middle 50% of the runs (band)"
+    assert " ".join(spec["title"]) == title
 
 
 @pytest.mark.parametrize(("rounds", "shown"), [(Rounds("epoch"), [1, 2, 3]), (Rounds("step", 0), [0, 1, 2])])
