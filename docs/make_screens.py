@@ -207,7 +207,7 @@ def draw_terminal(project: Path) -> None:
 def draw_figure(project: Path) -> None:
     """Copy the figure that the tutorial shows."""
     with tempfile.TemporaryDirectory() as folder:
-        typed(f"deviate report baseline --figures {folder} --set figure_format=svg", project)
+        typed(f"deviate report baseline --set figures={folder} --set figure_format=svg", project)
         shutil.copyfile(Path(folder) / "curves-test-acc.svg", PICTURES / "tutorial-test-acc.svg")
 
 

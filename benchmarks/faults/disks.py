@@ -90,12 +90,12 @@ STAGES = [
     Stage("audit", f"audit --quick -o out/a.md -- {PYTHON} train.py", written("out/a.md"), "out"),
     *(Stage(f"report {kind}", f"report train -o out/r.{kind}", written(f"out/r.{kind}"), "out")
       for kind in ("html", "md", "tex", "csv", "json")),
-    Stage("report --figures", "report train --figures out --set figure_format=svg -o out/r.md", written("out/r.md"),
+    Stage("report figures", "report train --set figures=out --set figure_format=svg -o out/r.md", written("out/r.md"),
           "out"),
     Stage("compare", "compare train old -o out/c.html --set match=loss=acc", written("out/c.html"), "out"),
-    Stage("check --junit", "check old --against old2 --metric acc --max-drop 1 --junit out/j.xml",
+    Stage("check -o j.xml", "check old --against old2 --metric acc --max-drop 1 -o out/j.xml",
           written("out/j.xml"), "out"),
-    Stage("plan", "plan --sd 1 --difference 1 -o out/p.md", written("out/p.md"), "out"),
+    Stage("plan", "plan --set sd=1 --difference 1 -o out/p.md", written("out/p.md"), "out"),
 ]  # fmt: skip
 
 

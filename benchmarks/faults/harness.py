@@ -88,7 +88,7 @@ def start(project: Path, words: str, **environment: str) -> subprocess.Popen[str
 
     def limited() -> None:
         # What draws figures reserves more addresses than it uses memory, and aborts where it may not.
-        if "--figures" not in words:
+        if "figures=" not in " ".join(words):
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
     variables = "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())

@@ -24,8 +24,8 @@ from deviate.facts.experiment import ExperimentFacts, experiment_facts
 from deviate.facts.run import RunResult
 from deviate.facts.samples import DEFAULTS
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
-from deviate.observe.aggregates import SampleRow
 from deviate.observe.identity import Series
+from deviate.observe.metrics import SampleRow
 from deviate.report.figures import themed
 from deviate.report.topics.curves import curve_notes, experiment_figures
 from deviate.report.topics.experiment import experiment_page

@@ -207,13 +207,14 @@ JUNIT = {
     "inconclusive/passes.xml": "noisy --against baseline --metric 'test acc' --max-drop 0.5 --set inconclusive=pass",
 }
 
+ASKED = "--set sd=0.5 --difference 0.4 --set sd_ratio=1.5"
 PLANS = {
     "free/terminal-80.txt": "",
     "free/plan.json": "--json",
-    "free/options.txt": "--sd 0.5 --sd-ratio 1.5 --precision 0.2 --set alpha=0.01 --set power=0.9 --set seconds=3600",
-    "free/all.txt": "--sd 0.5 --difference 0.4 --sd-ratio 1.5 --precision 0.2 -n 5 --set seconds=60 --set tests=4",
-    "free/all.json": "--sd 0.5 --difference 0.4 --sd-ratio 1.5 --precision 0.2 -n 5 --set seconds=60 --set tests=4 "
-    "--json",
+    "free/options.txt": "--set sd=0.5 --set sd_ratio=1.5 --precision 0.2 --set alpha=0.01 --set power=0.9 "
+    "--set seconds=3600",
+    "free/all.txt": f"{ASKED} --precision 0.2 -n 5 --set seconds=60 --set tests=4",
+    "free/all.json": f"{ASKED} --precision 0.2 -n 5 --set seconds=60 --set tests=4 --json",
     "pilot/terminal-80.txt": "usual",
     "pilot/terminal-120.txt": "usual",
     "pilot/difference-60.txt": "usual --difference 0.5",
@@ -228,7 +229,7 @@ PLANS = {
     "pilot/options.txt": "usual --set 'weak=test acc<96.5' --set 'test_size=test acc=10000'",
     "bad/one-run.txt": "single",
     "bad/equal.txt": "arms:control",
-    "bad/sd.txt": "--sd -1",
+    "bad/sd.txt": "--set sd=-1",
 }
 
 OTHERS = {
@@ -273,7 +274,7 @@ def test_output_is_as_it_was(project, name):
 @pytest.mark.parametrize("name", JUNIT)
 def test_junit_file_is_as_it_was(project, tmp_path, name):
     path = tmp_path / "junit.xml"
-    deviate(project, "check", *shlex.split(JUNIT[name]), "--junit", str(path))
+    deviate(project, "check", *shlex.split(JUNIT[name]), "-o", str(path))
     check_golden(f"gate/{name}", path.read_text())
 
 

@@ -127,7 +127,7 @@ def test_the_same_command_again_runs_nothing(trained):
 
 
 def test_reports_written_into_the_project_are_no_source_of_the_training(trained, project):
-    for words in (("-o", "out.csv"), ("-o", "report.html"), ("--figures", "figures")):
+    for words in (("-o", "out.csv"), ("-o", "report.html"), ("--set", "figures=figures")):
         assert deviate("report", "train", *words).status == 0
     done = deviate("run", "-n", "4", "--json", *COMMAND)
     assert done.json["experiment"] == "train"

@@ -9,8 +9,7 @@ import pytest
 from cli_tool import deviate
 
 from deviate import load
-from deviate.observe.recorded import values_by_run
-from deviate.observe.tables import open_tables
+from deviate.observe.tables import open_tables, values_by_run
 
 #: Both programs import `score`, which reports: its instrumented text differs between them.
 SCORE = """\

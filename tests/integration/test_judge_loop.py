@@ -18,7 +18,7 @@ def test_a_loop_over_changes_makes_no_run_too_many(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "train.py"
     script.write_text(TRAIN)
-    measured = deviate("baseline", "-n", "5", "--tries", "2", "--metric", "test accuracy", "--json", *COMMAND).json
+    measured = deviate("baseline", "-n", "5", "--set", "tries=2", "--metric", "test accuracy", "--json", *COMMAND).json
     baseline = measured["side"].partition(":")[0]
     assert (len(measured["values"]), measured["wanted"]) == (5, 5)
 

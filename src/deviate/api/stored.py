@@ -108,7 +108,7 @@ class StoredExperiment:
         import pandas as pd
 
         from deviate.facts.samples import SampleOptions, settle_options
-        from deviate.observe.aggregates import SampleRow
+        from deviate.observe.metrics import SampleRow
         from deviate.observe.tables import open_tables
 
         with open_tables(self.folder) as tables:

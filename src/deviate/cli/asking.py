@@ -21,12 +21,7 @@ def yes_option(command: Command) -> Command:
 def require_yes(question: str, *, yes: bool) -> None:
     """Go on where the user agrees.
 
-    Raises
-    ------
-    BadOption
-        Where this is no terminal, so Deviate cannot ask.
-    click.Abort
-        If the user does not agree.
+    Raises BadOption where this is no terminal, so Deviate cannot ask. Raises click.Abort if the user does not agree.
     """
     if yes:
         return

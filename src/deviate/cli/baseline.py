@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
+import msgspec
 
 from deviate.cli.judge import training, training_options, workspace_of
 from deviate.cli.main import BeforeCommand
 from deviate.cli.output import show
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, listing
 from deviate.core.experiment import DEFAULT_RUNS
+from deviate.source.config import read_settings, says, settings_help
 
 if TYPE_CHECKING:
     from deviate.facts.judged import Loop
 
 
+class FloorSettings(msgspec.Struct, frozen=True, kw_only=True, rename={"most": "max"}):
+    """What ``--set`` takes of the floor itself."""
+
+    better: (
+        Annotated[Literal["higher", "lower"], says("higher or lower values; by the metric's name if not said")] | None
+    ) = None
+    tries: Annotated[int, says("changes that may be judged against the floor, 50 if not said")] | None = None
+    most: Annotated[int, says("most runs of a change, 20 if not said")] | None = None
+
+
+FLOOR_KEYS = ("better", "tries", "max")
+
+
 @click.command(
     "baseline",
     cls=BeforeCommand,
-    epilog=examples(
+    epilog=listing("Keys of --set, beside those of deviate.toml", settings_help(FloorSettings, FLOOR_KEYS))
+    + "\n\n"
+    + examples(
         "deviate baseline -- python train.py        measure a floor of 10 runs",
         "deviate baseline base --metric 'val acc'   runs that are there",
-        "deviate baseline --value 0.971 --value 0.968 --value 0.973 --better higher",
+        "deviate baseline --value 0.971 --value 0.968 --value 0.973 --set better=higher",
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- COMMAND... | NAME")
 @click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of the floor.")
 @click.option("--value", "values", type=float, multiple=True, help="A run's result, made elsewhere. Repeatable.")
 @click.option("--metric", help="What is judged.  [default: the metric that leads the report]")
-@click.option(
-    "--better", type=click.Choice(["higher", "lower"]), help="Which values are better.  [default: by the metric's name]"
-)
-@click.option("--tries", type=int, default=50, show_default=True, help="Changes that may be judged against the floor.")
-@click.option("--max", "most", type=int, default=20, show_default=True, help="Most runs of a change.")
 @training_options
 def command(
     words: tuple[str, ...],
@@ -45,7 +57,7 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
     verbose: bool,
-    **floor: Any,
+    metric: str | None,
 ) -> int:
     """Measure the floor of noise that `deviate judge` holds changes against.
 
@@ -58,7 +70,9 @@ def command(
     from deviate.report.writers.registry import find_writer, writers
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    asked = Floor(**floor)
+    of_floor = [text for text in settings if text.partition("=")[0].strip() in FLOOR_KEYS]
+    asked = Floor(metric=metric, **read_settings(of_floor, FloorSettings))
+    settings = tuple(text for text in settings if text not in of_floor)
 
     def train() -> Loop:
         with training(words, settings, project, jobs=jobs, runs=runs) as (request, observe):

@@ -40,10 +40,7 @@ def project_board(
 ) -> list[str]:
     """Return the experiments as lines below a head.
 
-    Raises
-    ------
-    BadOption
-        If no experiment has the metric.
+    Raises BadOption if no experiment has the metric.
     """
     summaries = {}
     for facts in overviews:

@@ -131,10 +131,7 @@ def command(
 def _check(asked: list[str], runs: int | None, resume_with: str | None) -> None:
     """Refuse options that do not go together.
 
-    Raises
-    ------
-    BadOption
-        With those that are typed.
+    Raises BadOption with those that are typed.
     """
     if resume_with is not None and "--resume-at" not in asked:
         raise BadOption("--resume-with says how, and not when", hint="add --resume-at K")
@@ -151,10 +148,7 @@ def _is_stored(word: str) -> bool:
 def _certificate_file(output: Path | None) -> Path:
     """Return where the certificate is written; one that is there is replaced only where it was named.
 
-    Raises
-    ------
-    BadOption
-        If it would be replaced, before anything is trained.
+    Raises BadOption if it would be replaced, before anything is trained.
     """
     if output is None and DEFAULT_FILE.exists():
         raise BadOption(

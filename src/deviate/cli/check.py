@@ -11,7 +11,7 @@ import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
 from deviate.cli.output import json_option, output_option, show, verbose_option
-from deviate.cli.printing import examples, say, write_output
+from deviate.cli.printing import examples, say
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 DEFAULT_ALPHA = 0.05
 
 #: What ``--set`` takes.
-TARGET_KEYS = ("aggregate", "direction", "alpha")
-KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop")
+TARGET_KEYS = ("aggregate", "direction", "alpha", "rule")
+KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop", "rule")
 
 
 @click.command(
@@ -31,7 +31,7 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     epilog=statistics_keys(KEYS)
     + examples(
         "deviate check candidate --against base --metric 'test acc' --max-drop 0.5",
-        "deviate check candidate --against base --metric 'test acc' --junit gate.xml",
+        "deviate check candidate --against base --metric 'test acc' -o gate.xml",
         "deviate check candidate --target 'val loss<=3.28'",
     ),
 )
@@ -43,12 +43,6 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     help="The experiment that A is compared with.",
 )
 @click.option("--target", metavar="'METRIC<=NUMBER'", help="Test that A has reached this, instead of comparing it.")
-@click.option(
-    "--rule",
-    metavar="RULE",
-    help="How a target is tested: t, sd=NUMBER (SD known beforehand), exact (signs), or modded-nanogpt. mlperf: with "
-    "--against, whether A converges as fast as MLPerf allows.  [default: t]",
-)
 @click.option(
     "--metric", "metrics", multiple=True, help="Check this metric; repeatable. Needed, unless --max-drop names one."
 )
@@ -73,17 +67,14 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     show_default=True,
     help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
 )
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @statistics_option
-@output_option(".txt, .md, .tex, .json, .html or .xml (JUnit)")
+@output_option(".txt, .md, .tex, .json, .html or .xml (JUnit, beside what is printed)")
 @json_option
 @verbose_option
 def command(
     name: str,
     against: str | None,
     target: str | None,
-    rule: str | None,
-    junit: Path | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
@@ -107,13 +98,12 @@ def command(
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
-    if junit is not None and not junit.absolute().parent.is_dir():
-        raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     offered = writers(json=gate_json, junit=gate_junit)
+    rule = read_statistics(settings, KEYS).get("rule")
     if target is not None or rule is not None:
-        further = [junit, *drops, max_failures, pairing != "auto", *(metrics if target else ())]
+        further = [*drops, max_failures, pairing != "auto", *(metrics if target else ())]
         _check_alone(against, target, rule, further)
-        facts = _target(name, against, target, rule, metrics, settings)
+        facts = _target(name, against, target, metrics, settings)
         writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
         show(target_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
         return 0 if facts.passed else 1
@@ -130,9 +120,9 @@ def command(
         max_failures=None if max_failures is None else _share("--max-failures ", max_failures),
         **_typed(settings),
     )
-    if junit is not None:
-        write_output(junit, [gate_junit(view.facts)])
     show(view, writer, output, view.command, "gate", verbose=verbose)
+    if writer.name == "junit" and output is not None:
+        show(view, offered["terminal"], None, view.command, verbose=verbose)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(*github_lines(view.facts), err=True)
     return 0 if view.passed else 1
@@ -143,21 +133,18 @@ def _check_alone(against: str | None, target: str | None, rule: str | None, furt
     if rule == "mlperf":
         if against is None or target is not None:
             raise BadOption(
-                "--rule mlperf compares A with a reference", hint="type --against B --metric NAME --rule mlperf"
+                "rule=mlperf compares A with a reference", hint="type --against B --metric NAME --set rule=mlperf"
             )
     elif target is None or against is not None:
-        raise BadOption("--target and --rule are for one experiment", hint="type --target 'val loss<=3.28'")
+        raise BadOption("--target and --set rule are for one experiment", hint="type --target 'val loss<=3.28'")
     if any(further):
-        raise BadOption(
-            "a target is tested alone", hint="leave out --metric, --max-drop, --max-failures, --pairing and --junit"
-        )
+        raise BadOption("a target is tested alone", hint="leave out --metric, --max-drop, --max-failures and --pairing")
 
 
 def _target(
     name: str,
     against: str | None,
     target: str | None,
-    rule: str | None,
     metrics: tuple[str, ...],
     settings: tuple[str, ...],
 ) -> Target:
@@ -166,10 +153,10 @@ def _target(
     from deviate.facts.target import read_convergence, read_target
 
     typed = read_statistics(settings, TARGET_KEYS)
-    alpha = typed.pop("alpha", DEFAULT_ALPHA)
+    alpha, rule = typed.pop("alpha", DEFAULT_ALPHA), typed.pop("rule", "t")
     samples, workspace = read_options(**typed), workspace_of(None)
     if target is not None:
-        return read_target(workspace, name, target, rule or "t", alpha, samples)
+        return read_target(workspace, name, target, rule, alpha, samples)
     assert against is not None
     return read_convergence(workspace, name, against, next(iter(metrics), None), alpha, samples)
 

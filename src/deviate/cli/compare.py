@@ -10,9 +10,8 @@ import click
 
 from deviate.cli.options import (
     SAMPLES,
-    chosen_format,
+    chosen_figures,
     experiment_sides,
-    figure_option,
     named_values,
     number,
     read_statistics,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figure_format")
+KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figures", "figure_format")
 
 
 @click.command(
@@ -79,14 +78,12 @@ KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figu
 )
 @json_option
 @verbose_option
-@figure_option
 def command(
     names: tuple[str, ...],
     format_name: str | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
-    figures: Path | None,
     settings: tuple[str, ...],
     **options: Any,
 ) -> int:
@@ -110,7 +107,7 @@ def command(
         offered = writers(json=grid_json, csv=grid_csv)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     typed = read_statistics(settings, KEYS)
-    figure_format = chosen_format(figures, typed, Workspace.nearest(Path.cwd()).project)
+    figures, figure_format = chosen_figures(typed, Workspace.nearest(Path.cwd()).project)
     asked = {**_options(options), **typed, **_alpha(typed.get("alpha"), options["levels"])}
     view: View[Any] = grid_of(names, asked) if of_grid else api.compare(*names, **asked)
     open_pairs = not of_grid and bool(view.facts.open_pairs)
@@ -181,10 +178,7 @@ def names_grid(names: Sequence[str]) -> bool:
 def grid_of(names: Sequence[str], asked: Mapping[str, Any]) -> View[Grid]:
     """Compare the cells.
 
-    Raises
-    ------
-    BadOption
-        If an option was typed that two sides are compared by.
+    Raises BadOption if an option was typed that two sides are compared by.
     """
     from deviate import api
 

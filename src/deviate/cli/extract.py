@@ -387,10 +387,7 @@ def _source(project: Path, file: str, line: int) -> str:
 def require_terminal() -> None:
     """Refuse where there is nobody to ask.
 
-    Raises
-    ------
-    BadOption
-        If there is no terminal to ask in.
+    Raises BadOption if there is no terminal to ask in.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadOption(
@@ -402,10 +399,7 @@ def require_terminal() -> None:
 def review_metrics(project: Path, findings: Findings, answer: Callable[[Review], bool] = ask) -> Findings:
     """Ask which metrics to keep, under which names, with which aggregates and directions, and what else is one.
 
-    Raises
-    ------
-    click.Abort
-        If the user stopped.
+    Raises click.Abort if the user stopped.
     """
     metrics = by_kind(findings.metrics)
     chosen = [metric for metric in metrics if metric.selected]

@@ -40,10 +40,7 @@ class BeforeCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; of an option that is none of Deviate's, say where one of the user's belongs.
 
-        Raises
-        ------
-        click.NoSuchOption
-            With the option that was typed.
+        Raises click.NoSuchOption with the option that was typed.
         """
         typed = typed_line(args[args.index("--") + 1 :]) if "--" in args else ""
         try:
@@ -103,10 +100,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the sub-command that was typed.
 
-        Raises
-        ------
-        click.UsageError
-            If there is none of that name, with the nearest one.
+        Raises click.UsageError if there is none of that name, with the nearest one.
         """
         name = args[0]
         if name.startswith("-") or name in COMMANDS:
@@ -142,10 +136,7 @@ def group(context: click.Context) -> None:
 def run_command_line() -> int:
     """Do what was typed; return the documented exit status, and never show a traceback for a user's error.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        After a signal, once all is in order and was said.
+    Raises KeyboardInterrupt after a signal, once all is in order and was said.
     """
     from deviate.cli.printing import ReaderGone, drop_output, guard_streams
 

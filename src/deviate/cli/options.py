@@ -26,10 +26,7 @@ Value = TypeVar("Value")
 def named_values(option: str, texts: tuple[str, ...], read: Callable[[str], Value], example: str) -> dict[str, Value]:
     """Read what was given for a repeatable option, by name; names may hold ``=``.
 
-    Raises
-    ------
-    BadOption
-        If a text has no name or no value.
+    Raises BadOption if a text has no name or no value.
     """
     values: dict[str, Value] = {}
     for text in texts:
@@ -68,10 +65,7 @@ def statistics_keys(keys: Sequence[str], kind: type[TypedStatistics] = TypedStat
 def read_statistics(settings: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
     """Return what was typed, as functions of the API take it.
 
-    Raises
-    ------
-    BadOption
-        With what cannot be read.
+    Raises BadOption with what cannot be read.
     """
     return read_settings(settings, TypedStatistics, keys)
 
@@ -79,10 +73,7 @@ def read_statistics(settings: Sequence[str], keys: Sequence[str]) -> dict[str, A
 def number(option: str, example: str) -> Callable[[str], float]:
     """Return what reads the number of an option.
 
-    Raises
-    ------
-    BadOption
-        If it is none.
+    Raises BadOption if it is none.
     """
 
     def read(text: str) -> float:
@@ -94,43 +85,28 @@ def number(option: str, example: str) -> Callable[[str], float]:
     return read
 
 
-# ``--figures DIR`` of ``deviate report`` and ``deviate compare``: figures as files.
+# ``--set figures=FOLDER`` of ``deviate report`` and ``deviate compare``: figures as files.
 
 DEFAULT_FORMAT = "pdf"
 
 
-def figure_option(command: Command) -> Command:
-    """Give a command the option that writes figures; it gets the folder as `figures`."""
-    return click.option(
-        "--figures",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="Write every figure into this folder, as wide as a column of a paper. Add --format or -o to write the "
-        "report too.",
-    )(command)
+def chosen_figures(typed: dict[str, Any], project: Path) -> tuple[Path | None, str]:
+    """Return the folder and the format of figures, taken out of what was typed; without a folder none are written.
 
-
-def chosen_format(folder: Path | None, typed: dict[str, Any], project: Path) -> str:
-    """Return the format of figures, taken out of what was typed.
-
-    Raises
-    ------
-    BadOption
-        If one was typed, and no figures are written.
+    Raises BadOption if a format was typed, and no figures are written.
     """
-    format_name = typed.pop("figure_format", None)
-    if format_name is not None and folder is None:
-        raise BadOption("--set figure_format says how --figures are written", hint="type --figures DIR, too")
-    return str(format_name or file_statistics(project, "figure_format").get("figure_format", DEFAULT_FORMAT))
+    folder, format_name = typed.pop("figures", ""), typed.pop("figure_format", None)
+    if format_name is not None and not folder:
+        raise BadOption("--set figure_format says how figures are written", hint="type --set figures=FOLDER, too")
+    return Path(folder) if folder else None, str(
+        format_name or file_statistics(project, "figure_format").get("figure_format", DEFAULT_FORMAT)
+    )
 
 
 def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str) -> None:
     """Write figures and say on standard error what was written.
 
-    Raises
-    ------
-    BadOption
-        If the folder or a file in it cannot be written.
+    Raises BadOption if the folder or a file in it cannot be written.
     """
     from deviate.report.figures.files import FIGURE_FORMATS, write_figures
     from deviate.runs.snapshot.manifest import note_written
@@ -198,10 +174,7 @@ def variants(context: click.Context, parameter: click.Parameter, typed: str) -> 
 def only_experiment(command: str) -> str:
     """Return the name of the only experiment of this project, for ``deviate COMMAND``.
 
-    Raises
-    ------
-    BadOption
-        If there are several, with the newest ones, or none.
+    Raises BadOption if there are several, with the newest ones, or none.
     """
     from deviate.cli.board import newest_first
     from deviate.facts.overview import overviews

@@ -70,10 +70,7 @@ def request_fields(settings: tuple[str, ...], project: Path | None) -> dict[str,
 def format_named(format_name: str | None, *, as_json: bool) -> str | None:
     """Return the format that ``--format`` and ``--json`` name.
 
-    Raises
-    ------
-    BadOption
-        If they name two.
+    Raises BadOption if they name two.
     """
     if as_json and (format_name or "json").strip().lower() != "json":
         raise BadOption("--json and --format say different things", hint="leave one out")

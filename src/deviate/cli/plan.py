@@ -12,19 +12,17 @@ from deviate.cli.output import PAGE_SUFFIXES, json_option, output_option, show, 
 from deviate.cli.printing import examples
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds")
+KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds", "sd", "sd_ratio")
 
 
 @click.command(
     "plan",
     epilog=statistics_keys(KEYS)
-    + examples("deviate plan base --difference 0.5", "deviate plan --sd 0.4 --difference 0.5 --set power=0.9"),
+    + examples("deviate plan base --difference 0.5", "deviate plan --set sd=0.4 --difference 0.5 --set power=0.9"),
 )
 @click.argument("pilot", required=False, metavar="[EXPERIMENT]", shell_complete=experiment_sides)
 @click.option("--metric", help="Metric of the pilot.  [default: its main metric]")
-@click.option("--sd", type=float, help="Assumed SD. Without it and without a pilot, differences are in SDs.")
 @click.option("--difference", type=float, help="Find the runs that show this difference of two means.")
-@click.option("--sd-ratio", type=float, help="Find the runs that show this ratio of two SDs.")
 @click.option("--precision", type=float, help="Find the runs that give a mean this half-width.")
 @click.option("-n", "--runs", type=int, help="Report what this number of runs of each recipe can show.")
 @click.option(
@@ -46,7 +44,8 @@ def command(
 ) -> None:
     """Compute how many runs a question needs.
 
-    EXPERIMENT, or EXPERIMENT:VARIANT, is a pilot: the plan uses its SD and its time per run.
+    EXPERIMENT, or EXPERIMENT:VARIANT, is a pilot: the plan uses its SD and its time per run. Without one and without
+    --set sd, differences are in SDs.
     """
     from deviate import api
     from deviate.report.writers.contracts import plan_json

@@ -256,10 +256,7 @@ def write_output(path: Path, parts: Iterable[str]) -> None:
 
     A file that is there stays as it was until the new one is whole. It is noted that this is no source of a training.
 
-    Raises
-    ------
-    BadOption
-        If the file cannot be written.
+    Raises BadOption if the file cannot be written.
     """
     from deviate.runs.snapshot.manifest import note_written
     from deviate.store.files import write_parts

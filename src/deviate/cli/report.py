@@ -12,9 +12,8 @@ import click
 
 from deviate.cli.options import (
     SAMPLES,
-    chosen_format,
+    chosen_figures,
     experiment_names,
-    figure_option,
     named_values,
     number,
     only_experiment,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 DIFFERENCE = "'test acc=0.5'"
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figure_format")
+KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figures", "figure_format")
 
 
 @click.command(
@@ -67,7 +66,6 @@ KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figure_format")
     "how often one run of each would rank them wrongly; repeatable.",
 )
 @statistics_option
-@figure_option
 @json_option
 @verbose_option
 def command(
@@ -78,7 +76,6 @@ def command(
     level: float,
     differences: tuple[str, ...],
     settings: tuple[str, ...],
-    figures: Path | None,
     as_json: bool,
     verbose: bool,
 ) -> None:
@@ -108,7 +105,7 @@ def command(
         raise BadOption("--set curves is for the terminal", hint="leave it out; --format html draws every curve")
     if writer.name == "groups" and not groups:
         raise BadOption("--format groups is for groups of examples", hint="give --set groups=FILE as well")
-    figure_format = chosen_format(figures, typed, Workspace.nearest(Path.cwd()).project)
+    figures, figure_format = chosen_figures(typed, Workspace.nearest(Path.cwd()).project)
     sizes = named_values("--difference", differences, number("--difference", DIFFERENCE), DIFFERENCE)
     name = name or only_experiment("report")
     folder = api.load(name).folder

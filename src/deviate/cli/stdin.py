@@ -39,10 +39,7 @@ def given_input(descriptor: int = 0) -> Iterator[Path | None]:
     A terminal is never read. What is the standard input of the process that started this one, too, is that one's: the
     list that a shell's loop reads, the script that a shell is fed with, the pipe of a service.
 
-    Raises
-    ------
-    BadOption
-        If it does not end, or is too large to be kept.
+    Raises BadOption if it does not end, or is too large to be kept.
     """
     try:
         status = os.fstat(descriptor)

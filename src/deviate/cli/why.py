@@ -15,7 +15,7 @@ from deviate.cli.options import (
     statistics_keys,
     statistics_option,
 )
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
+from deviate.cli.output import PAGE_SUFFIXES, json_option, output_option, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
@@ -26,18 +26,15 @@ from deviate.core.shell_words import typed_word
     epilog=statistics_keys(SAMPLES) + examples("deviate why sources", "deviate why sources --metric 'test loss'"),
 )
 @click.argument("name", required=False, shell_complete=experiment_names)
-@output_options("Those of deviate report.")
+@output_option(PAGE_SUFFIXES)
 @click.option("--metric", help="Explain this metric.  [default: the main one]")
-@click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @statistics_option
 @json_option
 @verbose_option
 def command(
     name: str | None,
-    format_name: str | None,
     output: Path | None,
     metric: str | None,
-    level: float,
     settings: tuple[str, ...],
     as_json: bool,
     verbose: bool,
@@ -54,13 +51,11 @@ def command(
     from deviate.report.views import why_view
     from deviate.report.writers.registry import find_writer
 
-    writer = find_writer(format_named(format_name, as_json=as_json), output, experiment_writers(()))
+    writer = find_writer("json" if as_json else None, output, experiment_writers(()))
     name = name or only_experiment("why")
     folder = api.load(name).folder
     results = read_results(folder, read_options(**read_statistics(settings, SAMPLES)), weights=True)
-    facts = experiment_facts(
-        results, datetime.now().astimezone(), level=level, metrics=() if metric is None else (metric,)
-    )
+    facts = experiment_facts(results, datetime.now().astimezone(), metrics=() if metric is None else (metric,))
     if not facts.across:
         runs = max((variant.completed for variant in facts.variants), default=0) or 8
         raise BadOption(

@@ -161,10 +161,7 @@ DEFAULT_VARIANT = "algo+impl"
 def parse_variants(texts: Iterable[str]) -> list[Variant]:
     """Return the variants that ``--vary``, given several times, names: groups expanded, each variant once.
 
-    Raises
-    ------
-    BadOption
-        If one of `texts` names nothing.
+    Raises BadOption if one of `texts` names nothing.
     """
     variants: dict[str, Variant] = {}
     for text in texts:
@@ -177,10 +174,7 @@ def parse_variants(texts: Iterable[str]) -> list[Variant]:
 def parse_variant(text: str) -> Variant:
     """Return the variant that a name or its plain words stand for; lists of factors may be in any order.
 
-    Raises
-    ------
-    BadOption
-        If `text` names no variant.
+    Raises BadOption if `text` names no variant.
 
     Examples
     --------

@@ -34,12 +34,9 @@ def real_path(path: str | Path) -> str:
 def settings_text(path: Path) -> str:
     """Return what a file of settings holds.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read, or is no file (a pipe would be waited for, a device has no end), or a large one.
-    ValueError
-        If it is no text, or has names of hundreds of parts (``a.b.c``): the memory that TOML takes is their square.
+    Raises OSError if it cannot be read, or is no file (a pipe would be waited for, a device has no end), or a large
+    one. Raises ValueError if it is no text, or has names of hundreds of parts (``a.b.c``): the memory that TOML takes
+    is their square.
     """
     if os.path.exists(path) and not (os.path.isfile(path) and os.path.getsize(path) <= _MOST_SETTINGS):
         raise OSError(errno.EINVAL, f"expected a file of at most {_MOST_SETTINGS >> 20} MiB")

@@ -322,10 +322,7 @@ def direction_of(match: Match, options: ComparisonOptions) -> Direction | None:
 def main_of(samples: Iterable[Sample], *, in_order: bool) -> str:
     """Return the name of the main metric; `in_order`: see `equals`.
 
-    Raises
-    ------
-    BadOption
-        If several stand alike.
+    Raises BadOption if several stand alike.
     """
     names = [each.name for each in equals(samples, in_order=in_order)]
     if len(names) > 1:

@@ -146,12 +146,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def read_comparison(workspace: Workspace, names: Sequence[str], options: ComparisonOptions) -> Comparison:
     """Compare two or more experiments of a workspace, each ``EXPERIMENT`` or ``EXPERIMENT:VARIANT``.
 
-    Raises
-    ------
-    UnknownExperiment
-        If a name is none.
-    BadOption
-        If the options do not fit each other or the experiments.
+    Raises UnknownExperiment if a name is none. Raises BadOption if the options do not fit each other or the
+    experiments.
     """
     check_options(options)
     if len(names) < 2:
@@ -196,10 +192,7 @@ def compare_sides(
     `command` is what to type for the same; `looks` are the comparisons of every two sides before this one, by their
     labels; `before` is how many comparisons of any of them claimed something new.
 
-    Raises
-    ------
-    BadOption
-        If options and metrics do not fit; see `match_metrics`.
+    Raises BadOption if options and metrics do not fit; see `match_metrics`.
     """
     options = settle_names(sides, options)
     named = options.metrics

@@ -59,10 +59,7 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
 def check_options(options: ComparisonOptions) -> None:
     """Refuse numbers and words that cannot be.
 
-    Raises
-    ------
-    BadOption
-        With the option at fault.
+    Raises BadOption with the option at fault.
     """
     alpha = options.alpha
     if not 0 < alpha < 1:
@@ -164,10 +161,7 @@ class Drop(msgspec.Struct, frozen=True):
 def parse_drop(text: str) -> Drop:
     """Read ``0.5`` or ``2%``.
 
-    Raises
-    ------
-    BadOption
-        If it is no number of at least 0.
+    Raises BadOption if it is no number of at least 0.
 
     Examples
     --------
@@ -192,10 +186,7 @@ def find_drop(text: str) -> Drop | None:
 def parse_drops(metrics: Sequence[str], texts: Sequence[str]) -> dict[str, Drop]:
     """Join metrics and drops: those without a name go with the metrics in their order, one for each.
 
-    Raises
-    ------
-    BadOption
-        If there are not as many of them, or a metric is named twice.
+    Raises BadOption if there are not as many of them, or a metric is named twice.
 
     Examples
     --------
@@ -267,10 +258,7 @@ class GateOptions(msgspec.Struct, frozen=True, kw_only=True):
 def check_gate_options(options: GateOptions) -> None:
     """Refuse numbers and words that cannot be.
 
-    Raises
-    ------
-    BadOption
-        With the option at fault.
+    Raises BadOption with the option at fault.
     """
     if not 0 < options.alpha <= LARGEST_ALPHA:
         raise BadOption(

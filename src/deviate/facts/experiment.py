@@ -215,10 +215,7 @@ def experiment_facts(
 ) -> ExperimentFacts:
     """Infer how much the runs of an experiment differ, at a confidence level in (0, 1); by default in all metrics.
 
-    Raises
-    ------
-    BadOption
-        If a metric is named that was not recorded.
+    Raises BadOption if a metric is named that was not recorded.
     """
     chosen = _chosen(results, metrics)
     variants = _variants(results, chosen, level)

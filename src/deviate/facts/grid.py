@@ -188,10 +188,7 @@ def compare_cells(
 ) -> Grid:
     """Compare the cells in every metric that they have in common; `sides` are their runs.
 
-    Raises
-    ------
-    BadOption
-        If options and metrics do not fit.
+    Raises BadOption if options and metrics do not fit.
     """
     options = settle_names(sides, options)
     common = match_metrics(sides, options)
@@ -419,10 +416,7 @@ def _split(name: str) -> tuple[str, str]:
 def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOptions) -> Grid:
     """Compare the cells of the experiments that ``deviate.toml`` lists; of one, ``NAME`` or ``NAME:VARIANT``.
 
-    Raises
-    ------
-    BadOption
-        If fewer than two cells have completed runs, or the options do not fit.
+    Raises BadOption if fewer than two cells have completed runs, or the options do not fit.
     """
     check_options(options)
     name, variant = _split(names[0]) if names else (None, "")

@@ -34,10 +34,7 @@ NO_GROUPS = GroupOptions()
 def read_group_options(groups: str | Sequence[str], positive: str | None) -> GroupOptions:
     """Read the options as users type them.
 
-    Raises
-    ------
-    BadOption
-        If a positive class is named and no groups.
+    Raises BadOption if a positive class is named and no groups.
     """
     sources = (groups,) if isinstance(groups, str) else tuple(groups)
     if positive and not sources:
@@ -53,10 +50,7 @@ def with_groups(
 ) -> dict[str, list[Evaluation]]:
     """Return the evaluations, of each variant the first that groups fit with its groups; the main one is tried first.
 
-    Raises
-    ------
-    BadGroups
-        If a file cannot be read, or the groups fit no evaluation of a variant.
+    Raises BadGroups if a file cannot be read, or the groups fit no evaluation of a variant.
     """
     grouped = {
         variant: _grouped(each, main_evaluation(each, main_first(samples.get(variant, []))), runs, options)

@@ -127,14 +127,11 @@ def set_floor(
 ) -> Loop:
     """Make these runs the baseline that changes are judged against from now on; the same runs again are no new floor.
 
-    Raises
-    ------
-    BadOption
-        If there are too few or too many, or the numbers make no sense.
+    Raises BadOption if there are too few or too many, or the numbers make no sense.
     """
-    for option, number, largest in (("--tries", tries, MOST_TRIES), ("--max", most, MOST_RUNS)):
+    for option, number, largest in (("tries", tries, MOST_TRIES), ("max", most, MOST_RUNS)):
         if not 1 <= number <= largest:
-            raise BadOption(f"{option} {number}: expected 1 to {largest}", hint=f"type for example {option} 20")
+            raise BadOption(f"{option} {number}: expected 1 to {largest}", hint=f"type for example --set {option}=20")
     if not sum(value is not None for value in values):
         raise BadOption("no run of the baseline has a value", hint="`deviate show NAME` says how each run went")
     known = read_loop(workspace) if workspace.judge_file.is_file() else None
@@ -172,10 +169,7 @@ def _write(workspace: Workspace, loop: Loop) -> None:
 def read_loop(workspace: Workspace) -> Loop:
     """Return the baseline and what was judged against it.
 
-    Raises
-    ------
-    BadOption
-        If there is no baseline yet.
+    Raises BadOption if there is no baseline yet.
     """
     if not workspace.judge_file.is_file():
         raise BadOption(

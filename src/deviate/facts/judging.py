@@ -33,6 +33,7 @@ from deviate.observe.headline import main_first
 from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.pipeline import run
 from deviate.runs.request import Request
+from deviate.stats.judging import DEFAULT_MOST, DEFAULT_TRIES
 from deviate.store.folders import ExperimentFolder, Workspace
 
 Observe = Callable[[StudyEvent], None]
@@ -55,10 +56,7 @@ class Measured(NamedTuple):
     def metric(self, name: str | None, better: Direction | None) -> JudgedMetric:
         """Return the metric that is judged; by default the one that leads the report.
 
-        Raises
-        ------
-        BadOption
-            If there is none of that name, or it is unknown which of its values are better.
+        Raises BadOption if there is none of that name, or it is unknown which of its values are better.
         """
         samples = main_first(make_side(self.results, self.variant, self.side).samples)
         names = [sample.name for sample in samples]
@@ -67,7 +65,7 @@ class Measured(NamedTuple):
         if direction is None:
             raise BadOption(
                 f"it is unknown whether higher or lower values of {sample.name!r} are better",
-                hint="add --better higher or --better lower",
+                hint="add --set better=higher or --set better=lower",
             )
         return JudgedMetric(name=sample.name, direction=direction, unit=sample.unit, decimals=sample.decimals)
 
@@ -94,8 +92,8 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str | None = None
     better: Direction | None = None
-    tries: int
-    most: int
+    tries: int = DEFAULT_TRIES
+    most: int = DEFAULT_MOST
 
 
 def choose_baseline(
@@ -193,10 +191,7 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
     The runs have the seeds of the baseline's, so that what is held fixed is the same on both sides. Runs whose random
     numbers agree differ less, which makes false keeps rarer.
 
-    Raises
-    ------
-    BadOption
-        If the baseline was not made by Deviate, or in another environment.
+    Raises BadOption if the baseline was not made by Deviate, or in another environment.
     """
     loop = read_loop(workspace)
     if not loop.side:

@@ -152,10 +152,7 @@ def read_pair_looks(
 ) -> dict[Labels, RecordedLooks]:
     """Read the looks that were made at each two sides, with the plan that ``--until decided`` makes before the first.
 
-    Raises
-    ------
-    BadOption
-        If a plan is asked for after the first look, or another one was made before it.
+    Raises BadOption if a plan is asked for after the first look, or another one was made before it.
     """
     looks = {}
     for a, b in combinations(sides, 2):

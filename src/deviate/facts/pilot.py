@@ -83,10 +83,7 @@ def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:
 def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
     """Return the runs of a side as a pilot; the metric is the main one unless another is named.
 
-    Raises
-    ------
-    BadOption
-        If it has no such metric, or no SD although it `needs_sd`.
+    Raises BadOption if it has no such metric, or no SD although it `needs_sd`.
     """
     if not side.samples:
         raise BadOption(
@@ -100,7 +97,7 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
         what = "has fewer than two runs" if n < 2 else "gave the same value in every run"
         raise BadOption(
             f"{metric.name!r} in {side.label} {what}, so it tells no SD to plan with",
-            hint="make more runs, name another --metric, or give an --sd",
+            hint="make more runs, name another --metric, or type --set sd=NUMBER",
         )
     low, high = sd_factors(n) if n > 1 else (None, None)
     sd = _sd(metric)
@@ -128,10 +125,7 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
 def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
     """Return the pilot `a` with what its runs and those of the other side tell together.
 
-    Raises
-    ------
-    BadOption
-        If the other side has no value of the metric, or all pairs differ by the same amount.
+    Raises BadOption if the other side has no value of the metric, or all pairs differ by the same amount.
     """
     first, second = (measured_sample(side.sample(pilot.metric, "--metric"), DEFAULT_LEVEL) for side in (a, b))
     if not second.values:

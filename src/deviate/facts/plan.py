@@ -77,10 +77,7 @@ class PlanOptions(msgspec.Struct, frozen=True, kw_only=True):
 def check_options(options: PlanOptions) -> None:
     """Refuse numbers that cannot be.
 
-    Raises
-    ------
-    BadOption
-        With the option at fault.
+    Raises BadOption with the option at fault.
     """
     alpha, power = options.alpha, options.power
     if not 1 <= options.tests <= MOST_TESTS:
@@ -91,9 +88,9 @@ def check_options(options: PlanOptions) -> None:
             hint="type for example --set alpha=0.05 --set power=0.8",
         )
     above_zero = {
-        "--sd ": options.sd,
+        "--set sd=": options.sd,
         "--difference ": None if options.difference is None else abs(options.difference),
-        "--sd-ratio ": options.sd_ratio,
+        "--set sd_ratio=": options.sd_ratio,
         "--precision ": options.precision,
         "--set seconds=": options.seconds,
     }
@@ -121,7 +118,7 @@ def check_options(options: PlanOptions) -> None:
             hint="type for example --set alpha=0.05 --set tests=1",
         )
     if options.sd_ratio == 1:
-        raise BadOption("--sd-ratio 1 is no difference", hint="type for example --sd-ratio 2")
+        raise BadOption("sd_ratio 1 is no difference", hint="type for example --set sd_ratio=2")
     if options.runs is not None and options.runs < 2:
         raise BadOption(f"--runs must be 2 or more, found {options.runs}", hint="one run tells nothing about spread")
 
@@ -129,10 +126,7 @@ def check_options(options: PlanOptions) -> None:
 def check_size(what: str, value: float | None) -> None:
     """Refuse a size of which squares and ratios are no numbers.
 
-    Raises
-    ------
-    BadOption
-        With the size.
+    Raises BadOption with the size.
     """
     if value is not None and not 1 / LARGEST_SIZE <= value <= LARGEST_SIZE:
         raise BadOption(
@@ -142,7 +136,7 @@ def check_size(what: str, value: float | None) -> None:
 
 
 #: Fields that are typed with ``--set``.
-_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures")
+_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "sd_ratio")
 
 
 def plan_command(name: str | None, options: PlanOptions) -> str:
@@ -297,12 +291,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def read_plan(workspace: Workspace | None, name: str | None, options: PlanOptions) -> Plan:
     """Infer how many runs the questions take; the pilot, if there is one, is ``EXPERIMENT`` or ``EXPERIMENT:VARIANT``.
 
-    Raises
-    ------
-    UnknownExperiment
-        If there is no such experiment.
-    BadOption
-        If a number cannot be, or the pilot has no SD.
+    Raises UnknownExperiment if there is no such experiment. Raises BadOption if a number cannot be, or the pilot has no
+    SD.
     """
     check_options(options)
     if name is None or workspace is None:

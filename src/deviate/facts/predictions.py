@@ -18,12 +18,12 @@ from deviate.facts.run import ending
 from deviate.facts.samples import Sample
 from deviate.lexicon.names import find_name
 from deviate.lexicon.words import split_of, words_of
-from deviate.observe.aggregates import SampleRow
 from deviate.observe.evaluations import Evaluated
 from deviate.observe.events import RuntimeNote
 from deviate.observe.examples import Groups, Inputs, Shown, match_rows, read_inputs
 from deviate.observe.headline import main_first
 from deviate.observe.matching import EveryPass, Predictions, Withheld, match_every, match_passes
+from deviate.observe.metrics import SampleRow
 from deviate.observe.predictions import (
     Array,
     EvaluationPass,
@@ -350,10 +350,7 @@ def main_evaluations(
 ) -> list[Evaluation]:
     """Return of each variant the evaluation that a reader asks for first, of a metric where one is named.
 
-    Raises
-    ------
-    BadOption
-        With the metrics there are, if one is named that is not.
+    Raises BadOption with the metrics there are, if one is named that is not.
     """
     known = dict.fromkeys(sample.name for several in samples.values() for sample in several)
     chosen = None if metric is None else find_name(metric, list(known))
@@ -469,10 +466,7 @@ def with_inputs(
 ) -> dict[str, list[Evaluation]]:
     """Return the evaluations, of each variant the first that the inputs fit with them; the main one is tried first.
 
-    Raises
-    ------
-    BadOption
-        If the source cannot be read, or fits no evaluation.
+    Raises BadOption if the source cannot be read, or fits no evaluation.
     """
     try:
         inputs = read_inputs(Path(source))

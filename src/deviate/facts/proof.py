@@ -13,7 +13,6 @@ import msgspec
 from deviate.core.experiment import Experiment
 from deviate.core.factors import DATA, SEEDED, Variant, find_variant
 from deviate.facts.run import RunResult, run_result
-from deviate.observe.agreement import identities, record_tables, recorded_names
 from deviate.observe.fingerprints import (
     BATCHES,
     EXAMPLES,
@@ -28,7 +27,7 @@ from deviate.observe.fingerprints import (
     is_replaced,
 )
 from deviate.observe.identity import Identity
-from deviate.observe.observation import observe
+from deviate.observe.observation import identities, observe, record_tables, recorded_names
 from deviate.observe.records import RunFiles, in_order
 from deviate.observe.surroundings import ChangedInput, KeptState, SharedFiles, shared_files
 from deviate.store.folders import ExperimentFolder

@@ -23,12 +23,8 @@ class Referee:
     def check(self, workspace: Workspace, decided: Decided, side: str | None = None) -> None:
         """Refuse what cannot be decided; `side` is the ``EXPERIMENT:VARIANT`` that grows.
 
-        Raises
-        ------
-        UnknownExperiment
-            If there is no experiment to compare with.
-        BadOption
-            If it has too few runs or not the metric, is the one that grows, or was compared with it before.
+        Raises UnknownExperiment if there is no experiment to compare with. Raises BadOption if it has too few runs or
+        not the metric, is the one that grows, or was compared with it before.
         """
         from deviate.facts.comparable import match_metrics, settle_names
         from deviate.facts.looks import read_pair_looks

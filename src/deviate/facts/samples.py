@@ -17,8 +17,7 @@ from deviate.core.experiment import Direction, Experiment, Kind, Status
 from deviate.core.shell_words import typed_word
 from deviate.facts.run import RunResult
 from deviate.lexicon.names import find_name, same_name
-from deviate.observe.aggregates import SampleRow, check_aggregate
-from deviate.observe.metrics import TIMES, MeasuredMetric, with_times
+from deviate.observe.metrics import TIMES, MeasuredMetric, SampleRow, check_aggregate, with_times
 from deviate.stats.curves import reached_best, reached_threshold
 from deviate.stats.weak import Sign, WeakRuns, weak_beyond, weak_by_mad
 
@@ -78,10 +77,7 @@ def read_options(
 ) -> SampleOptions:
     """Read the options as users type them: bars as text, see `parse_bar`.
 
-    Raises
-    ------
-    BadOption
-        If a bar cannot be read, a direction is none, or a difference is not above 0.
+    Raises BadOption if a bar cannot be read, a direction is none, or a difference is not above 0.
     """
     _check_directions(directions or {})
     for metric, difference in (differences or {}).items():
@@ -113,10 +109,7 @@ def _check_directions(directions: Mapping[str, Direction]) -> None:
 def parse_bar(text: str, key: str) -> Bar:
     """Read ``METRIC<NUMBER`` or ``METRIC``.
 
-    Raises
-    ------
-    BadOption
-        If a sign is followed by no number.
+    Raises BadOption if a sign is followed by no number.
 
     Examples
     --------
@@ -142,10 +135,7 @@ def settle_options(
     `names` are those of the records; the times that every experiment has are known as well. Of `usual`, what a project
     says for all experiments, holds what the options do not say and what was recorded.
 
-    Raises
-    ------
-    BadOption
-        If a metric was not recorded, there is no such aggregate, or a time has another one.
+    Raises BadOption if a metric was not recorded, there is no such aggregate, or a time has another one.
     """
     known = sorted(set(with_times(names)))
     for aggregate in options.aggregates.values():
@@ -260,10 +250,7 @@ def reach_samples(
     `records` have the columns of `deviate.observe.tables.RECORD_COLUMNS`, those of a run one after the other.
     Iterations are counted as they were recorded: the first one is 0, and a value reported in it is reached "at 0".
 
-    Raises
-    ------
-    BadOption
-        If for a metric without a bar no direction is known.
+    Raises BadOption if for a metric without a bar no direction is known.
     """
     rows = []
     for bar in bars:

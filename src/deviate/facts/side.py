@@ -63,10 +63,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     def sample(self, name: str, option: str) -> Sample:
         """Return the sample of the metric that an option names.
 
-        Raises
-        ------
-        BadOption
-            With the metrics there are, if the side has none of that name.
+        Raises BadOption with the metrics there are, if the side has none of that name.
         """
         names = [sample.name for sample in self.samples]
         match = same_name(name, names)
@@ -80,13 +77,8 @@ def read_sides(
 ) -> list[Side]:
     """Read the runs that each ``EXPERIMENT`` or ``EXPERIMENT:VARIANT`` names, the files of an experiment once.
 
-    Raises
-    ------
-    UnknownExperiment
-        If there is no such experiment.
-    BadOption
-        If it has no such variant, or no completed run of it; if two names mean the same runs; if an option names a
-        metric that no experiment has.
+    Raises UnknownExperiment if there is no such experiment. Raises BadOption if it has no such variant, or no completed
+    run of it; if two names mean the same runs; if an option names a metric that no experiment has.
     """
     read: dict[str, Results] = {}
     sides: list[Side] = []
@@ -111,10 +103,7 @@ def remember_typed(workspace: Workspace, sides: Sequence[Side], options: SampleO
 def make_side(results: Results, variant: str, label: str, *, assumed: bool = False) -> Side:
     """Return the runs of one variant as a side.
 
-    Raises
-    ------
-    BadOption
-        If none of them completed.
+    Raises BadOption if none of them completed.
     """
     runs = results.runs_of(variant)
     completed = [run for run in runs if run.status == "completed"]

@@ -32,7 +32,6 @@ from deviate.facts.samples import (
     settle_options,
 )
 from deviate.facts.weights import RunWeights, weights_by_variant
-from deviate.observe.aggregates import SampleRow
 from deviate.observe.events import (
     EnvironmentDifference,
     ReachedDraw,
@@ -49,14 +48,13 @@ from deviate.observe.events import (
     switches,
 )
 from deviate.observe.identity import Identity, RunValues
-from deviate.observe.metrics import Directions, MeasuredMetric, measured_metrics
+from deviate.observe.metrics import Directions, MeasuredMetric, SampleRow, measured_metrics
 from deviate.observe.observation import Printed
-from deviate.observe.recorded import values_by_run
 from deviate.observe.records import RunFiles, read_ended_runs
 from deviate.observe.repetitions import Repetitions, repetitions
 from deviate.observe.reported import ReportedNumber
 from deviate.observe.surroundings import ChangedVariable, SharedFiles, changed_variables, shared_files
-from deviate.observe.tables import Tables, open_tables
+from deviate.observe.tables import Tables, open_tables, values_by_run
 from deviate.observe.unseen import WarnedOperation, warned_operations
 from deviate.runs.snapshot.manifest import Snapshot, read_snapshot
 from deviate.runs.snapshot.survey import CHECKPOINT
@@ -148,13 +146,8 @@ def read_results(
     `partial` passes over options on metrics that have no records here: another experiment may have them. `inputs` is a
     file or folder of the inputs of the evaluated examples.
 
-    Raises
-    ------
-    BadOption
-        If an aggregate is unknown, an option names a metric that has no records, or the inputs are not those of an
-        evaluation.
-    BadGroups
-        If the groups cannot be read, or fit no evaluation.
+    Raises BadOption if an aggregate is unknown, an option names a metric that has no records, or the inputs are not
+    those of an evaluation. Raises BadGroups if the groups cannot be read, or fit no evaluation.
     """
     experiment = folder.read_experiment()
     runs = read_ended_runs(folder)
@@ -334,10 +327,7 @@ def find_experiment(workspace: Workspace, name: str) -> tuple[ExperimentFolder, 
 
     A name as a whole is an experiment's first: names may hold colons.
 
-    Raises
-    ------
-    UnknownExperiment
-        If there is no such experiment.
+    Raises UnknownExperiment if there is no such experiment.
     """
     before, colon, after = name.rpartition(":")
     names = workspace.names()
@@ -349,10 +339,7 @@ def find_experiment(workspace: Workspace, name: str) -> tuple[ExperimentFolder, 
 def choose_variant(folder: ExperimentFolder, variants: Sequence[str], name: str = "") -> str:
     """Return the variant that is meant: the one named, else the only one there is, else the default one.
 
-    Raises
-    ------
-    BadOption
-        With the variants there are, if none is meant.
+    Raises BadOption with the variants there are, if none is meant.
     """
     typed = find_variant(name) if name else None
     variant = typed.name if typed and name not in variants else name or _default(folder, variants)

@@ -28,7 +28,7 @@ Outcome = Literal["reached", "missed", "not shown", "runs lost", "as the referen
 
 PASSING: tuple[Outcome, ...] = ("reached", "as the reference")
 
-#: What ``--rule`` takes, beside ``sd=NUMBER``.
+#: What ``--set rule`` takes, beside ``sd=NUMBER``.
 RULES = ("t", "exact", "modded-nanogpt", "mlperf")
 
 
@@ -62,10 +62,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 def read_target(workspace: Workspace, a: str, text: str, rule: str, alpha: float, samples: SampleOptions) -> Target:
     """Test whether the runs of `a` have reached ``METRIC<=NUMBER``.
 
-    Raises
-    ------
-    BadOption
-        If the target or the rule cannot be read, or the experiment has no such metric.
+    Raises BadOption if the target or the rule cannot be read, or the experiment has no such metric.
     """
     bar = _bar(text)
     assert bar.bar is not None
@@ -95,10 +92,7 @@ def read_convergence(
 ) -> Target:
     """Check the epochs to a target of `a` against those of a reference, by the rule of MLPerf.
 
-    Raises
-    ------
-    BadOption
-        If an experiment has no such metric, or too few runs.
+    Raises BadOption if an experiment has no such metric, or too few runs.
     """
     sides = read_sides(workspace, [a, against], samples)
     name = metric or main_first(sides[0].samples)[0].name
@@ -107,7 +101,7 @@ def read_convergence(
         checked = convergence(ours.values, theirs.values, alpha)
     except ValueError:
         raise BadOption(
-            f"--rule mlperf: {ours.n} and {theirs.n} runs are too few",
+            f"rule mlperf: {ours.n} and {theirs.n} runs are too few",
             hint="make 3 runs or more, and twice as many of the reference",
         ) from None
     lost = _lost(sides[0], ours.n)
@@ -150,8 +144,8 @@ def _test(rule: str) -> tuple[Test, float | None]:
     }
     if rule not in tests:
         raise BadOption(
-            f"--rule {rule!r} is none of {', '.join(RULES)}, sd=NUMBER",
-            hint="type --rule sd=0.0013, or leave it out for a t test",
+            f"rule {rule!r} is none of {', '.join(RULES)}, sd=NUMBER",
+            hint="type --set rule=sd=0.0013, or leave it out for a t test",
         )
     return tests[rule]
 

@@ -66,10 +66,7 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     def __getitem__(self, metric: str) -> MetricSpread:
         """Return one of its metrics.
 
-        Raises
-        ------
-        BadOption
-            With the metrics there are, if it is none of them.
+        Raises BadOption with the metrics there are, if it is none of them.
         """
         names = [each.name for each in self.metrics]
         return self.metrics[names.index(find_name(metric, names))]
@@ -78,10 +75,7 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     def main(self) -> MetricSpread:
         """The metric that leads the report.
 
-        Raises
-        ------
-        BadOption
-            If no run of it completed with a metric.
+        Raises BadOption if no run of it completed with a metric.
         """
         if not self.metrics:
             raise BadOption(f"no run of {self.variant} has a metric", hint="its `runs` say how each went")

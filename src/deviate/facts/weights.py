@@ -98,10 +98,7 @@ def _moments(kept: RunWeights) -> Iterator[tuple[Moment | None, dict[str, Array]
 def weights_of(runs: Mapping[str, RunWeights], run: int, after: Moment | None = None) -> dict[str, Array]:
     """Return the weights of one of the runs of a variant, after an iteration or in a file, by default the final ones.
 
-    Raises
-    ------
-    BadOption
-        With what was kept, where it is not what is asked for.
+    Raises BadOption with what was kept, where it is not what is asked for.
     """
     by_index = {run_index(name): kept for name, kept in runs.items()}
     if run not in by_index:
@@ -127,10 +124,7 @@ def mean_weights_of(
 
     Each array has the type of that of the first run; sums are in 64 bits.
 
-    Raises
-    ------
-    BadOption
-        If fewer than two runs are there, or their tensors have other names or shapes.
+    Raises BadOption if fewer than two runs are there, or their tensors have other names or shapes.
     """
     numbers = sorted(run_index(name) for name in runs) if chosen is None else list(dict.fromkeys(chosen))
     if len(numbers) < 2:

@@ -25,8 +25,7 @@ from deviate.imports.request import ImportRequest
 from deviate.imports.roles import LARGEST
 from deviate.imports.tables import check_runs, no_metrics_note, why_none
 from deviate.lexicon.words import Meaning, aggregate_of, meaning_of
-from deviate.observe.aggregates import check_aggregate
-from deviate.observe.metrics import remember_directions
+from deviate.observe.metrics import check_aggregate, remember_directions
 from deviate.runs.snapshot.manifest import Snapshot
 from deviate.store.files import write_json, write_whole
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace

@@ -15,8 +15,7 @@ from deviate.core.errors import BadOption, NotImportable
 from deviate.imports.patience import PATIENCE, time_limit
 from deviate.imports.roles import FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
 from deviate.imports.rows import Row, check_text, number, read_bytes
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import meaning_of, split_of
+from deviate.lexicon.words import meaning_of, plain, split_of
 
 #: Processor seconds that a pattern may take on all lines.
 PATIENCE_IN_ALL = 30.0

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from deviate.imports.objects import KEY, SET
 from deviate.imports.roles import FOLDS, is_counter, is_run_name, is_setting
 from deviate.imports.rows import alike
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import meaning_of, words_of
+from deviate.lexicon.words import meaning_of, plain, words_of
 
 #: A number in a name, and the word before it; ``0p5`` is 0.5. What a letter follows is a part of another word, unless
 #: it is a unit: ``355M``.

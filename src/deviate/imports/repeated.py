@@ -17,8 +17,7 @@ from deviate.imports.request import TableOptions
 from deviate.imports.roles import NUMBER, SETTINGS, Roles, columns_of, is_amount, is_run_name, is_setting
 from deviate.imports.rows import ABSENT, Row, alike, is_moment, is_name, number
 from deviate.imports.trainings import LONGEST_NAME, Part, naming_column
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import is_in_settings, meaning_of, words_of
+from deviate.lexicon.words import is_in_settings, meaning_of, plain, words_of
 
 #: Columns that a hint names.
 MOST_COLUMNS = 3

@@ -14,8 +14,7 @@ import scipy
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.imports.request import TableOptions
 from deviate.imports.rows import Row, is_name, number, seconds
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name, split_of
+from deviate.lexicon.words import is_in_settings, is_schedule, is_settings_name, plain, split_of
 
 # The unit is the run: what may stand for one, and what may not.
 #

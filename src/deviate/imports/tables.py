@@ -60,8 +60,7 @@ from deviate.imports.trainings import (
     split_trainings,
     training_label,
 )
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import is_in_settings, split_of
+from deviate.lexicon.words import is_in_settings, plain, split_of
 
 # Which columns of a table hold the values of metrics.
 

@@ -40,10 +40,7 @@ def _alike(name: str, names: Sequence[str]) -> list[str]:
 def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
     """Return the one of `names` that is meant, as `same_name`; `what` is what is named, in one word.
 
-    Raises
-    ------
-    BadOption
-        With the names there are, in their order, if none of them or more than one is meant.
+    Raises BadOption with the names there are, in their order, if none of them or more than one is meant.
 
     Examples
     --------

@@ -167,10 +167,7 @@ def _files() -> Iterator[duckdb.DuckDBPyConnection]:
 def write_parquet(path: Path, table: Table) -> None:
     """Write a table to a file.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written to its end.
+    Raises OSError if it cannot be written to its end.
     """
     notes = ", ".join(f"{quoted(key.decode())}: {quoted(note.decode())}" for key, note in table.notes.items())
     options = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false{f', KV_METADATA {{{notes}}}' if notes else ''}"
@@ -182,10 +179,7 @@ def write_parquet(path: Path, table: Table) -> None:
 def read_parquet(path: Path) -> Table:
     """Return the table of a file; a column that has nulls is masked.
 
-    Raises
-    ------
-    OSError
-        If there is none.
+    Raises OSError if there is none.
     """
     with _files() as connection:
         columns: dict[str, Any] = connection.execute(COLUMNS, {"path": str(path)}).fetchnumpy()
@@ -196,10 +190,7 @@ def read_parquet(path: Path) -> Table:
 def parquet_shape(path: Path) -> tuple[int, int]:
     """Return how many rows and columns a Parquet file has, as its head says.
 
-    Raises
-    ------
-    OSError
-        If it has no head that can be read.
+    Raises OSError if it has no head that can be read.
     """
     with _files() as connection:
         ((rows, columns),) = connection.execute(SHAPE, {"path": str(path)}).fetchall()

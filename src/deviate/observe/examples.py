@@ -163,10 +163,7 @@ def group_label(column: str, name: str) -> str:
 def read_group_table(path: Path) -> GroupTable:
     """Read a file of groups: ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``npz``, or ``npy`` without names of columns.
 
-    Raises
-    ------
-    UnreadableError
-        If it is damaged, or its columns are not of one length.
+    Raises UnreadableError if it is damaged, or its columns are not of one length.
     """
     columns = read_columns(path, names=["", *(str(number) for number in range(1, MOST_COLUMNS))])
     if len({np.shape(column) for column in columns.values()}) != 1 or np.ndim(next(iter(columns.values()))) != 1:
@@ -333,10 +330,7 @@ def read_inputs(path: Path) -> Inputs:
     ``parquet`` or ``npz``) has one row an example. Of a folder every picture and text is an example, in the order of
     their folders and names; names that are whole numbers are the examples' numbers.
 
-    Raises
-    ------
-    UnreadableError
-        If it is none of these, or damaged.
+    Raises UnreadableError if it is none of these, or damaged.
     """
     if os.path.isdir(path):
         return _folder(path)

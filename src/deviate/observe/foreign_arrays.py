@@ -32,10 +32,7 @@ UNREADABLE = (
 def require_fitting(claimed: int, stored: int, *, packed: bool = False) -> None:
     """Refuse an array that claims more bytes than a file can have stored of it.
 
-    Raises
-    ------
-    ValueError
-        With both sizes.
+    Raises ValueError with both sizes.
     """
     if claimed > (min(stored * MOST_PACKED, MOST_UNPACKED) if packed else stored):
         raise ValueError(f"an array of {claimed:,} bytes is larger than the {stored:,} bytes that the file has of it")
@@ -44,10 +41,7 @@ def require_fitting(claimed: int, stored: int, *, packed: bool = False) -> None:
 def read_npy(path: Path) -> Array:
     """Return the array of an ``.npy`` as a map of the file.
 
-    Raises
-    ------
-    ValueError
-        If it claims more than there is, or holds objects.
+    Raises ValueError if it claims more than there is, or holds objects.
     """
     with path.open("rb") as file:
         _check_header(file, path.stat().st_size)
@@ -58,10 +52,7 @@ def read_npy(path: Path) -> Array:
 def read_npz(path: Path) -> dict[str, Array]:
     """Return the arrays of an ``.npz`` by name.
 
-    Raises
-    ------
-    ValueError
-        If one claims more than there is, or holds objects.
+    Raises ValueError if one claims more than there is, or holds objects.
     """
     with zipfile.ZipFile(path) as archive:
         check_members(archive.infolist(), path.stat().st_size)
@@ -75,10 +66,7 @@ def read_npz(path: Path) -> dict[str, Array]:
 def check_members(members: Iterable[zipfile.ZipInfo], size: int) -> None:
     """Refuse members of a zip that are larger than its `size` bytes can be unpacked to, each and all together.
 
-    Raises
-    ------
-    ValueError
-        With the sizes.
+    Raises ValueError with the sizes.
     """
     unpacked = 0
     for member in members:

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.observe.output.slots import SlotSeries
-from deviate.observe.processes import Process
+from deviate.observe.processes import Process, counted_before, looped_processes
 from deviate.observe.records import since_start
-from deviate.observe.trainings import counted_before, looped_processes
 from deviate.store.records import STDERR, STDOUT, TICK
 
 #: Ids of the notes on each stream.

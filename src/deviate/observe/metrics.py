@@ -1,13 +1,17 @@
-"""The metrics of an experiment as they were recorded, and which of their values are better."""
+"""The metrics of an experiment as they were recorded, which values are better, and which one stands for a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Direction, Experiment, Kind, Metric
 from deviate.lexicon.words import UNNAMED, aggregate_of, meaning_of
 from deviate.source.config import read_config
@@ -154,10 +158,7 @@ class TypedDirections(msgspec.Struct, frozen=True, kw_only=True):
 def listed_directions(project: Path) -> dict[str, Direction]:
     """Return what the user says of metrics, by name: what is written in ``deviate.toml`` before what was typed.
 
-    Raises
-    ------
-    BadConfig
-        If ``deviate.toml`` cannot be read.
+    Raises BadConfig if ``deviate.toml`` cannot be read.
     """
     config = read_config(project)
     entries = [
@@ -195,3 +196,61 @@ def directions_of(names: Iterable[str], said: Directions) -> dict[str, Direction
 def _typed(workspace: Workspace) -> TypedDirections:
     path = workspace.directions_file
     return read_json(path, TypedDirections) if path.is_file() else TypedDirections()
+
+
+#: Aggregates without a parameter; ``at ITERATION`` takes the last value reported in that iteration. ``area`` is the
+#: area under the learning curve by the trapezium rule, divided by its length in iterations: a mean height, in the unit
+#: of the metric, that rewards learning early and that runs of unequal length can be compared by.
+SIMPLE = ("last", "best", "mean", "max", "min", "area")
+
+_AT = re.compile(r"at \d+")
+
+
+class Aggregated(NamedTuple):
+    """The records of a metric in a run, or in a pass of its evaluation; `max` and `min` pass over NaN."""
+
+    variant: str
+    run: int
+    metric: str
+    source: int
+    last: float
+    mean: float
+    max: float | None
+    min: float | None
+    reports: int
+
+
+class SampleRow(NamedTuple):
+    """The number of a metric in one run."""
+
+    variant: str
+    run: int
+    metric: str
+    aggregate: str
+    value: float
+
+
+def check_aggregate(text: str) -> str:
+    """Return `text` if it is an aggregate.
+
+    Raises BadOption if it is not.
+    """
+    if text in SIMPLE or _AT.fullmatch(text):
+        return text
+    raise BadOption(
+        f"{text!r} is no aggregate; expected {', '.join(SIMPLE)} or 'at ITERATION'",
+        hint="type for example: best, or: at 9",
+    )
+
+
+def pick(rows: Iterable[Aggregated], aggregate: str, direction: Direction | None) -> Iterator[SampleRow]:
+    """Yield one number per run, by ``last``, ``best``, ``mean``, ``max`` or ``min``.
+
+    ``best`` is the maximum or minimum by the direction, and NaN where none is known: then no value is better than
+    another.
+    """
+    best = None if direction is None else {"higher": "max", "lower": "min"}[direction]
+    column = best if aggregate == "best" else check_aggregate(aggregate)
+    for row in rows:
+        value = None if column is None else getattr(row, column)
+        yield SampleRow(row.variant, row.run, row.metric, aggregate, math.nan if value is None else value)

@@ -67,10 +67,7 @@ def read_prediction_file(path: Path) -> dict[str, Any]:
     Of ``.npy`` an array of one dimension holds predictions, one of two columns predictions and targets; ``.npz`` names
     its arrays as the columns of the others. Nothing in a file is ever executed.
 
-    Raises
-    ------
-    UnreadableError
-        If it is damaged, or no column is one of predictions by its name.
+    Raises UnreadableError if it is damaged, or no column is one of predictions by its name.
     """
     columns = _named(read_columns(path, names=("prediction", "target")), path)
     kind = "value" if columns["label"].dtype.kind == "f" and not _is_whole(columns["label"]) else "label"
@@ -80,10 +77,7 @@ def read_prediction_file(path: Path) -> dict[str, Any]:
 def read_columns(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """Read the columns of a table; those of an ``.npy``, which have none, get `names` in their order.
 
-    Raises
-    ------
-    UnreadableError
-        If it is damaged, or an array has more columns than there are names.
+    Raises UnreadableError if it is damaged, or an array has more columns than there are names.
     """
     try:
         return _read(path, names)
@@ -314,10 +308,7 @@ def _without_worse(passes: dict[tuple[str, str], EvaluationPass]) -> dict[tuple[
 def read_pass(path: Path) -> EvaluationPass:
     """Read one file, of one pass or of every pass.
 
-    Raises
-    ------
-    DamagedError
-        If it does not hold what its header says.
+    Raises DamagedError if it does not hold what its header says.
     """
     try:
         with path.open("rb") as file:
@@ -416,10 +407,7 @@ def as_probabilities(scores: Array) -> Array:
 def read_table(path: Path) -> EvaluationPass:
     """Read a file that the program wrote itself.
 
-    Raises
-    ------
-    UnreadableError
-        See `read_prediction_file`.
+    Raises UnreadableError see `read_prediction_file`.
     """
     columns = read_prediction_file(path)
     classes = _as_numbers(columns) if "label" in columns else None

@@ -1,24 +1,29 @@
-"""The records of one run as columns, with names instead of ids, and all that its files say, read once."""
+"""The records of one run as columns, with names instead of ids, and all that its files say, read once.
+
+While the run goes on, how many values came of each metric.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from deviate.core.experiment import Experiment
 from deviate.observe.database import Table
 from deviate.observe.fingerprints import Fingerprint, joined_fingerprints
-from deviate.observe.processes import Process, processes, run_processes
-from deviate.observe.trainings import counted_before, looped_processes
+from deviate.observe.processes import Process, counted_before, looped_processes, processes, run_processes
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.integrity import damage, growth
 from deviate.store.records import FIRST_DYNAMIC, TICK
 from deviate.store.run_files import Completed, Outcome, RunInfo
+from deviate.store.slots import read_on
 
 #: What ticks of the main loop are called in the stored table; not a metric.
 TICK_NAME = ""
@@ -194,3 +199,82 @@ def in_order(runs: Iterable[RunFiles], experiment: Experiment) -> list[RunFiles]
     """Sort runs by the order in which variants were planned, and by index."""
     order = {name: position for position, name in enumerate(experiment.planned)}
     return sorted(runs, key=lambda run: (order.get(run.variant, len(order)), run.variant, run.index))
+
+
+#: Records read at once.
+CHUNK = 1 << 16
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How many values came, the first and the last of them."""
+
+    count: int
+    first: float
+    last: float
+
+    def joined(self, later: Tally) -> Tally:
+        """Return the tally of these values and of `later` ones."""
+        return Tally(count=self.count + later.count, first=self.first, last=later.last)
+
+
+class GrowingRecords:
+    """The values of each metric id in a record file that may still grow; a look reads on where the last one ended."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tallies: dict[int, Tally] = {}
+        self._read = 0
+
+    def look(self) -> dict[int, Tally]:
+        """Return the tallies of all whole records that are there now."""
+        for identifier, tally in self._new():
+            before = self.tallies.get(identifier)
+            self.tallies[identifier] = before.joined(tally) if before else tally
+        return self.tallies
+
+    def _new(self) -> Iterator[tuple[int, Tally]]:
+        while True:
+            # A torn end is no record; it is read again, whole, at the next look.
+            records, end = read_on(self.path, self._read, CHUNK)
+            if end == self._read:
+                return
+            self._read = end
+            for identifier in np.unique(records["id"]):
+                values = records["value"][records["id"] == identifier]
+                yield int(identifier), Tally(count=len(values), first=float(values[0]), last=float(values[-1]))
+
+
+class RunTallies:
+    """What came of each metric of a run that may still go on.
+
+    `metrics` are the names of the experiment's metrics: the position is the id.
+    """
+
+    def __init__(self, folder: RunFolder, metrics: Sequence[str]) -> None:
+        self.folder = folder
+        self.metrics = metrics
+        #: Iterations of the main loop that were begun; of several processes, by the one that is farthest.
+        self.iterations = 0
+        self._files: dict[Path, GrowingRecords] = {}
+
+    def look(self) -> dict[tuple[str, int], Tally]:
+        """Return what came so far, by name and position of the metric it belongs to (-1: not foreseen)."""
+        tallies: dict[tuple[str, int], Tally] = {}
+        processes = run_processes(self.folder)
+        names = RunNames(self.metrics, processes)
+        for process in processes:
+            if process.record_file is None:
+                continue
+            dynamic = process.dynamic_names()
+            for identifier, tally in self._look_at(process.record_file).items():
+                if identifier == TICK:
+                    self.iterations = max(self.iterations, tally.count)
+                if identifier <= TICK:
+                    continue
+                source, name = names.of(identifier, dynamic)
+                before = tallies.get((name, source))
+                tallies[name, source] = before.joined(tally) if before else tally
+        return tallies
+
+    def _look_at(self, path: Path) -> dict[int, Tally]:
+        return self._files.setdefault(path, GrowingRecords(path)).look()

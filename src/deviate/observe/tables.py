@@ -1,6 +1,7 @@
 """All records of an experiment as tidy tables.
 
 Only completed runs enter unless asked otherwise: a run that failed half-way has records, but no sample.
+The view `record` has those in the files of runs and of their evaluations, and observed metrics.
 """
 
 from __future__ import annotations
@@ -11,39 +12,65 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deviate.core.experiment import Direction, Experiment
-from deviate.observe.aggregates import Aggregated, SampleRow, pick
-from deviate.observe.agreement import identities, record_tables, recorded_names
-from deviate.observe.database import AGGREGATES, AREA, AT, ITERATION_TIMES, LOOPED, VALUES_AT, connected
-from deviate.observe.derived import RunRecords
+from deviate.observe.database import (
+    AGGREGATES,
+    AREA,
+    AT,
+    FILES,
+    HELD,
+    ITERATION_TIMES,
+    LOOPED,
+    NO_RECORDS,
+    RECORDS,
+    STORED,
+    VALUES_AT,
+    Table,
+    connected,
+    listed,
+    quoted,
+    selected,
+)
+from deviate.observe.derived import DerivedTable, RunRecords
 from deviate.observe.evaluations import Evaluated, read_evaluated
-from deviate.observe.identity import Identity
+from deviate.observe.identity import Identity, RunValues, Series
 from deviate.observe.metrics import (
     OBSERVED,
     TIME_PER_ITERATION,
     TIME_PER_RUN,
+    Aggregated,
     Directions,
     MeasuredMetric,
+    SampleRow,
     directions_of,
     listed_directions,
     measured_metrics,
+    pick,
     with_times,
 )
-from deviate.observe.observation import Observation, Printed, observe
-from deviate.observe.output.listings import is_setting, options_given
+from deviate.observe.observation import (
+    Observation,
+    ObservedSeries,
+    Printed,
+    identities,
+    observe,
+    record_tables,
+    recorded_names,
+)
+from deviate.observe.output.judge import is_setting, options_given
 from deviate.observe.records import TICK_NAME, RunFiles, in_order, read_ended_runs
 from deviate.observe.reported import ReportedNumber
-from deviate.observe.views import ViewedFile, create_view, view_of
 from deviate.store.folders import ExperimentFolder
 
 if TYPE_CHECKING:
     import pandas as pd
     from duckdb import DuckDBPyConnection
+
 
 #: Variant and index of a run, and the other columns of its records.
 RecordPart = tuple[str, int, dict[str, NDArray[Any]]]
@@ -277,3 +304,145 @@ def _run_times(runs: Iterable[RunFiles]) -> list[SampleRow]:
         for run in runs
         if run.completed and run.outcome is not None and run.outcome.seconds is not None
     ]
+
+
+#: Place of observed metrics among the files of a run: after all of them, since no record says when they came.
+AFTER_FILES = 2**31
+
+
+class ViewedFile(NamedTuple):
+    """A file that the view reads, and the run that it is of."""
+
+    filename: str
+    #: Whether its table is in memory.
+    held: bool
+    variant: str
+    run: int
+    #: Of the run among those in the view.
+    place: int
+    #: Of its metrics' names and positions in the experiment; not 0 for an evaluation.
+    prefix: str
+    first: int
+    repeat: int
+    #: Its own place among all files.
+    part: int
+
+
+def create_view(
+    database: DuckDBPyConnection,
+    records: Sequence[RunRecords],
+    runs: Sequence[RunFiles],
+    evaluated: Sequence[Evaluated],
+    series: Sequence[ObservedSeries],
+) -> list[ViewedFile]:
+    """Create the view and return the files that it reads.
+
+    `records` are those of `runs`, `series` the values of observed metrics.
+    """
+    every = [*records, *(one.records for each in evaluated for one in each.passes)]
+    files = _viewed([each.stored() for each in every], runs, evaluated, database)
+    database.execute(FILES, [[file._asdict() for file in files]])
+    query, words = selected(database, _observed_rows(series))
+    database.execute(f"CREATE TEMP TABLE observed AS {query}", words)
+    database.execute(f"CREATE TEMP VIEW record AS {view_of(files) if records else NO_RECORDS}")
+    return files
+
+
+def view_of(files: Sequence[ViewedFile]) -> str:
+    """Return the query of the records that are in some of the files."""
+    stored = [file.filename for file in files if not file.held]
+    parts = [STORED.format(files=listed(stored))] if stored else []
+    parts += [HELD] if len(stored) < len(files) else []
+    return RECORDS.format(stored=" UNION ALL BY NAME ".join(parts), tick=TICK_NAME)
+
+
+def _hold(file: DerivedTable, table: Table, database: DuckDBPyConnection) -> None:
+    """Add a table that is in memory to those that are, with the columns that DuckDB gives those of files."""
+    numbered = Table({**table.columns, "file_row_number": np.arange(len(table))}, table.words)
+    query, words = selected(database, numbered)
+    rows = f"SELECT *, {quoted(file.path)} AS filename FROM ({query})"
+    database.execute(f"CREATE TEMP TABLE IF NOT EXISTS held AS {rows} LIMIT 0", words)
+    database.execute(f"INSERT INTO held {rows}", words)
+
+
+def _observed_rows(series: Sequence[ObservedSeries]) -> Table:
+    """Return the values of observed metrics with the columns of the view of records."""
+    counts = np.array([len(each.mined.iterations) for each in series], np.int64)
+    words = {
+        "variant": list(dict.fromkeys(each.run.variant for each in series)),
+        "metric": list(dict.fromkeys(each.metric for each in series)),
+        "process": [""],
+    }
+
+    def repeated(numbers: Iterable[int], kind: type = np.int64) -> NDArray[Any]:
+        return np.repeat(np.array(list(numbers), kind), counts)
+
+    def joined(parts: Iterable[NDArray[Any]], kind: type) -> NDArray[Any]:
+        return np.concatenate([np.empty(0, kind), *parts]).astype(kind)
+
+    columns = {
+        "variant": repeated(words["variant"].index(each.run.variant) for each in series),
+        "run": repeated(each.run.index for each in series),
+        "place": repeated(each.place for each in series),
+        "part": repeated(AFTER_FILES for _ in series),
+        "metric": repeated(words["metric"].index(each.metric) for each in series),
+        "source": repeated((OBSERVED for _ in series), np.int32),
+        "iteration": joined((each.mined.iterations for each in series), np.int32),
+        "elapsed_s": joined((each.mined.seconds for each in series), np.float64),
+        "value": joined((each.mined.series.values for each in series), np.float64),
+        "process": repeated(0 for _ in series),
+        "position": joined((np.arange(count) for count in counts), np.int64),
+        "repeat": repeated(each.repeat for each in series),
+    }
+    return Table(columns, words)
+
+
+def _viewed(
+    files: Sequence[DerivedTable],
+    runs: Sequence[RunFiles],
+    evaluated: Iterable[Evaluated],
+    database: DuckDBPyConnection,
+) -> list[ViewedFile]:
+    """Return what files there are; those that are in memory are made known to the database."""
+    rows = [(run, place, "", 0, 0) for place, run in enumerate(runs)]
+    rows += [
+        (one.run, one.place, each.step.prefix, each.offset, one.repeat) for each in evaluated for one in each.passes
+    ]
+    for file in files:
+        if file.held is not None:
+            _hold(file, file.held, database)
+    return [
+        ViewedFile(str(file.path), file.held is not None, run.variant, run.index, place, prefix, first, repeat, part)
+        for part, (file, (run, place, prefix, first, repeat)) in enumerate(zip(files, rows, strict=True))
+    ]
+
+
+def values_by_run(tables: Tables) -> dict[str, dict[int, RunValues]]:
+    """Return what each run recorded, by variant and index: its training, and its evaluations, pass after pass."""
+    evaluated = _evaluated(tables)
+    by_variant: dict[str, dict[int, RunValues]] = {}
+    for run in tables.runs:
+        values = {**tables.observation.values_of(run.name), **evaluated.get(run.name, {})}
+        by_variant.setdefault(run.variant, {})[run.index] = values
+    return by_variant
+
+
+def _evaluated(tables: Tables) -> dict[str, dict[str, Series]]:
+    passes: dict[str, dict[str, list[Series]]] = {}
+    for each in tables.evaluated:
+        recorded = [
+            (one.place, each.step.prefix + metric, series)
+            for one in each.passes
+            for metric, series in one.records.series.items()
+        ]
+        for place, metric, series in [*recorded, *((one.place, one.metric, one.recorded) for one in each.series)]:
+            passes.setdefault(tables.runs[place].name, {}).setdefault(metric, []).append(series)
+    return {run: {metric: _joined(parts) for metric, parts in every.items()} for run, every in passes.items()}
+
+
+def _joined(parts: Sequence[Series]) -> Series:
+    return Series(
+        iterations=np.concatenate([part.iterations for part in parts]),
+        values=np.concatenate([part.values for part in parts]),
+        positions=np.concatenate([part.positions for part in parts]),
+    )

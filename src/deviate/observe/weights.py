@@ -72,10 +72,7 @@ class NoCheckpointError(ValueError):
 def read_checkpoint(path: Path, read_safetensors: Callable[[Path], dict[str, Array]]) -> dict[str, Array]:
     """Return the weights in a checkpoint by name.
 
-    Raises
-    ------
-    NoCheckpointError
-        With the reason.
+    Raises NoCheckpointError with the reason.
     """
     try:
         arrays = dict(_named(_tree(path, read_safetensors), itertools.count()))
@@ -310,12 +307,8 @@ class KeptWeights(msgspec.Struct, frozen=True, kw_only=True):
 def read_weights(run: RunFiles) -> KeptWeights:
     """Read the weights of a run.
 
-    Raises
-    ------
-    DamagedError
-        If a file is not what it was when the run ended.
-    NoCheckpointError
-        If a file that the run wrote is no checkpoint.
+    Raises DamagedError if a file is not what it was when the run ended. Raises NoCheckpointError if a file that the run
+    wrote is no checkpoint.
     """
     files = run.folder.weight_files()
     for path in files:
@@ -384,10 +377,7 @@ def _header(path: Path) -> tuple[dict[str, msgspec.Raw], int]:
 def read_tensors(path: Path) -> dict[str, Array]:
     """Return the tensors of a file, as maps of its memory where NumPy has their type.
 
-    Raises
-    ------
-    DamagedError
-        If it does not hold what its header says.
+    Raises DamagedError if it does not hold what its header says.
     """
     try:
         described, start = _header(path)

@@ -20,13 +20,12 @@ from deviate.core.experiment import Draw, Metric, Run
 from deviate.core.factors import OBSERVED, SEEDED
 from deviate.core.paths import files_below
 from deviate.core.secrets import mask_words
-from deviate.observe.agreement import is_repeatable, repeatable_series
 from deviate.observe.events import given_seeds, notes, reached_draws, used_gpu
 from deviate.observe.fingerprints import is_constant, joined_fingerprints
+from deviate.observe.observation import is_repeatable, repeatable_series
 from deviate.observe.processes import Process, processes
-from deviate.observe.records import RunFiles, read_run
+from deviate.observe.records import RunFiles, RunTallies, read_run
 from deviate.observe.repetitions import repeated_draws, repetitions
-from deviate.observe.tally import RunTallies
 from deviate.probes.causes import NOTHING, Cause, Conditions, Outcome, Search, value_difference
 from deviate.probes.trial import (
     DEFAULT_LIMIT,

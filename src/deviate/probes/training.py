@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from deviate.observe.agreement import repeatable_series
 from deviate.observe.fingerprints import WEIGHTS, agree, joined_fingerprints
 from deviate.observe.identity import Difference
+from deviate.observe.observation import repeatable_series
 from deviate.observe.predictions import read_predictions
-from deviate.observe.records import RunFiles, read_run
-from deviate.observe.tally import RunTallies
+from deviate.observe.records import RunFiles, RunTallies, read_run
 from deviate.probes.causes import Outcome, value_difference
 from deviate.probes.trial import Trial, Trials, open_trials, printed_series
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, make_executor

@@ -29,9 +29,8 @@ from deviate.observe.identity import Series, table_series
 from deviate.observe.iterations import TurnedLoop, observed_loop
 from deviate.observe.metrics import MACHINES, missing_metrics
 from deviate.observe.processes import run_processes
-from deviate.observe.records import read_run, run_table
+from deviate.observe.records import RunTallies, Tally, read_run, run_table
 from deviate.observe.reported import ReportedNumber, RunSeries, mined_run, reported_numbers
-from deviate.observe.tally import RunTallies, Tally
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.kept import keep_written, written_states
 from deviate.runs.options import ReplicateOptions

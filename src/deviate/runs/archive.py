@@ -20,9 +20,8 @@ from deviate.core.experiment import SCHEMA
 from deviate.core.interrupts import at_any_end
 from deviate.core.secrets import star_text
 from deviate.runs.housekeeping import require_idle
-from deviate.runs.snapshot.credentials import is_code, is_credentials
 from deviate.runs.snapshot.manifest import read_snapshot
-from deviate.runs.snapshot.survey import COPY_LIMIT, CREDENTIALS
+from deviate.runs.snapshot.survey import COPY_LIMIT, CREDENTIALS, is_code, is_credentials
 from deviate.runs.snapshot.working_copy import GIVEN
 from deviate.runs.unpacking import BELOW, DAMAGE, HEAD, SEVERAL, Members, is_carried, read_head, unpacked
 from deviate.source.cells import AT
@@ -65,12 +64,8 @@ def export_experiments(
     Of a `grid` it is all its cells. Files of credentials are left out, and stars stand for keys that other files hold;
     `notes` receives both. The file is written aside and renamed.
 
-    Raises
-    ------
-    WorkspaceBusy, RunElsewhere
-        If runs of it are being made or evaluated, here or elsewhere.
-    OSError
-        If the file cannot be written.
+    Raises WorkspaceBusy or RunElsewhere if runs of it are being made or evaluated, here or elsewhere. Raises OSError if
+    the file cannot be written.
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     cells = [folder.name for folder in folders] if grid else []
@@ -197,12 +192,8 @@ def import_archive(
     It is looked through, unpacked aside and renamed, so that half of an experiment is never seen. Cells that are there
     already, because the same command was killed, are left as they are. What was left out is added to `notes`.
 
-    Raises
-    ------
-    BadInput
-        If the file is damaged, or holds what no experiment does.
-    NameTaken
-        If there is another experiment of one of the names.
+    Raises BadInput if the file is damaged, or holds what no experiment does. Raises NameTaken if there is another
+    experiment of one of the names.
     """
     command = ["deviate", "import", str(path)]
     head = _read_head(path)

@@ -82,10 +82,7 @@ class CellsMade(msgspec.Struct, frozen=True, kw_only=True):
 def asks_for_cells(request: Request) -> bool:
     """Tell whether a request without a command means experiments of ``deviate.toml``, not the runs of a stored one.
 
-    Raises
-    ------
-    UnknownExperiment
-        If the file lists experiments, none of them has the name, and none of that name is stored.
+    Raises UnknownExperiment if the file lists experiments, none of them has the name, and none of that name is stored.
     """
     if request.command:
         return False
@@ -127,12 +124,8 @@ def make_cells(
     replace those of the file. `begin` is called with each cell when it is begun, `leave` with what goes on in a cluster
     after Ctrl-C, of all cells together.
 
-    Raises
-    ------
-    BadInput
-        If a table or an option is not as it must be, before anything is made.
-    KeyboardInterrupt
-        After Ctrl-C, once each cell that was begun has ended.
+    Raises BadInput if a table or an option is not as it must be, before anything is made. Raises KeyboardInterrupt
+    after Ctrl-C, once each cell that was begun has ended.
     """
     root = _root(request)
     cells = read_cells(root, request.name)
@@ -363,10 +356,7 @@ def find_named(workspace: Workspace, words: Iterable[str]) -> list[ExperimentFol
     A word is the name of an experiment first. Else ``GRID`` and ``GRID@*`` mean all stored cells of a grid, also those
     that ``deviate.toml`` lists no more, and ``GRID@lr=0.1,*`` those that fit.
 
-    Raises
-    ------
-    UnknownExperiment
-        If a word means none.
+    Raises UnknownExperiment if a word means none.
     """
     names = dict.fromkeys(name for word in words for name in _meant(workspace, word))
     return [workspace.find_experiment(name) for name in names]
@@ -403,12 +393,8 @@ def grid_of(word: str, folders: Sequence[ExperimentFolder]) -> str:
 def new_names(workspace: Workspace, word: str, folders: Sequence[ExperimentFolder], new: str) -> dict[str, str]:
     """Return the new name of each experiment that `word` means; cells of a grid keep their settings.
 
-    Raises
-    ------
-    BadOption
-        If the new name cannot be that of a grid.
-    NameTaken
-        If there is an experiment of one of these names.
+    Raises BadOption if the new name cannot be that of a grid. Raises NameTaken if there is an experiment of one of
+    these names.
     """
     if not grid_of(word, folders):
         return {word: new}
@@ -426,10 +412,7 @@ def new_names(workspace: Workspace, word: str, folders: Sequence[ExperimentFolde
 def require_free(folders: Iterable[ExperimentFolder], command: str) -> None:
     """Make sure that nobody works on experiments, before the first of them is touched.
 
-    Raises
-    ------
-    WorkspaceBusy, RunElsewhere
-        If runs of one are being made, here or elsewhere.
+    Raises WorkspaceBusy or RunElsewhere if runs of one are being made, here or elsewhere.
     """
     for folder in folders:
         with locked(folder, ["deviate", command, folder.name]):

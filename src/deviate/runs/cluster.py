@@ -9,8 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from deviate.core.errors import BadOption, RunElsewhere
-from deviate.runs.engines.engine import Engine, Known, Printer
-from deviate.runs.engines.printed import Workers
+from deviate.runs.engines.engine import Engine, Known, Printer, Workers
 from deviate.runs.engines.ray import Ray
 from deviate.runs.engines.slurm import Slurm
 from deviate.runs.events import LeftToCluster
@@ -74,10 +73,7 @@ def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
 
     Without a word of where, runs that were handed over before are followed there.
 
-    Raises
-    ------
-    RunElsewhere
-        If some are not done, and those are for what nobody can ask.
+    Raises RunElsewhere if some are not done, and those are for what nobody can ask.
     """
     handed = handed_to(folder)
     name = request.executor or (handed.executor if handed else None)

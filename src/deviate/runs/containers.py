@@ -60,10 +60,7 @@ class Container:
 def check_wish(wish: ContainerWish) -> None:
     """Refuse what can be no image, and an engine that is not known.
 
-    Raises
-    ------
-    BadOption
-        With the engines there are.
+    Raises BadOption with the engines there are.
     """
     engine, image = _split(wish)
     if not image or image.startswith("-"):
@@ -82,10 +79,7 @@ def find_container(wish: ContainerWish, environment: Mapping[str, str], folder: 
 
     The user stands in `folder`, which paths of image files start in.
 
-    Raises
-    ------
-    NoContainer
-        If the engine is not on the PATH of `environment`, or it does not get the image.
+    Raises NoContainer if the engine is not on the PATH of `environment`, or it does not get the image.
     """
     check_wish(wish)
     wanted, image = _split(wish)

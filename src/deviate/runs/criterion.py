@@ -51,10 +51,7 @@ class Criterion(msgspec.Struct, frozen=True):
 def parse_until(text: str) -> Criterion:
     """Read ``METRIC [mean|sd] ±WIDTH[%]``.
 
-    Raises
-    ------
-    BadOption
-        If it is not written so, or the width of an SD is no percentage.
+    Raises BadOption if it is not written so, or the width of an SD is no percentage.
 
     Examples
     --------
@@ -82,10 +79,7 @@ def parse_until(text: str) -> Criterion:
 def settle_until(request: Request) -> Until | Decided | None:
     """Return what a request asks for with ``--until``; None where it asks for a number of runs.
 
-    Raises
-    ------
-    BadOption
-        If it cannot be met with the runs that are allowed.
+    Raises BadOption if it cannot be met with the runs that are allowed.
     """
     if request.until is None:
         if request.most is not None:
@@ -145,10 +139,7 @@ def settle_metric(rule: Until | Decided, findings: Findings, evaluated: Sequence
     Names that are made while the program runs (keys of a mapping, of a framework's log) are not known before; with
     those the first run tells, see `settle_recorded`. `evaluated` are the names of metrics of evaluations.
 
-    Raises
-    ------
-    BadOption
-        With the names found.
+    Raises BadOption with the names found.
     """
     selected = [metric for metric in findings.metrics if metric.selected]
     names = with_times([*(metric.name for metric in selected), *evaluated])
@@ -167,10 +158,7 @@ def settle_metric(rule: Until | Decided, findings: Findings, evaluated: Sequence
 def settle_recorded(folder: ExperimentFolder, until: Until) -> Until:
     """Write the metric as it was recorded, in the experiment too, once a run has completed.
 
-    Raises
-    ------
-    MetricNotRecorded
-        With the names that were recorded.
+    Raises MetricNotRecorded with the names that were recorded.
     """
     from deviate.observe.tables import open_tables
 

@@ -74,10 +74,7 @@ def find_program(word: str, folder: Path, environment: Mapping[str, str]) -> Pat
 
     The user stands in `folder`; the PATH of `environment` is searched.
 
-    Raises
-    ------
-    CommandNotFound
-        If there is none.
+    Raises CommandNotFound if there is none.
     """
     if "/" in word:
         path = Path(os.path.normpath(folder / word))

@@ -58,10 +58,7 @@ class Slots(msgspec.Struct, frozen=True, kw_only=True):
 def make_slots(request: Request, folder: ExperimentFolder, environment: Mapping[str, str] | None = None) -> Slots:
     """Return the room that a request asks for; what it does not say is as in the latest runs of `folder`.
 
-    Raises
-    ------
-    BadOption
-        If the GPUs are not there, or more runs are asked for than may share them.
+    Raises BadOption if the GPUs are not there, or more runs are asked for than may share them.
     """
     gpus = shared_gpus(request, os.environ if environment is None else environment)
     if gpus is None:
@@ -72,10 +69,7 @@ def make_slots(request: Request, folder: ExperimentFolder, environment: Mapping[
 def shared_gpus(request: Request, environment: Mapping[str, str]) -> Gpus | None:
     """Return the GPUs that runs share out; None where the user does not say.
 
-    Raises
-    ------
-    BadOption
-        As `make_slots` does.
+    Raises BadOption as `make_slots` does.
     """
     if request.gpus is None and request.per_gpu is None:
         return None
@@ -122,16 +116,10 @@ def make_runs(
     `changed` is what changed in the project since its snapshot was taken: it marks the runs. `rule` decides how many
     runs are made, by `referee` where it is a comparison.
 
-    Raises
-    ------
-    NothingRecorded
-        After the first run, where it completed and neither recorded a value nor printed a metric: the others would not
-        either.
-    FailedAlike
-        After the second run of a variant and later, where all of them failed with the same error in the same iteration.
-    FirstRunFailed
-        After the first run, where something that the training needs is missing, or where no instrument reached the
-        training: it would be so in the others, too.
+    Raises NothingRecorded after the first run, where it completed and neither recorded a value nor printed a metric:
+    the others would not either. Raises FailedAlike after the second run of a variant and later, where all of them
+    failed with the same error in the same iteration. Raises FirstRunFailed after the first run, where something that
+    the training needs is missing, or where no instrument reached the training: it would be so in the others, too.
     """
     with closing(_rounds(request, command, folder, rule, changed, referee, engines)) as events:
         for event in events:

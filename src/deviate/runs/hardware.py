@@ -156,10 +156,7 @@ def chosen_gpus(wish: str, environment: Mapping[str, str]) -> Gpus:
 
     A list of one number ends with a comma.
 
-    Raises
-    ------
-    BadOption
-        If they are not there, or not among those that CUDA_VISIBLE_DEVICES leaves.
+    Raises BadOption if they are not there, or not among those that CUDA_VISIBLE_DEVICES leaves.
     """
     visible = visible_gpus(environment)
     if wish.isdecimal() or wish == "all":

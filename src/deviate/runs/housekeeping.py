@@ -33,12 +33,8 @@ def remove(workspace: Workspace, name: str) -> None:
 
     Data folders that its runs link stay, since only the links are removed.
 
-    Raises
-    ------
-    UnknownExperiment
-        If there is none of that name.
-    WorkspaceBusy, RunElsewhere
-        If runs of it are being made, here or elsewhere.
+    Raises UnknownExperiment if there is none of that name. Raises WorkspaceBusy or RunElsewhere if runs of it are being
+    made, here or elsewhere.
     """
     with _held(workspace, name, "rm") as folder:
         end_leftovers(folder)
@@ -50,12 +46,8 @@ def remove(workspace: Workspace, name: str) -> None:
 def remove_evaluation(workspace: Workspace, name: str, evaluation: str) -> None:
     """Remove an evaluation with what it recorded in each run; a command that asks for it makes it again.
 
-    Raises
-    ------
-    UnknownExperiment, BadOption
-        If there is no experiment of that name, or no evaluation.
-    WorkspaceBusy, RunElsewhere
-        If runs of it are being made, here or elsewhere.
+    Raises UnknownExperiment or BadOption if there is no experiment of that name, or no evaluation. Raises WorkspaceBusy
+    or RunElsewhere if runs of it are being made, here or elsewhere.
     """
     with _held(workspace, name, "rm") as folder:
         step = find_evaluation(folder.read_experiment(), evaluation)
@@ -73,10 +65,7 @@ def remove_evaluation(workspace: Workspace, name: str, evaluation: str) -> None:
 def find_evaluation(experiment: Experiment, name: str) -> Step:
     """Return the evaluation of that name.
 
-    Raises
-    ------
-    BadOption
-        With the names there are.
+    Raises BadOption with the names there are.
     """
     step = next((step for step in experiment.evaluations if step.name == name), None)
     if step is None:
@@ -88,16 +77,9 @@ def find_evaluation(experiment: Experiment, name: str) -> Step:
 def rename(workspace: Workspace, name: str, new: str) -> ExperimentFolder:
     """Give an experiment another name; comparisons that were made with it are still accounted for.
 
-    Raises
-    ------
-    UnknownExperiment
-        If there is none of that name.
-    BadOption
-        If the new name cannot be one.
-    NameTaken
-        If there is an experiment of that name.
-    WorkspaceBusy, RunElsewhere
-        If runs of it are being made, here or elsewhere.
+    Raises UnknownExperiment if there is none of that name. Raises BadOption if the new name cannot be one. Raises
+    NameTaken if there is an experiment of that name. Raises WorkspaceBusy or RunElsewhere if runs of it are being made,
+    here or elsewhere.
     """
     target = workspace.experiment(new)
     with _held(workspace, name, "mv", new) as folder, locked(target, ["deviate", "mv", name, new]):
@@ -120,12 +102,8 @@ def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
 
     Records, logs, predictions and weights that were kept stay.
 
-    Raises
-    ------
-    UnknownExperiment
-        If there is none of that name.
-    WorkspaceBusy, RunElsewhere
-        If runs of it are being made or evaluated, here or elsewhere.
+    Raises UnknownExperiment if there is none of that name. Raises WorkspaceBusy or RunElsewhere if runs of it are being
+    made or evaluated, here or elsewhere.
     """
     with _held(workspace, name, "prune") as folder:
         freed = prunable(folder, failed=failed)
@@ -139,10 +117,7 @@ def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
 def prunable(folder: ExperimentFolder, *, failed: bool = False) -> int:
     """Return how many bytes the working folders hold that `prune` removes.
 
-    Raises
-    ------
-    RunElsewhere
-        As `require_idle` does.
+    Raises RunElsewhere as `require_idle` does.
     """
     require_idle(folder)
     return sum(disk_size(run.work) for run in _done(folder, failed=failed))
@@ -157,10 +132,7 @@ def _done(folder: ExperimentFolder, *, failed: bool) -> Sequence[RunFolder]:
 def end_leftovers(folder: ExperimentFolder) -> None:
     """End what a killed tool left running of the runs that are not done.
 
-    Raises
-    ------
-    RunElsewhere
-        As `require_idle` does.
+    Raises RunElsewhere as `require_idle` does.
     """
     require_idle(folder)
     deque(todo.end_leftovers(folder.runs(), LocalExecutor(1)), maxlen=0)
@@ -169,10 +141,7 @@ def end_leftovers(folder: ExperimentFolder) -> None:
 def require_idle(folder: ExperimentFolder) -> None:
     """Make sure that nobody makes or evaluates a run.
 
-    Raises
-    ------
-    RunElsewhere
-        If a worker on another machine, or of a cluster, does.
+    Raises RunElsewhere if a worker on another machine, or of a cluster, does.
     """
     for run in folder.runs():
         if (holder := live_holder(run)) is not None:

@@ -107,12 +107,8 @@ class Lease:
 def acquire(run: RunFolder) -> Lease:
     """Take the lease of a run.
 
-    Raises
-    ------
-    LeaseHeld
-        If another worker holds it, or was quicker.
-    WorkspaceUnusable
-        If somebody may hold it, see `live_holder`.
+    Raises LeaseHeld if another worker holds it, or was quicker. Raises WorkspaceUnusable if somebody may hold it, see
+    `live_holder`.
     """
     folder = run.worker
     folder.mkdir(parents=True, exist_ok=True)
@@ -137,10 +133,7 @@ def acquire(run: RunFolder) -> Lease:
 def live_holder(run: RunFolder) -> Holder | None:
     """Return who makes a run now; None where nobody does, or who did has not been heard of for `STALE` seconds.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If the lease was damaged in the last `STALE` seconds: somebody may make the run.
+    Raises WorkspaceUnusable if the lease was damaged in the last `STALE` seconds: somebody may make the run.
     """
     latest = _latest(run.worker)
     try:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from deviate.core.errors import RunElsewhere
 from deviate.core.experiment import Experiment
 from deviate.core.interrupts import StopRequests, listening
-from deviate.runs.engines.engine import Known, Printer, RemoteStage
-from deviate.runs.engines.printed import PrintStage
+from deviate.runs.engines.engine import Known, Printer, PrintStage, RemoteStage
 from deviate.runs.events import Event, Idle, RunStarted
 from deviate.runs.executors.executor import Executor, Places
 from deviate.runs.lease import LeaseHeld, acquire, live_holder
@@ -41,10 +40,7 @@ class LocalStage:
     def recover(self) -> Iterator[Event]:
         """End what outlived a killed tool, and find out what is to be done.
 
-        Raises
-        ------
-        RunElsewhere
-            If a worker on another machine, or of a cluster, makes one of the runs now.
+        Raises RunElsewhere if a worker on another machine, or of a cluster, makes one of the runs now.
         """
         for run in self._means.source.folder.runs():
             if (holder := live_holder(run)) is not None:
@@ -164,14 +160,9 @@ def replicate(
     workers goes on when the user stops this process. While it does, and where places are shared, events say how long
     there is nothing to do (`Idle`).
 
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C, SIGTERM or SIGHUP, once all that ran has been ended and said.
-    CommandNotFound
-        If the command's program is not there.
-    WorkspaceUnusable
-        If the folder of a run cannot be written; what ran then has been ended.
+    Raises KeyboardInterrupt after Ctrl-C, SIGTERM or SIGHUP, once all that ran has been ended and said. Raises
+    CommandNotFound if the command's program is not there. Raises WorkspaceUnusable if the folder of a run cannot be
+    written; what ran then has been ended.
     """
     options = options or ReplicateOptions()
     user = dict(os.environ if environment is None else environment)

@@ -31,10 +31,7 @@ from deviate.store.folders import ExperimentFolder, RunFolder
 def keep_words(submission: str, command: Sequence[str]) -> str:
     """Store a command for the workers of a submission; return the file.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If it cannot be written.
+    Raises WorkspaceUnusable if it cannot be written.
     """
     path = _folder() / f"{submission}.json"
     try:
@@ -51,10 +48,7 @@ def keep_words(submission: str, command: Sequence[str]) -> str:
 def read_words(file: str) -> list[str]:
     """Return the command that was stored in a file.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If it is not there, such as on a machine without the user's home.
+    Raises WorkspaceUnusable if it is not there, such as on a machine without the user's home.
     """
     try:
         words: dict[str, list[str]] = read_json(Path(file), dict[str, list[str]])

@@ -14,7 +14,7 @@ import msgspec
 
 from deviate.core.secrets import mask_lines, secrets_of
 from deviate.runs.environment import looks_isolated
-from deviate.runs.executors.usage import HELPER_QUIET, TRAINING_QUIET
+from deviate.runs.executors.processes import HELPER_QUIET, TRAINING_QUIET
 from deviate.runs.snapshot.manifest import Snapshot
 from deviate.runs.snapshot.working_copy import named_in_project
 from deviate.store.files import log_tail, write_json

@@ -149,7 +149,7 @@ def _make(
 
 def made_of(experiment: Experiment, place: ExperimentFolder, run: Run) -> Made:
     """Return what a run of an experiment, which lies in `place`, left."""
-    from deviate.observe.agreement import repeatable_series
+    from deviate.observe.observation import repeatable_series
 
     folder = place.run(run)
     outcome = folder.read_outcome()

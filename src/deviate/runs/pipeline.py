@@ -69,10 +69,7 @@ def place(request: Request, folder: ExperimentFolder) -> Placed:
     What is typed goes before where its runs were made last; of a new cell of a grid, where those of the cell were that
     was made last; then comes ``deviate.toml``, and this machine.
 
-    Raises
-    ------
-    BadOption
-        If an option of the request is not for there.
+    Raises BadOption if an option of the request is not for there.
     """
     if request.executor is not None:
         return Placed(request, _typed(request, request.executor))
@@ -212,11 +209,8 @@ def _require_container(request: Request, target: Target) -> None:
 def evaluate(request: Request) -> Generator[StudyEvent, None, ExperimentFolder]:
     """Evaluate the runs of a named experiment that are there already; nothing is trained.
 
-    Raises
-    ------
-    BadOption
-        If there is nothing to evaluate with, the results were imported, or a file was edited that the training and an
-        evaluation read.
+    Raises BadOption if there is nothing to evaluate with, the results were imported, or a file was edited that the
+    training and an evaluation read.
     """
     workspace = Workspace.nearest(request.project or request.here or Path.cwd())
     folder = workspace.find_experiment(request.name or "")

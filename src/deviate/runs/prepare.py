@@ -227,12 +227,8 @@ def make_source(
 
     Unless they are made `here`, containers are looked for where they are.
 
-    Raises
-    ------
-    CommandNotFound, NoContainer
-        If the command's program, or what it is to be started in, is not there.
-    WorkspaceUnusable
-        If what runs read from standard input was damaged.
+    Raises CommandNotFound or NoContainer if the command's program, or what it is to be started in, is not there. Raises
+    WorkspaceUnusable if what runs read from standard input was damaged.
     """
     _require_input(experiment, folder)
     stood_in = folder.project / experiment.folder
@@ -526,10 +522,7 @@ class StepSource:
 def step_source(source: Source, step: Step, overlay: Mapping[str, FileCode]) -> StepSource:
     """Return what a step is made from; `overlay` are its files by their path relative to the project.
 
-    Raises
-    ------
-    CommandNotFound
-        If its program is not there.
+    Raises CommandNotFound if its program is not there.
     """
     environment = {**source.environment, **_device(step), **_threads(step), **step.environment}
     stood_in = source.folder.project / source.experiment.folder

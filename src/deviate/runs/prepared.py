@@ -62,10 +62,7 @@ def asked_steps(
 
     `more` are evaluations beside those at the top of the file; `environment` are variables of all steps.
 
-    Raises
-    ------
-    BadConfig, BadOption
-        If a command is empty or holds a secret, or a name is used twice.
+    Raises BadConfig or BadOption if a command is empty or holds a secret, or a name is used twice.
     """
     config = read_config(project)
     steps = [*_around(config), *_configured([*config.evaluate, *more], len(config.evaluate), project)]
@@ -227,10 +224,7 @@ def _differs(path: Path, digest: str) -> bool:
 def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -> dict[str, FileCode]:
     """Return the files of a step by their path relative to the project.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If they are not as they were when the step was asked for.
+    Raises WorkspaceUnusable if they are not as they were when the step was asked for.
     """
     place = folder.step_sources(step.name)
     if not _is_whole(folder, step):
@@ -247,10 +241,7 @@ def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -
 def require_folders(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None:
     """Make sure that a run is there to be evaluated, before an evaluation is taken into the experiment.
 
-    Raises
-    ------
-    BadOption
-        If all runs that lack an evaluation lack their working folder too.
+    Raises BadOption if all runs that lack an evaluation lack their working folder too.
     """
     known = folder.read_experiment().evaluations
     runs = [run for run in folder.completed_runs() if (info := run.read_info()) is None or not info.same_as]
@@ -269,10 +260,7 @@ def require_folders(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None
 def require_as_trained(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None:
     """Make sure that evaluations share no file with the training that was edited since.
 
-    Raises
-    ------
-    BadOption
-        With the first such file.
+    Raises BadOption with the first such file.
     """
     taken = read_snapshot(folder).digests
     for each in steps:
@@ -368,10 +356,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 def with_steps(prepared: Prepared, request: Request) -> Prepared:
     """Return what is known of a request with the commands beside the training, read from their source.
 
-    Raises
-    ------
-    BadInput
-        If one of them is not as it must be.
+    Raises BadInput if one of them is not as it must be.
     """
     target, training = prepared.target, prepared.findings.files
     asked = asked_steps(request.then, target.project, request.evaluate, request.environment)
@@ -386,10 +371,7 @@ def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
 
     Unless it must be `scripted`, the command may be any. Nothing is written.
 
-    Raises
-    ------
-    BadInput
-        If the command, the entry, the configuration or the workspace is not as it must be.
+    Raises BadInput if the command, the entry, the configuration or the workspace is not as it must be.
     """
     notes: list[str] = []
     controlled = True
@@ -444,10 +426,7 @@ def accepted_statuses(request: Request, project: Path) -> tuple[int, ...]:
 def _require_in_runs(entry: str, findings: Findings, snapshot: Snapshot) -> None:
     """Refuse to leave out what is instrumented: no run could start.
 
-    Raises
-    ------
-    EntryNotFound
-        With the file, and why it is left out.
+    Raises EntryNotFound with the file, and why it is left out.
     """
     recorded = {metric.file for metric in findings.metrics if metric.selected} | {draw.file for draw in findings.draws}
     needed = {entry, *recorded, *([findings.main_loop.file] if findings.main_loop else [])}
@@ -464,10 +443,8 @@ def _require_in_runs(entry: str, findings: Findings, snapshot: Snapshot) -> None
 def find_requested(request: Request) -> Target:
     """Find the project and an entry that can run; one in ``deviate.toml`` helps where the command shows none.
 
-    Raises
-    ------
-    EntryNotFound, EntryNotPython, EntrySyntax
-        If there is none, or it is written in a Python that Deviate cannot instrument.
+    Raises EntryNotFound, EntryNotPython or EntrySyntax if there is none, or it is written in a Python that Deviate
+    cannot instrument.
     """
     target = _find(request)
     for start in target.starts:

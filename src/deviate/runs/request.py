@@ -115,10 +115,7 @@ MOST_STATUS = 255
 def check_request(request: Request) -> None:
     """Refuse numbers that make no sense, before anything is read.
 
-    Raises
-    ------
-    BadOption
-        Naming the option, what it must be and what it is.
+    Raises BadOption naming the option, what it must be and what it is.
     """
     if not request.command and request.trains:
         raise BadOption(
@@ -173,10 +170,7 @@ def check_local(request: Request) -> None:
 def container_wish(request: Request, project: Path) -> ContainerWish | None:
     """Return what is wanted of containers; None where runs are started in none.
 
-    Raises
-    ------
-    BadOption
-        If it is none that can be.
+    Raises BadOption if it is none that can be.
     """
     # Who starts printed commands starts them in the image.
     if request.container is None or request.executor == EXPORTED:

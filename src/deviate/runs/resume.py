@@ -118,12 +118,8 @@ def open_experiment(
     The workspace is locked. `rule` decides how many runs are made, where the number of `request` does not. `claim`
     locks the experiment before it is written, or refuses to.
 
-    Raises
-    ------
-    NameTaken
-        If the experiment named by the request is of another command or source.
-    WorkspaceUnusable
-        If its copy of the project was damaged.
+    Raises NameTaken if the experiment named by the request is of another command or source. Raises WorkspaceUnusable if
+    its copy of the project was damaged.
     """
     proposal = prepared.experiment("", requested_runs(request), now, request.seed, rule)
     snapshot = prepared.snapshot

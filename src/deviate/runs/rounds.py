@@ -49,10 +49,7 @@ def until_enough(
     Every run of a round has ended before the next one is planned, so what is looked at are always the first runs of a
     variant by their index, never those that happened to be quick.
 
-    Raises
-    ------
-    MetricNotRecorded
-        After the first completed run, where it did not record the metric.
+    Raises MetricNotRecorded after the first completed run, where it did not record the metric.
     """
     if folder.completed_runs():
         until = settle_recorded(folder, until)

@@ -84,14 +84,8 @@ class Scratch:
     def bring(self, made: RunFolder, *, work: bool) -> RunFolder:
         """Bring all that a command left, and with `work` what it saved; return the folder where that is now.
 
-        Raises
-        ------
-        WorkspaceUnusable
-            If it cannot be written there.
-        OSError
-            If this disk is full.
-        RunElsewhere
-            If another worker makes the run now: what is there is that one's.
+        Raises WorkspaceUnusable if it cannot be written there. Raises OSError if this disk is full. Raises RunElsewhere
+        if another worker makes the run now: what is there is that one's.
         """
         home, run = self.home(made), self.mirror.run(made.run)
         if shutil.disk_usage(self.mirror.path).free < LEAST:
@@ -126,10 +120,7 @@ def opened(wish: str, folder: ExperimentFolder, run: Run, lease: Lease) -> Itera
 
     Variables such as ``$TMPDIR`` are those of this process. What killed workers left there is removed.
 
-    Raises
-    ------
-    OSError
-        If nothing can be written there.
+    Raises OSError if nothing can be written there.
     """
     named = Path(os.path.expandvars(wish))
     if not named.is_absolute() or not named.is_dir():

@@ -98,12 +98,8 @@ class Members:
     def __iter__(self) -> Iterator[Member]:
         """Yield each member, with its name checked; the end of the file is read, too, which holds a checksum.
 
-        Raises
-        ------
-        RefusedMember
-            At the first that no exported experiment has.
-        OSError, EOFError, zlib.error, tarfile.TarError
-            If the file is damaged.
+        Raises RefusedMember at the first that no exported experiment has. Raises OSError, EOFError, zlib.error or
+        tarfile.TarError if the file is damaged.
         """
         kinds: dict[str, str] = {}
         while (member := self._next()) is not None:
@@ -118,10 +114,7 @@ class Members:
     def read(self, most: int) -> bytes:
         """Return the content of the latest member.
 
-        Raises
-        ------
-        RefusedMember
-            If it has more bytes than `most`.
+        Raises RefusedMember if it has more bytes than `most`.
         """
         if self._size > most:
             raise RefusedMember(f"its head has {self._size:,} bytes")
@@ -338,12 +331,8 @@ def read_head(path: Path) -> tuple[bytes, set[str]]:
 
     All of it is looked at: names, sizes, kinds and checksum.
 
-    Raises
-    ------
-    RefusedMember
-        If it holds what no exported experiment does.
-    OSError, EOFError, zlib.error, tarfile.TarError
-        If it is damaged.
+    Raises RefusedMember if it holds what no exported experiment does. Raises OSError, EOFError, zlib.error or
+    tarfile.TarError if it is damaged.
     """
     head, found = b"", set()
     with Members(path) as members:

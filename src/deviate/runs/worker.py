@@ -114,12 +114,8 @@ def _left(run: RunFolder, order: Order) -> Job:
 def _make(worker: Worker, stop: StopRequests, scratch: Scratch | None = None) -> str:
     """Do the job of a worker; return what was done, in words.
 
-    Raises
-    ------
-    RunElsewhere
-        If another worker took the run over.
-    OSError
-        If a disk is full, or away; nothing goes on then.
+    Raises RunElsewhere if another worker took the run over. Raises OSError if a disk is full, or away; nothing goes on
+    then.
     """
     job = worker.job
     try:

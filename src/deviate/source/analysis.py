@@ -17,7 +17,7 @@ from deviate.core.experiment import Comparison, Draw, MainLoop, Metric, Script
 from deviate.lexicon.words import words_like
 from deviate.source.draws import find_draws
 from deviate.source.entry import find_entry
-from deviate.source.files import UnreadableSourceError, read_source
+from deviate.source.files import UnreadableSourceError, read_source, with_deep_stack
 from deviate.source.findings import Findings, Rejected
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.program import Program
@@ -30,7 +30,6 @@ from deviate.source.main_loop import LoopFinder, Phases, loop_at
 from deviate.source.metrics.finder import MetricFinder, not_taken, unreached
 from deviate.source.search_path import relative
 from deviate.source.sinks.reports import Reports
-from deviate.source.stack import with_deep_stack
 from deviate.source.syntax import called_name, last_part, span_of, text_of
 
 # Find where a program compares what it predicted with what it should have: ``(predicted == target).sum()``.

@@ -52,10 +52,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 def read_cells(project: Path, name: str | None = None) -> list[Cell]:
     """Return the cells of all experiments of ``deviate.toml``, in its order; those of one where `name` is given.
 
-    Raises
-    ------
-    BadConfig
-        If a table is not as it must be; names its line.
+    Raises BadConfig if a table is not as it must be; names its line.
     """
     found: list[Cell] = []
     taken: set[str] = set()

@@ -235,7 +235,7 @@ class StatisticsEntry(
     ) = None
     power: Annotated[float, says("probability that a real difference is shown, 0.8", gt=0, lt=1)] | None = None
     inconclusive: Annotated[Literal["pass", "fail"], says("what too few runs do: fail, or pass")] | None = None
-    figure_format: Annotated[Literal["pdf", "svg", "png"], says("of --figures: pdf, svg or png")] | None = None
+    figure_format: Annotated[Literal["pdf", "svg", "png"], says("of --set figures: pdf, svg or png")] | None = None
 
 
 class TypedStatistics(
@@ -261,6 +261,10 @@ class TypedStatistics(
     correlation: Annotated[float, says("of paired runs, which used the same random numbers", gt=-1, lt=1)] | None = None
     failures: Annotated[float, says("share of runs that fail, that of the pilot if not said", ge=0, lt=1)] | None = None
     seconds: Annotated[float, says("that a run takes, those of the pilot if not said", gt=0)] | None = None
+    sd: Annotated[float, says("SD that is assumed, that of the pilot if not said")] | None = None
+    sd_ratio: Annotated[float, says("find the runs that show this ratio of two SDs")] | None = None
+    rule: Annotated[str, says("of --target: t, sd=NUMBER (known), exact (signs) or modded-nanogpt; or mlperf")] = ""
+    figures: Annotated[str, says("FOLDER: write every figure into it, as wide as a column of a paper")] = ""
 
 
 def said(entry: msgspec.Struct, kind: type[msgspec.Struct]) -> dict[str, Any]:
@@ -350,10 +354,7 @@ _STRUCTS: dict[str, type[Any]] = {
 def read_config(project: Path) -> Config:
     """Read the project's ``deviate.toml``; a project without one has the default configuration.
 
-    Raises
-    ------
-    BadConfig
-        If the file is not TOML, or a key or value is not as it must be; the message has key and line.
+    Raises BadConfig if the file is not TOML, or a key or value is not as it must be; the message has key and line.
     """
     path = project / FILE_NAME
     if not os.path.exists(path):
@@ -374,10 +375,7 @@ def read_config(project: Path) -> Config:
 def file_settings(project: Path | None = None, here: Path | None = None) -> dict[str, Any]:
     """Return what the ``[run]`` table says, by the fields of a request.
 
-    Raises
-    ------
-    BadConfig
-        If the file is not as it must be.
+    Raises BadConfig if the file is not as it must be.
     """
     return said(read_config(project or here or Path.cwd()).run, RunEntry)
 
@@ -393,10 +391,8 @@ def read_settings(
 ) -> dict[str, Any]:
     """Return what ``--set KEY=VALUE`` says, by the fields of `kind`; keys of several values may come again.
 
-    Raises
-    ------
-    BadOption
-        If a text is not KEY=VALUE, or the key, which must be one of `keys`, or its value is none that can be.
+    Raises BadOption if a text is not KEY=VALUE, or the key, which must be one of `keys`, or its value is none that can
+    be.
 
     Examples
     --------

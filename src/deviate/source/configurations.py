@@ -31,10 +31,7 @@ class _Loader(yaml.SafeLoader):
 def load_yaml(text: str) -> object:
     """Return what a text holds.
 
-    Raises
-    ------
-    yaml.YAMLError
-        If it is no YAML, or nests too deeply.
+    Raises yaml.YAMLError if it is no YAML, or nests too deeply.
     """
     loaded: object = yaml.load(text, _Loader)
     return loaded
@@ -43,10 +40,7 @@ def load_yaml(text: str) -> object:
 def compose_yaml(text: str) -> yaml.Node | None:
     """Return the nodes of a text, in which names that stand twice and references can be seen; None where it is empty.
 
-    Raises
-    ------
-    yaml.YAMLError
-        If it is no YAML, or nests too deeply.
+    Raises yaml.YAMLError if it is no YAML, or nests too deeply.
     """
     return yaml.compose(text, _Loader)
 

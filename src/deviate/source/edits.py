@@ -138,10 +138,7 @@ class Source:
 def read_source(source: bytes | str) -> Source:
     """Decode `source` as the interpreter does; newlines stay as they are.
 
-    Raises
-    ------
-    SyntaxError, UnicodeDecodeError
-        If the bytes are not in the encoding that they declare.
+    Raises SyntaxError or UnicodeDecodeError if the bytes are not in the encoding that they declare.
     """
     encoding = "utf-8"
     if isinstance(source, bytes):

@@ -123,15 +123,9 @@ def find_starts(command: Sequence[str], folder: Path, entry: str | None = None) 
 
     What the setting ``entry`` names is right whatever the command is.
 
-    Raises
-    ------
-    EntryNotFound
-        When no script follows from the command, or it does not exist; `NoScript` where the command can be run all the
-        same.
-    EntryNotPython
-        When it is something else than Python source.
-    CommandNotFound
-        When the program that should start it is not there.
+    Raises EntryNotFound when no script follows from the command, or it does not exist; `NoScript` where the command can
+    be run all the same. Raises EntryNotPython when it is something else than Python source. Raises CommandNotFound when
+    the program that should start it is not there.
     """
     if entry is not None:
         return [Start(_checked(folder / entry, entry), list(command))]

@@ -5,27 +5,31 @@ position in the tree is a position in the file:
 
 * ``x.cuda(async=True)``, valid until Python 3.6: the keyword ``async`` is read as ``asynx``;
 * lines that only IPython knows (``%matplotlib inline``, ``!pip install x``) are read as ``pass``.
+
+`deeply` runs a function with room for deep recursion, whatever the caller's own depth is.
 """
 
 from __future__ import annotations
 
 import ast
 import configparser
+import functools
 import io
 import os
 import re
 import shlex
 import subprocess
+import sys
+import threading
 import tokenize
 import tomllib
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from deviate.core.paths import folders_below, settings_text
-from deviate.source.stack import has_deep_stack
 
 _ASYNC_ARGUMENT = re.compile(r"(?<=[(,\s])async(?=\s*=[^=])")
 _ASYNC_ATTRIBUTE = re.compile(r"(?<=\.)async(?=\s*[(.\[,)=\s])")
@@ -62,10 +66,7 @@ class Source:
 def read_source(path: Path) -> Source:
     """Read and parse a file.
 
-    Raises
-    ------
-    UnreadableSourceError
-        When it is missing, not text, or not Python even after masking.
+    Raises UnreadableSourceError when it is missing, not text, or not Python even after masking.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -302,3 +303,57 @@ def _file_of(home: Path, module: str) -> Path | None:
             if os.path.isfile(path):
                 return path.resolve()
     return None
+
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+#: Data flow through many functions nests deeply; each level takes a handful of Python frames.
+STACK_BYTES = 512 * 1024 * 1024
+RECURSION_LIMIT = 30_000
+
+
+def has_deep_stack() -> bool:
+    """Tell whether there is room for deep recursion."""
+    return sys.getrecursionlimit() >= RECURSION_LIMIT
+
+
+def with_deep_stack(function: Callable[[], Result]) -> Result:
+    """Call a function in a thread of its own with a large stack; its result or exception is passed on."""
+    results: list[Result] = []
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(function())
+        except BaseException as problem:  # noqa: BLE001 - raised again in the caller's thread
+            problems.append(problem)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        thread = threading.Thread(target=work, name="deviate-analyse")
+        thread.start()
+        thread.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    if problems:
+        raise problems[0]
+    return results[0]
+
+
+def deeply(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Make a function of one that changes nothing, which starts anew on a large stack where the usual one is too small.
+
+    Source may nest as deeply as Python parses it: some 3,000 operands of one sum, branches of one ``if``.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except RecursionError:
+            return with_deep_stack(lambda: function(*args, **kwargs))
+
+    return call

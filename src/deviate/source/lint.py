@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.source.files import UnreadableSourceError, read_source
-from deviate.source.stack import deeply
+from deviate.source.files import UnreadableSourceError, deeply, read_source
 from deviate.source.syntax import dotted_text, text_of
 from deviate.source.unseen import CALLS, imported_names, look, parents_of, short, sorted_names
 

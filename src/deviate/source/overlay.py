@@ -33,8 +33,8 @@ from deviate.source.edits import (
     skip,
     wrap,
 )
+from deviate.source.files import deeply, with_deep_stack
 from deviate.source.findings import Findings
-from deviate.source.stack import deeply, with_deep_stack
 
 # Check that an instrumented source means what the source meant.
 

@@ -19,10 +19,9 @@ from deviate.lexicon.names import same_name
 from deviate.source.analysis import analyse_project, join_findings
 from deviate.source.config import FILE_NAME, Config, DrawEntry, LoopEntry, MetricEntry, bad_entry, read_config
 from deviate.source.draws import COMPILED
-from deviate.source.files import console_scripts
+from deviate.source.files import console_scripts, deeply
 from deviate.source.findings import Findings
 from deviate.source.settings.lookup import words_after
-from deviate.source.stack import deeply
 from deviate.source.target import Started, import_folders
 
 # Where expressions stand in the files that a user names.
@@ -91,10 +90,7 @@ def listed_factors(entries: Sequence[DrawEntry], project: Path) -> ByHand:
 def parse_factors(options: Sequence[str], project: Path) -> ByHand:
     """Return what the values of ``--set factor`` say of draws.
 
-    Raises
-    ------
-    BadOption
-        If one is not FILE:LINE=NAME, or names no factor that is drawn for.
+    Raises BadOption if one is not FILE:LINE=NAME, or names no factor that is drawn for.
     """
 
     def refuse(index: int, problem: str, hint: str) -> BadInput:
@@ -247,10 +243,7 @@ def apply_config(findings: Findings, config: Config, project: Path) -> Findings:
 
     Metrics that were found and that the user did not list are deselected.
 
-    Raises
-    ------
-    BadConfig
-        If an entry names a file, line or expression that is not there, or a name is used twice.
+    Raises BadConfig if an entry names a file, line or expression that is not there, or a name is used twice.
     """
     if config.main_loop is not None:
         findings = msgspec.structs.replace(findings, main_loop=_loop(config.main_loop, project))

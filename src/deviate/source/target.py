@@ -50,14 +50,8 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
     Without `project`, the project is `cwd`, or the folder of the same repository that also holds the entry and
     what PYTHONPATH brings in: code outside the project is read where imports lead there, and never copied.
 
-    Raises
-    ------
-    EntryNotFound, EntryNotPython
-        If there is no entry, or it lies outside the project.
-    CommandNotFound
-        If the program is not there.
-    BadOption
-        If `cwd` lies outside `project`.
+    Raises EntryNotFound or EntryNotPython if there is no entry, or it lies outside the project. Raises CommandNotFound
+    if the program is not there. Raises BadOption if `cwd` lies outside `project`.
     """
     cwd = cwd.resolve()
     # Not resolve(): an entry that is a link belongs where the link is.
@@ -82,10 +76,7 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
 def unscripted_target(command: Sequence[str], cwd: Path, project: Path | None) -> Target:
     """Return the target of a command that starts no Python script that is known.
 
-    Raises
-    ------
-    BadOption
-        If `cwd` lies outside `project`.
+    Raises BadOption if `cwd` lies outside `project`.
     """
     cwd = cwd.resolve()
     root = project.resolve() if project else project_root(cwd, cwd / command[0])

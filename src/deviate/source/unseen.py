@@ -13,8 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.source.files import UnreadableSourceError, read_source
-from deviate.source.stack import deeply
+from deviate.source.files import UnreadableSourceError, deeply, read_source
 from deviate.source.syntax import dotted_text, text_of
 
 #: ``hash``: the order of sets of strings, `hash` of a string. ``clock``: the time as a value. ``entropy``: what the

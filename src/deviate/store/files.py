@@ -120,11 +120,8 @@ def write_json(path: Path, value: Any, *, durable: bool = False) -> None:
 def read_json(path: Path, kind: Any) -> Any:
     """Read what `write_json` wrote, as the type `kind`.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If the file is missing, was made by a newer Deviate, was changed since it was written, or is not what it
-        should be.
+    Raises WorkspaceUnusable if the file is missing, was made by a newer Deviate, was changed since it was written, or
+    is not what it should be.
     """
     try:
         data = path.read_bytes()
@@ -167,10 +164,7 @@ def require_no_link(folder: Path, free: Callable[[tuple[str, ...]], bool]) -> No
     Those, by their parts from `folder` on, are copies of projects, which have links of their own. It costs a look at
     each folder, and none at a file.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        With the first link.
+    Raises WorkspaceUnusable with the first link.
     """
     if os.path.islink(folder):
         raise _refused(folder)
@@ -213,10 +207,7 @@ def _refused(path: Path) -> WorkspaceUnusable:
 def require_names(file: Path, names: Iterable[str], parts: int = DEEPEST) -> None:
     """Make sure that names in a file of an experiment lead below its folder: of at most so many `parts`, none upward.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        With the first that does not.
+    Raises WorkspaceUnusable with the first that does not.
     """
     for name in names:
         listed = name.split("/")

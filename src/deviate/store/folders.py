@@ -312,10 +312,7 @@ class ExperimentFolder:
     def find_run(self, word: str) -> RunFolder:
         """Return the run a user names: ``algo+impl-3``, or ``3`` where the experiment has one variant.
 
-        Raises
-        ------
-        UnknownRun
-            If no run that was started has that name.
+        Raises UnknownRun if no run that was started has that name.
         """
         runs = self.runs()
         matches = [folder for folder in runs if word in (folder.run.folder, str(folder.run.index))]
@@ -402,10 +399,7 @@ class Workspace:
     def check_usable(self) -> None:
         """Make sure that the workspace can be written, without writing.
 
-        Raises
-        ------
-        WorkspaceUnusable
-            If it is not a folder, or this user may not write there.
+        Raises WorkspaceUnusable if it is not a folder, or this user may not write there.
         """
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise WorkspaceUnusable(f"{self.path} is not a folder", hint=f"move it away: mv {FOLDER} {FOLDER}.old")
@@ -419,10 +413,7 @@ class Workspace:
     def prepare(self) -> None:
         """Make the folder, and have git ignore it.
 
-        Raises
-        ------
-        WorkspaceUnusable
-            If that fails.
+        Raises WorkspaceUnusable if that fails.
         """
         self.check_usable()
         ignore = self.path / ".gitignore"
@@ -443,12 +434,8 @@ class Workspace:
     def experiment(self, name: str) -> ExperimentFolder:
         """Return the folder of the experiment `name`, whether or not it exists.
 
-        Raises
-        ------
-        BadOption
-            If `name` cannot be the name of a folder.
-        WorkspaceUnusable
-            If a link stands in that folder where Deviate has a file or folder of its own.
+        Raises BadOption if `name` cannot be the name of a folder. Raises WorkspaceUnusable if a link stands in that
+        folder where Deviate has a file or folder of its own.
         """
         if not can_name(name):
             raise BadOption(
@@ -463,10 +450,7 @@ class Workspace:
     def find_experiment(self, name: str) -> ExperimentFolder:
         """Return the folder of an existing experiment.
 
-        Raises
-        ------
-        UnknownExperiment
-            If there is none of that name.
+        Raises UnknownExperiment if there is none of that name.
         """
         names = self.names()
         if name not in names:

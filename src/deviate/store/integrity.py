@@ -87,10 +87,7 @@ def file_damage(folder: RunFolder, name: str, stored: FileSum) -> str:
 def require_whole(folder: RunFolder, outcome: Outcome | None, name: str) -> None:
     """Raise where a file differs from what the outcome says of it; where that says nothing of any, all pass.
 
-    Raises
-    ------
-    DamagedError
-        With the difference.
+    Raises DamagedError with the difference.
     """
     if outcome is None or not outcome.files:
         return

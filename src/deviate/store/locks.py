@@ -43,12 +43,8 @@ def locked(folder: ExperimentFolder, command: Sequence[str]) -> Iterator[None]:
 
     The workspace is prepared. `command` is what this tool was called with, for whom it makes wait.
 
-    Raises
-    ------
-    WorkspaceBusy
-        If another tool holds it; names that tool.
-    WorkspaceUnusable
-        If the lock cannot be written.
+    Raises WorkspaceBusy if another tool holds it; names that tool. Raises WorkspaceUnusable if the lock cannot be
+    written.
     """
     with _locked(folder.lock_file, f"experiment {folder.name!r}", command, wait_s=0.0):
         yield
@@ -58,12 +54,7 @@ def locked(folder: ExperimentFolder, command: Sequence[str]) -> Iterator[None]:
 def locked_workspace(workspace: Workspace, command: Sequence[str], wait_s: float = MOST_WAITED) -> Iterator[None]:
     """Hold the lock of what experiments share; waits for another tool that holds it, at most for `wait_s`.
 
-    Raises
-    ------
-    WorkspaceBusy
-        If another tool holds it for longer.
-    WorkspaceUnusable
-        If the lock cannot be written.
+    Raises WorkspaceBusy if another tool holds it for longer. Raises WorkspaceUnusable if the lock cannot be written.
     """
     with _locked(workspace.lock_file, str(workspace.path), command, wait_s):
         yield

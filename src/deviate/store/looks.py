@@ -85,10 +85,7 @@ class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
 def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide, asked: Asked = "compare") -> RecordedLooks:
     """Return how often two sides were compared before, and with which runs.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If the file was damaged.
+    Raises WorkspaceUnusable if the file was damaged.
     """
     first, second = sorted((a, b))
     unread = RecordedLooks(a=first, b=second, asked=asked)
@@ -111,10 +108,7 @@ def add_look(
 ) -> None:
     """Record a comparison with these runs of the two sides, where those are new, and what it was the first to claim.
 
-    Raises
-    ------
-    OSError
-        If the workspace cannot be written.
+    Raises OSError if the workspace cannot be written.
     """
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     added = [RecordedLook(runs_a=list(runs[0]), runs_b=list(runs[1]), at=now)] if runs else []

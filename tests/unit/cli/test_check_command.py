@@ -264,7 +264,7 @@ def test_false_alarms_are_adjusted_and_passes_are_not(project):
 
 def test_junit_holds_a_case_a_metric(project):
     words = ("--metric", "val acc", "--max-drop", "1", "--metric", "val loss", "--max-drop", "1%")
-    done = run("worse", "--against", "main", *words, "--set", "inconclusive=pass", "--junit", "gate.xml")
+    done = run("worse", "--against", "main", *words, "--set", "inconclusive=pass", "-o", "gate.xml")
     assert done.return_value == 1
     assert "written to gate.xml" in done.stderr
     root = ElementTree.parse(project / "gate.xml").getroot()
@@ -329,7 +329,7 @@ def test_the_terminal_is_not_left(project):
             ("same", "--against", "main", "--metric", "val acc", "--set", "direction=val acc=up"),
             "Invalid enum value 'up'",
         ),
-        (("same", "--against", "main", "--metric", "val acc", "--junit", "no/such.xml"), "no such folder"),
+        (("same", "--against", "main", "--metric", "val acc", "-o", "no/such.xml"), "cannot write no/such.xml"),
         (("same", "--against", "main", "--metric", "val acc", "--set", "match=x"), "is not match=NAME=VALUE"),
     ],
 )

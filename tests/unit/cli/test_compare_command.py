@@ -366,7 +366,7 @@ def test_correcting_for_tests_takes_more_runs():
 
 def test_plan_command(project):
     assert json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)["answers"][0]["runs"] > 5
-    text = " ".join(run("plan", "--sd", "0.5", "--difference", "0.5", "--set", "seconds=3600").stdout.split())
+    text = " ".join(run("plan", "--set", "sd=0.5", "--difference", "0.5", "--set", "seconds=3600").stdout.split())
     said = "17 runs of each recipe show a difference of 0.5 in 4 of 5 cases: 34.0 h, one at a time."
     assert text.startswith(said)
 
@@ -378,14 +378,14 @@ def test_plan_command(project):
         (["--metric", "x"], "needs a pilot"),
         (["baseline", "--metric", "x"], "no metric 'x'"),
         (["--difference", "0"], "--difference"),
-        (["--sd", "-1"], "--sd"),
-        (["--sd-ratio", "1"], "--sd-ratio"),
+        (["--set", "sd=-1"], "--set sd"),
+        (["--set", "sd_ratio=1"], "sd_ratio"),
         (["--set", "power=0.01"], "alpha below power"),
         (["-n", "1"], "--runs"),
         (["--set", "tests=0"], "tests"),
         (["--set", "tests=1" + 400 * "0"], "tests"),
-        (["--sd", "1e308", "--difference", "1e-308"], "--sd"),
-        (["--sd", "1", "--runs", "1000000000"], "--runs"),
+        (["--set", "sd=1e308", "--difference", "1e-308"], "--set sd"),
+        (["--set", "sd=1", "--runs", "1000000000"], "--runs"),
         (["--set", "seconds=1e308"], "seconds"),
         (["--set", "alpha=1e-300"], "alpha"),
         (["--set", "correlation=1"], "correlation"),

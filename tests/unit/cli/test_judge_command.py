@@ -70,12 +70,12 @@ def test_python_says_what_the_commands_say(project):
 
 
 def test_a_worse_change_is_discarded_by_its_first_run_and_each_counts(project):
-    deviate("baseline", "--metric", "val acc", "--tries", "2", *typed(*FLOOR))
+    deviate("baseline", "--metric", "val acc", "--set", "tries=2", *typed(*FLOOR))
     assert [judged(*typed(value))[0] for value in (96.0, 96.1)] == [1, 1]
     status, spent = judged(*typed(96.2))
     assert (status, spent["reason"], spent["floor_more"]) == (3, "spent", 10)
     # The same runs are the same floor, whose tries count on.
-    deviate("baseline", "--metric", "val acc", "--tries", "2", *typed(*FLOOR))
+    deviate("baseline", "--metric", "val acc", "--set", "tries=2", *typed(*FLOOR))
     out = deviate("judge", *typed(96.2))[1]
     assert "2 changes were judged against this floor. Measure a new one." in " ".join(out.split())
 
@@ -135,9 +135,9 @@ def test_experiments_are_a_baseline_and_changes(project):
         (["judge"], "a change is a command, an experiment or values"),
         (["baseline"], "a baseline is a command, an experiment or values"),
         (["baseline", "--value", "1"], "it is unknown whether higher or lower values are better"),
-        (["baseline", "--value", "nan", "--better", "lower"], "no run of the baseline has a value"),
-        (["baseline", "--value", "1", "--better", "lower", "--tries", "0"], "--tries 0: expected 1 to 10000"),
-        (["baseline", "--value", "1", "--better", "lower", "--max", "101"], "--max 101: expected 1 to 100"),
+        (["baseline", "--value", "nan", "--set", "better=lower"], "no run of the baseline has a value"),
+        (["baseline", "--value", "1", "--set", "better=lower", "--set", "tries=0"], "tries 0: expected 1 to 10000"),
+        (["baseline", "--value", "1", "--set", "better=lower", "--set", "max=101"], "max 101: expected 1 to 100"),
     ],
 )
 def test_what_makes_no_sense_is_refused(project, words, message):

@@ -1,4 +1,4 @@
-"""``deviate check --target`` and ``--rule``: outcomes, exit status and what it refuses."""
+"""``deviate check --target`` and ``--set rule``: outcomes, exit status and what it refuses."""
 
 import json
 
@@ -49,13 +49,13 @@ def check(project, monkeypatch):
     ],
 )
 def test_outcomes(check, target, rule, outcome):
-    status, out = check("record", "--target", target, "--rule", rule, "--json")
+    status, out = check("record", "--target", target, "--set", f"rule={rule}", "--json")
     facts = json.loads(out)
     assert (facts["outcome"], facts["passed"], status) == (outcome, outcome == "reached", int(outcome != "reached"))
 
 
 def test_the_rule_of_modded_nanogpt_is_its_margin(check):
-    out = " ".join(check("record", "--target", "val loss<=3.28", "--rule", "modded-nanogpt")[1].split())
+    out = " ".join(check("record", "--target", "val loss<=3.28", "--set", "rule=modded-nanogpt")[1].split())
     # (3.28 - 3.27714) * sqrt(11)
     assert "the distance times √n is 0.00949, and 0.004 is asked for" in out
     assert "Runs by which the recipe was tuned or chosen do not count" in out
@@ -65,7 +65,7 @@ def test_screens_name_the_test_and_lost_runs_keep_it_from_passing(check):
     assert "(one-sided t test, p < 0.001; 95% bound of the mean 3.27" in " ".join(
         check("record", "--target", "val loss<=3.28")[1].split()
     )
-    exact = " ".join(check("record", "--target", "val loss<=3.28", "--rule", "exact")[1].split())
+    exact = " ".join(check("record", "--target", "val loss<=3.28", "--set", "rule=exact")[1].split())
     assert "11 of 11 runs are there (exact one-sided sign test of the median, p < 0.001)." in exact
     status, out = check("lost", "--target", "val loss<=3.28")
     assert (status, "FAIL lost, val loss ≤ 3.28: runs lost" in " ".join(out.split())) == (1, True)
@@ -73,9 +73,9 @@ def test_screens_name_the_test_and_lost_runs_keep_it_from_passing(check):
 
 
 def test_mlperf_refuses_what_is_too_fast(check):
-    status, out = check("fast", "--against", "record", "--metric", "epochs", "--rule", "mlperf")
+    status, out = check("fast", "--against", "record", "--metric", "epochs", "--set", "rule=mlperf")
     assert (status, "too fast" in out) == (1, True)
-    status, out = check("record", "--against", "fast", "--metric", "epochs", "--rule", "mlperf")
+    status, out = check("record", "--against", "fast", "--metric", "epochs", "--set", "rule=mlperf")
     assert (status, "as the reference" in out) == (0, True)
     assert "Olympic mean" in out
 
@@ -86,11 +86,11 @@ def test_mlperf_refuses_what_is_too_fast(check):
         ([], "a check needs something to hold A against"),
         (["--target", "val loss"], "is not METRIC<=NUMBER"),
         (["--target", "val loss<=x"], "is not METRIC<=NUMBER"),
-        (["--target", "val loss<=3", "--rule", "z"], "is none of t, exact, modded-nanogpt, mlperf, sd=NUMBER"),
-        (["--target", "val loss<=3", "--rule", "sd=0"], "is none of"),
+        (["--target", "val loss<=3", "--set", "rule=z"], "is none of t, exact, modded-nanogpt, mlperf, sd=NUMBER"),
+        (["--target", "val loss<=3", "--set", "rule=sd=0"], "is none of"),
         (["--target", "val loss<=3", "--max-drop", "1"], "a target is tested alone"),
         (["--target", "val loss<=3", "--against", "lost"], "are for one experiment"),
-        (["--rule", "mlperf"], "compares A with a reference"),
+        (["--set", "rule=mlperf"], "compares A with a reference"),
     ],
 )
 def test_what_makes_no_sense_is_refused(check, words, message):

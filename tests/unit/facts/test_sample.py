@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from deviate.core.experiment import Experiment
 from deviate.facts.run import RunResult
 from deviate.facts.samples import DEFAULTS, Bar, SampleOptions, samples_of
-from deviate.observe.aggregates import SampleRow
-from deviate.observe.metrics import MeasuredMetric
+from deviate.observe.metrics import MeasuredMetric, SampleRow
 
 ACCURACY = MeasuredMetric(name="test acc", aggregate="last", direction="higher", kind="quality")
 

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from deviate.lexicon import splitting
+from deviate.lexicon import words as lexicon
 from deviate.lexicon.words import is_counting, word_lists
 
-LISTS = Path(splitting.__file__).parent / "lists"
-FILES = sorted(LISTS.glob("*.txt"))
+FILES = sorted(lexicon.LISTS.glob("*.txt"))
 
 
 def test_a_list_is_a_section_and_a_remark_is_none_of_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitting, "_LISTS", tmp_path)
+    monkeypatch.setattr(lexicon, "LISTS", tmp_path)
     (tmp_path / "some.txt").write_text("# Of what.\n\n[first list]\na\nb c\n\n# More.\n[second]\na\n")
     lists = word_lists("some")
     assert lists == {"first list": frozenset({"a", "b c"}), "second": frozenset({"a"})}
@@ -21,7 +20,7 @@ def test_a_list_is_a_section_and_a_remark_is_none_of_its_words(tmp_path: Path, m
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_lists_are_sorted_without_repeats_and_are_used(path: Path) -> None:
-    modules = LISTS.parents[1].rglob("*.py")
+    modules = lexicon.LISTS.parents[1].rglob("*.py")
     assert any(f'word_lists("{path.stem}")' in module.read_text(encoding="utf-8") for module in modules)
     blocks = path.read_text(encoding="utf-8").split("\n[")[1:]
     for block in blocks:

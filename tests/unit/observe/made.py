@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from deviate.core.experiment import Capture, Experiment, Metric, Run
-from deviate.observe.aggregates import SampleRow
+from deviate.observe.metrics import SampleRow
 from deviate.observe.records import read_run
 from deviate.observe.tables import open_tables
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace

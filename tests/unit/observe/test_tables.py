@@ -17,11 +17,9 @@ from scipy.integrate import trapezoid
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Run
-from deviate.observe.aggregates import SampleRow, check_aggregate
 from deviate.observe.derived import Derived
-from deviate.observe.metrics import TIMES, missing_metrics
-from deviate.observe.recorded import values_by_run
-from deviate.observe.tables import RECORD_COLUMNS, open_tables
+from deviate.observe.metrics import TIMES, SampleRow, check_aggregate, missing_metrics
+from deviate.observe.tables import RECORD_COLUMNS, open_tables, values_by_run
 from deviate.store.files import file_sum
 from deviate.store.run_files import Cancelled, Failed
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import make_experiment, make_run, metric, series, write_process
 
-from deviate.observe.tally import GrowingRecords, RunTallies, Tally
+from deviate.observe.records import GrowingRecords, RunTallies, Tally
 from deviate.store.records import TICK
 from deviate.store.slots import RECORD
 

@@ -4,9 +4,8 @@ import pytest
 from made import make_experiment, make_run, metric, read, series, write_process
 
 from deviate.observe.iterations import read_timeline
-from deviate.observe.processes import run_processes
+from deviate.observe.processes import Trainings, run_processes, trainings_of
 from deviate.observe.tables import open_tables
-from deviate.observe.trainings import Trainings, trainings_of
 
 TICK = -1
 

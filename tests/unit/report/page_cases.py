@@ -154,7 +154,7 @@ def inconclusive_gate() -> Gate:
 
 @cache
 def plan() -> Plan:
-    return make_plan(PlanOptions(difference=0.5, sd=0.4), None, "deviate plan --difference 0.5 --sd 0.4")
+    return make_plan(PlanOptions(difference=0.5, sd=0.4), None, "deviate plan --difference 0.5 --set sd=0.4")
 
 
 #: What there is a page of: each kind of experiment, and comparisons.

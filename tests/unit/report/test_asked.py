@@ -20,7 +20,7 @@ from deviate.facts.samples import (
 )
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
 from deviate.lexicon.names import find_name
-from deviate.observe.aggregates import SampleRow
+from deviate.observe.metrics import SampleRow
 from deviate.observe.tables import RECORD_COLUMNS
 from deviate.report.topics.result import result_figure
 

@@ -59,7 +59,7 @@ def test_a_report_of_some_metrics_has_tables_records_and_figures_of_these_only(p
     assert "| time per run" not in table
     records = run("report", "baseline", "--metric", "test acc", "--format", "csv").stdout.splitlines()
     assert {line.split(",")[3] for line in records[1:]} <= {"test acc"}
-    run("report", "baseline", "--metric", "test acc", "--figures", "figures")
+    run("report", "baseline", "--metric", "test acc", "--set", "figures=figures")
     assert {path.name for path in (project / "figures").iterdir()} <= {
         "distribution-test-acc.pdf", "curves-test-acc.pdf", "timeline.pdf"
     }  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_report_of_some_metrics_has_tables_records_and_figures_of_these_only(p
 
 
 def test_a_figure_that_takes_the_place_of_another_is_said_to(project):
-    words = ("report", "baseline", "--metric", "test acc", "--figures", "figures", "--set", "figure_format=svg")
+    words = ("report", "baseline", "--metric", "test acc", "--set", "figures=figures", "--set", "figure_format=svg")
     first, second = run(*words), run(*words)
     assert "written to figures/distribution-test-acc.svg" in first.stderr
     assert "replaced" not in first.stderr

@@ -5,7 +5,7 @@ import report_cases as cases
 from msgspec import structs
 
 from deviate.core.experiment import MainLoop
-from deviate.observe.trainings import Trainings
+from deviate.observe.processes import Trainings
 from deviate.report.topics.caveats import training_caveats
 
 

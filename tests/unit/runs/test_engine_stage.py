@@ -8,8 +8,7 @@ from deviate.core.experiment import Experiment, Run
 from deviate.core.interrupts import StopRequests
 from deviate.runs import lease as leases
 from deviate.runs.engines import engine as module
-from deviate.runs.engines.engine import MOST_ATTEMPTS, JobState, Known, Place, RemoteStage
-from deviate.runs.engines.printed import PrintStage
+from deviate.runs.engines.engine import MOST_ATTEMPTS, JobState, Known, Place, PrintStage, RemoteStage
 from deviate.runs.events import Idle, LeftToCluster, RunEnded, RunLost, RunProgress, RunStarted, Submitted, Waits
 from deviate.runs.lease import Holder, LeaseHeld
 from deviate.runs.loop import elsewhere

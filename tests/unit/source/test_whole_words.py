@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from deviate.lexicon.splitting import TRAIN
+from deviate.lexicon.words import TRAIN
 from deviate.source import analysis as comparisons
 from deviate.source.draws.handling import HOLDERS
 from deviate.source.draws.moments import _SAME_THING

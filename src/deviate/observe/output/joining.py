@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.lexicon.words import meaning_of, split_of, words_of
-from deviate.observe.output.mining import Decimals
 from deviate.observe.output.names import DURATIONS, UNNAMED_TIMES
-from deviate.observe.output.slots import Slot, SlotSeries
+from deviate.observe.output.slots import Decimals, Slot, SlotSeries
 
 #: A match is accepted if values of that size, range and trend would agree by chance less often than this.
 MOST_CHANCE = 1e-3

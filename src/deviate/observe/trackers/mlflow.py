@@ -98,10 +98,7 @@ _METRICS = "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uu
 def read_database(path: Path) -> Iterator[StoredRun]:
     """Yield the runs of a SQLite store, in the order in which they started.
 
-    Raises
-    ------
-    DamagedFileError
-        If it is none (a column of SQLite takes words where numbers belong), or has no end.
+    Raises DamagedFileError if it is none (a column of SQLite takes words where numbers belong), or has no end.
     """
     try:
         with closing(_open(path)) as database:

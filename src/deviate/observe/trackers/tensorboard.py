@@ -76,10 +76,7 @@ class DamagedFileError(Exception):
 def fields(message: bytes) -> Iterator[tuple[int, Value]]:
     """Yield number and value of each field: an integer for a varint, bytes for all others.
 
-    Raises
-    ------
-    TornMessageError
-        If the bytes are no whole message.
+    Raises TornMessageError if the bytes are no whole message.
     """
     offset = 0
     while offset < len(message):
@@ -166,10 +163,7 @@ def is_event_file(head: bytes) -> bool:
 def read_events(path: Path) -> Iterator[Scalar]:
     """Yield the scalars of one event file; a torn end, which a killed training leaves, is passed over.
 
-    Raises
-    ------
-    DamagedFileError
-        If a checksum is not that of its bytes.
+    Raises DamagedFileError if a checksum is not that of its bytes.
     """
     for record in records(path.read_bytes()):
         try:
@@ -181,10 +175,7 @@ def read_events(path: Path) -> Iterator[Scalar]:
 def records(data: bytes) -> Iterator[bytes]:
     """Yield the whole records of a file.
 
-    Raises
-    ------
-    DamagedFileError
-        If a checksum is not that of its bytes.
+    Raises DamagedFileError if a checksum is not that of its bytes.
     """
     offset = 0
     while offset + HEAD <= len(data):

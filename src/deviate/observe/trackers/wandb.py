@@ -27,10 +27,7 @@ HISTORY, SUMMARY = 2, 3
 def read_logged(path: Path) -> Iterator[Scalar]:
     """Yield the numbers that a run logged, then those that it put into its summary alone; a torn end is passed over.
 
-    Raises
-    ------
-    DamagedFileError
-        If a checksum is not that of its bytes.
+    Raises DamagedFileError if a checksum is not that of its bytes.
     """
     logged: set[str] = set()
     summary: dict[str, float] = {}
@@ -92,10 +89,7 @@ def _items(message: bytes) -> dict[str, float]:
 def records(data: bytes) -> Iterator[bytes]:
     """Yield whole records of the log.
 
-    Raises
-    ------
-    DamagedFileError
-        If a checksum is not that of its bytes.
+    Raises DamagedFileError if a checksum is not that of its bytes.
     """
     if not data.startswith(MAGIC):
         return

@@ -8,9 +8,9 @@ import msgspec
 
 from deviate.core.experiment import Experiment
 from deviate.core.factors import SEEDED
-from deviate.observe.agreement import repeatable_series
 from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree, equal_draws
 from deviate.observe.identity import Difference, first_difference
+from deviate.observe.observation import repeatable_series
 from deviate.observe.records import read_run
 from deviate.store.folders import RunFolder
 from deviate.store.run_files import Completed

@@ -40,7 +40,7 @@ def target_command(facts: Target) -> str:
     else:
         sign = ">=" if facts.direction == "higher" else "<="
         words += ["--target", f"{facts.metric}{sign}{facts.target:g}"]
-    return " ".join(map(typed_word, [*words, "--rule", facts.rule]))
+    return " ".join(map(typed_word, [*words, "--set", f"rule={facts.rule}"]))
 
 
 def _outcome(facts: Target) -> str:

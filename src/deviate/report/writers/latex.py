@@ -286,7 +286,7 @@ def _groups(rows: Sequence[Row]) -> Iterable[list[Row]]:
         yield group
 
 
-#: Folder that the lines for figures name; that of the examples of ``--figures``.
+#: Folder that the lines for figures name; that of the examples of ``--set figures``.
 FOLDER = "figures"
 
 #: The comment that a fragment begins with.
@@ -437,7 +437,7 @@ def _item(texts: Sequence[str]) -> str:
 
 def _figures(figures: Iterable[Figure], command: str) -> Lines:
     r"""Return a commented ``figure`` with its caption for each, ready to be cut out and used."""
-    words = clean(f"{command} --figures {FOLDER}").strip()
+    words = clean(f"{command} --set figures={FOLDER}").strip()
     needs = rf"% Figures, as {code(words)} writes them; they need \usepackage{{graphicx}}."
     return [needs, *(line for figure in figures for line in _figure(figure)), ""]
 

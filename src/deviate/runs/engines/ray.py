@@ -161,10 +161,7 @@ def _close(link: subprocess.Popen[str]) -> None:
 def read_resources(gres: str) -> tuple[float, dict[str, float]]:
     """Return the GPUs and the other resources that a list such as ``gpu:1,node_kind:0.1`` names.
 
-    Raises
-    ------
-    BadOption
-        If a number is missing or makes no sense.
+    Raises BadOption if a number is missing or makes no sense.
 
     Examples
     --------

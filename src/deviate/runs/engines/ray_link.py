@@ -63,10 +63,7 @@ def answer(address: str, asked: Mapping[str, Any]) -> dict[str, Any]:
 def connect(address: str) -> None:
     """Connect to the cluster, unless that was done.
 
-    Raises
-    ------
-    Exception
-        Whatever Ray raises where there is none.
+    Raises Exception whatever Ray raises where there is none.
     """
     import ray
 
@@ -117,10 +114,7 @@ def _on_head() -> dict[str, Any]:
 def states() -> list[tuple[str, int, str, str]]:
     """Return submission, task, word and reason to wait of all tasks that are known.
 
-    Raises
-    ------
-    TimeoutError
-        If a driver that lives does not answer.
+    Raises TimeoutError if a driver that lives does not answer.
     """
     import ray
 

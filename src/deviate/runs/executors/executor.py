@@ -119,10 +119,7 @@ class Executor(Protocol):
     def start(self, launch: Launch) -> Handle:
         """Start a command.
 
-        Raises
-        ------
-        OSError
-            If the system refuses.
+        Raises OSError if the system refuses.
         """
 
     def poll(self, handle: Handle) -> bool:
@@ -159,10 +156,7 @@ WORDS = (*EXECUTORS, *ENGINES)
 def check_executor(name: str) -> None:
     """Refuse a name that no executor has.
 
-    Raises
-    ------
-    BadOption
-        With the names there are.
+    Raises BadOption with the names there are.
     """
     if name not in WORDS:
         raise BadOption(f"no executor is named {name!r}", hint=f"type one of: {', '.join(WORDS)}")

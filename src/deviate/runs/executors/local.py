@@ -15,6 +15,8 @@ import msgspec
 
 from deviate.runs.executors.executor import Handle, Launch, Slot
 from deviate.runs.executors.processes import (
+    Started,
+    Usage,
     adopt_orphans,
     end_processes,
     find_processes,
@@ -24,7 +26,6 @@ from deviate.runs.executors.processes import (
     send,
 )
 from deviate.runs.executors.supervise import FollowerFinder, Followers, Supervisor
-from deviate.runs.executors.usage import Started, Usage
 from deviate.runs.hardware import Gpus, memory_by_process, usable_cores, visible_gpus
 
 

@@ -15,8 +15,7 @@ from typing import NamedTuple, Protocol
 import psutil
 
 from deviate.runs.executors.executor import Handle, Launch
-from deviate.runs.executors.processes import find_processes, scan, session_of
-from deviate.runs.executors.usage import (
+from deviate.runs.executors.processes import (
     HELPER_QUIET,
     TRAINING_QUIET,
     UNIT,
@@ -25,7 +24,10 @@ from deviate.runs.executors.usage import (
     Memory,
     Silence,
     Usage,
+    find_processes,
     heard,
+    scan,
+    session_of,
 )
 from deviate.store.files import write_json
 from deviate.store.run_files import Cause, Ended

@@ -19,8 +19,7 @@ from deviate.core.factors import OTHER
 from deviate.runs.environment import INJECTED, RUNTIME_VARIABLE
 from deviate.runs.executors.executor import Launch
 from deviate.runs.executors.local import Command, LocalExecutor, held_to
-from deviate.runs.executors.processes import is_process, name_process
-from deviate.runs.executors.usage import Usage
+from deviate.runs.executors.processes import Usage, is_process, name_process
 from deviate.runs.hardware import Gpus
 from deviate.store.files import write_json
 
@@ -40,10 +39,7 @@ _OPTIONS = re.compile(r"-[uBOqv]+")
 def split(argv: Sequence[str]) -> Words:
     """Return the command line of a program of Python.
 
-    Raises
-    ------
-    Cold
-        If it is not that of one script or module.
+    Raises Cold if it is not that of one script or module.
 
     Examples
     --------
@@ -246,10 +242,7 @@ class Parent:
     def fork(self, launch: Launch, words: Words) -> Forked:
         """Fork a command.
 
-        Raises
-        ------
-        Cold
-            If it cannot be any more.
+        Raises Cold if it cannot be any more.
         """
         order = {
             "argv": launch.argv,

@@ -18,10 +18,9 @@ from deviate.core.errors import WorkspaceUnusable
 from deviate.core.experiment import SCHEMA
 from deviate.core.paths import real_path
 from deviate.core.secrets import star_text
-from deviate.runs.snapshot.credentials import shows_credentials
 from deviate.runs.snapshot.named_files import unnamed_files
 from deviate.runs.snapshot.surroundings import Outside, levels_above, named_outside, outside_reach, pinned_files
-from deviate.runs.snapshot.survey import CREDENTIALS, OWN, UNREADABLE, Item, survey, tracked_files
+from deviate.runs.snapshot.survey import CREDENTIALS, OWN, UNREADABLE, Item, shows_credentials, survey, tracked_files
 from deviate.store.files import read_json, write_json
 from deviate.store.folders import FOLDER, ExperimentFolder, Workspace
 from deviate.store.snapshot_rules import SnapshotRules, matches
@@ -305,10 +304,7 @@ def require_whole(snapshot: Snapshot, folder: ExperimentFolder, copy: Path | Non
 
     With the `copy` of a run it is that which is looked at.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        With the first file that is gone or was changed.
+    Raises WorkspaceUnusable with the first file that is gone or was changed.
     """
     for path, digest in snapshot.digests.items():
         data = _read((copy or folder.snapshot) / path)
@@ -346,10 +342,7 @@ def kept_snapshot(folder: Path, snapshot: Snapshot, experiment: ExperimentFolder
 
     Where this disk does not take it, that is in the experiment.
 
-    Raises
-    ------
-    WorkspaceUnusable
-        If that of the experiment was damaged.
+    Raises WorkspaceUnusable if that of the experiment was damaged.
     """
     with ExitStack() as held:
         yield _hold(folder / _SNAPSHOTS, snapshot, experiment, held)

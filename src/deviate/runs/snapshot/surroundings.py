@@ -18,10 +18,9 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.paths import TEXT_SUFFIXES
-from deviate.source.files import UnreadableSourceError, parse_text
+from deviate.source.files import UnreadableSourceError, deeply, parse_text
 from deviate.source.index import Scope
 from deviate.source.indexer import index_module
-from deviate.source.stack import deeply
 from deviate.source.syntax import named_path
 from deviate.store.snapshot_rules import SnapshotRules, is_checkpoint_like, is_output_name, matches
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from deviate.source.flow.attributes import Objects, called_above, passes_self
 from deviate.source.flow.program import COMMON_METHODS, MAX_SAME_NAMED, Evaluator, Program
 from deviate.source.flow.starts import (
+    Tables,
     chained_names,
     dynamic_imports,
     imported_by_name,
@@ -19,7 +20,6 @@ from deviate.source.flow.starts import (
     taken_from,
     unchosen_commands,
 )
-from deviate.source.flow.tables import Tables
 from deviate.source.flow.values import External, Instance, Valuation
 from deviate.source.index import (
     Binding,

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from deviate.core.experiment import Capture
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import meaning_of
+from deviate.lexicon.words import meaning_of, plain
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Param
 from deviate.source.frameworks.reported import is_framework_logged

@@ -12,8 +12,7 @@ from itertools import takewhile
 from pathlib import Path, PurePath
 
 from deviate.core.paths import globbed
-from deviate.lexicon.splitting import plain
-from deviate.lexicon.words import is_settings_name, words_of
+from deviate.lexicon.words import is_settings_name, plain, words_of
 from deviate.source.configurations import config_files, root_configuration, root_file
 from deviate.source.files import read_texts, shell_scripts, simple_commands
 from deviate.source.index import ModuleIndex, Scope, Store, bindings_of, only_binding, under_main_guard

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from profiles import examples
 
-from deviate.observe.output import mining
+from deviate.observe.output import slots
 from deviate.observe.output.slots import SlotSeries, mine_log, mine_text
 from deviate.observe.output.templates import MOST_NUMBERS
 from deviate.observe.reported import SLOTS, MinedRun, RunSeries, _as_table, _read
@@ -111,7 +111,7 @@ def test_words_that_name_a_few_things_stay():
 
 
 def test_lines_beyond_the_limit_of_templates_are_counted(monkeypatch):
-    monkeypatch.setattr(mining, "MOST_TEMPLATES", 3)
+    monkeypatch.setattr(slots, "MOST_TEMPLATES", 3)
     mined = mine_log(b"a 1\nb 2\nc 3\nd 4\na 5\ne 6\ne 7\n", "stdout")
     assert mined.left_out == 3
     assert {one.slot.name: one.values.tolist() for one in mined.series} == {"a": [1, 5], "b": [2], "c": [3]}
@@ -137,7 +137,7 @@ def test_of_a_line_some_hundred_numbers_are_read_and_what_is_kept_of_it_is_small
 
 
 def test_templates_with_too_many_numbers_together_are_counted(monkeypatch):
-    monkeypatch.setattr(mining, "MOST_PLACES", 4)
+    monkeypatch.setattr(slots, "MOST_PLACES", 4)
     mined = mine_log(b"a 1 2 3\nb 4 5\nc 6\nb 7 8\n", "stdout")
     assert (mined.left_out, len(mined.series)) == (2, 4)
 

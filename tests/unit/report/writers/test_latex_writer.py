@@ -103,7 +103,7 @@ def test_paragraphs_and_lists_have_their_titles():
 def test_figures_are_lines_to_be_cut_out():
     lines = render_latex(pages.page()).splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith("% Figures"))
-    assert "as `deviate report digits --figures figures` writes them" in lines[start]
+    assert "as `deviate report digits --set figures=figures` writes them" in lines[start]
     commented = lines[start : lines.index("", start)]
     assert all(line.startswith("%") for line in commented)
     assert r"%   \includegraphics[width=\columnwidth]{figures/distribution-acc.pdf}" in commented

@@ -6,8 +6,8 @@ import pytest
 from scripted import Clock, ScriptedTraining
 
 from deviate.runs.executors.executor import Launch, Slot
+from deviate.runs.executors.processes import HELPER_QUIET, TRAINING_QUIET, Memory, Silence
 from deviate.runs.executors.supervise import FOLLOWERS_GRACE, FOLLOWERS_PATIENCE, Followers, Watch
-from deviate.runs.executors.usage import HELPER_QUIET, TRAINING_QUIET, Memory, Silence
 
 
 @pytest.fixture

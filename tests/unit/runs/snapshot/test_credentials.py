@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from deviate.runs.snapshot.credentials import is_credentials, shows_credentials
 from deviate.runs.snapshot.manifest import describe, take
+from deviate.runs.snapshot.survey import is_credentials, shows_credentials
 from deviate.store.folders import Workspace
 
 KEY = "hf_" + "Ab1" * 10
