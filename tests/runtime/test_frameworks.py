@@ -206,10 +206,16 @@ def test_the_trainer_of_transformers_reports_its_logs(run: Run, tmp_path: Path) 
             return {{"loss": ((logits - labels) ** 2).mean(), "logits": logits}}
     data = [{{"x": torch.ones(2), "labels": torch.tensor(1.0)}}] * 8
     options = dict(num_train_epochs=2, logging_strategy="epoch", report_to=[], use_cpu=True, save_strategy="no")
-    Trainer(Model(), TrainingArguments({str(tmp_path)!r}, disable_tqdm=True, **options), train_dataset=data).train()
+    options = TrainingArguments({str(tmp_path)!r}, disable_tqdm=True, **options)
+    trainer = Trainer(Model(), options, train_dataset=data, eval_dataset=data)
+    trainer.train()
+    trainer.evaluate()
+    # One that is made to evaluate: of what data only the program knows.
+    Trainer(trainer.model, options, eval_dataset=data[:2]).evaluate()
     """
     outcome = run(textwrap.dedent(source))
     assert len(outcome.named("fit:loss")) == 2, outcome.stderr
+    assert len(outcome.named("fit:eval_loss")) == len(outcome.named("evaluate:eval_loss")) == 1
     assert outcome.values(TICK) == [0.0, 1.0]
 
 

@@ -152,7 +152,7 @@ def test_the_numbers_of_a_mapping_are_recorded_under_their_keys(run: Run, python
     }
     assert {event["metric"] for event in outcome.of("name")} == {MAPPING}
     assert sorted(outcome.notes("value-unreadable")) == [
-        "many: it is of type list",
+        "many of stats: it is of type list",
         "stats: it is no mapping but of type list",
     ]
 

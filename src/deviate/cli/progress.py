@@ -6,7 +6,7 @@ import importlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import NamedTuple
@@ -20,7 +20,8 @@ from deviate.cli.live_screen import GoingRun, LiveScreen, empty_screen, screen_l
 from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
-from deviate.observe.headline import by_kind, main_metric, runner_up
+from deviate.observe.headline import main_metric, runner_up
+from deviate.observe.metrics import measured_metrics
 from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.words import count, listed, run_name
@@ -71,8 +72,6 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
             yield _whole(f"experiment {event.name!r} is a new one: {event.other}")
         case RunsPlaced():
             yield _whole(_placed(event))
-        case Begun() if not event.values and (text := main_choice(event.experiment)):
-            yield _whole(text, style="dim")
         case GoesOn():
             yield from map(_whole, _going_on(event))
         case Looked():
@@ -104,9 +103,9 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
             yield Line(Text(text), whole=False)
 
 
-def main_choice(experiment: Experiment) -> str:
-    """Say which metric leads and how another does, where there are two that might; else nothing."""
-    metrics = [metric for metric in experiment.metrics if metric.selected]
+def main_choice(experiment: Experiment, names: Iterable[str]) -> str:
+    """Say which metric of a run leads and how another does, where there are two that might; else nothing."""
+    metrics = measured_metrics(experiment, [(name, -1) for name in names])
     other = runner_up(metrics)
     if other is None:
         return ""
@@ -212,6 +211,7 @@ class Progress:
                 self._step(event)
             case RunEnded():
                 self._end(event)
+                self._lead(event)
             case Compared():
                 self.compared = event
             case Submitted(sent=False):
@@ -266,6 +266,12 @@ class Progress:
         line = f"{self.runs.called(event.run)}  {'  '.join(what)}{counted}"
         self._print(Text(line, style="" if is_well else "red"), whole=not isinstance(event.outcome, Completed))
 
+    def _lead(self, event: RunEnded) -> None:
+        """Say of the first run that completed which of what it reported leads: some names only a run can show."""
+        experiment = self.runs.experiment
+        if experiment is not None and self.runs.is_first(event) and (text := main_choice(experiment, event.values)):
+            self._print(Text(clean(text), style="dim"))
+
     def _count(self) -> str:
         """Count the runs that ended, with the time left where it is long."""
         seconds = self.time.left()
@@ -293,7 +299,7 @@ class RunsFollowed:
         match event:
             case Begun():
                 self.experiment, self._jobs = event.experiment, event.jobs
-                self._metrics = by_kind([metric for metric in event.experiment.metrics if metric.selected])
+                self._metrics = event.experiment.metrics
                 self._values |= event.values
             case RunStarted() | RunProgress():
                 self.going[event.run] = event
@@ -306,6 +312,10 @@ class RunsFollowed:
                 else:
                     self._failed += 1
 
+    def is_first(self, event: RunEnded) -> bool:
+        """Whether it is the only run of the experiment that completed, now or before."""
+        return [*self._values] == [event.run]
+
     def called(self, run: Run) -> str:
         """Name a run; with what varies in it where there are several variants."""
         return run_name(run, alone=self.experiment is not None and len(self.experiment.planned) == 1)
@@ -314,8 +324,7 @@ class RunsFollowed:
         """Write the main metric of a run, else its first value, and the first one of an evaluation."""
         steps = self.experiment.evaluations if self.experiment else []
         evaluated = [name for name in values if any(name.startswith(step.prefix) for step in steps)]
-        own = [metric.name for metric in self._metrics if metric.name in values]
-        own = own or [name for name in values if name not in evaluated]
+        own = [name for name in values if name not in evaluated]
         decimals = self._decimals()
         return "  ".join(
             f"{clean(name)} {value_texts([values[name]], decimals.get(name))[0]}" for name in (*own[:1], *evaluated[:1])

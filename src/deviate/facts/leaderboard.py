@@ -69,11 +69,17 @@ def _variants(folder: ExperimentFolder) -> dict[str, list[Standing]]:
 
     results = read_results(folder, read_options())
     loop = results.experiment.main_loop
+
+    def in_rounds(metric: str, variant: str) -> bool:
+        """Whether each round of the main loop, as far as is known, reported a metric."""
+        reports = results.reports.get(variant, {}).get(metric)
+        return not reports or reports[-1] >= results.looped.get(variant, 0)
+
     return {
         variant: [
             Standing(
                 name=each.name,
-                taken=loop.value_taken(each.aggregate) if loop else each.aggregate,
+                taken=loop.value_taken(each.aggregate) if loop and in_rounds(each.name, variant) else each.aggregate,
                 kind=each.kind,
                 direction=each.direction,
                 unit=each.unit,

@@ -205,6 +205,8 @@ class TrainingsFacts(msgspec.Struct, frozen=True, kw_only=True):
     reports: dict[str, list[int]] = {}
     #: Metrics that each run reported once.
     once: list[str] = []
+    #: The smallest number of rounds of the main loop in a run.
+    rounds: int = 0
 
     @property
     def several(self) -> bool:
@@ -229,4 +231,5 @@ def trainings_facts(results: Results, variant: str, runs: Sequence[RunResult]) -
         together=any(each.together for each in seen),
         once=[metric for metric, numbers in reports.items() if numbers == [1]],
         reports={metric: numbers for metric, numbers in reports.items() if numbers and numbers[-1] > 1},
+        rounds=results.looped.get(variant, 0),
     )

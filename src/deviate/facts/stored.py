@@ -117,7 +117,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     #: How often completed runs reported each metric of the training, by variant, see `Tables.reports`.
     reports: dict[str, dict[str, list[int]]] = {}
     #: Variants whose runs counted iterations.
-    looped: frozenset[str] = frozenset()
+    looped: dict[str, int] = {}
     #: Random numbers that come again within runs.
     again: Repetitions = Repetitions()
 
@@ -168,7 +168,7 @@ def read_results(
         )
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
-        reports, looped = tables.reports(), frozenset(tables.looped)
+        reports, looped = tables.reports(), tables.looped
     ended = [run_result(run, experiment) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(rows, ended, metrics, experiment, options)

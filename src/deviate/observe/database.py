@@ -96,7 +96,11 @@ WITH steps AS (
 SELECT variant, run, arg_max(value, steps) AS value FROM timed GROUP BY place, variant, run ORDER BY place
 """
 
-LOOPED = "SELECT DISTINCT variant FROM record WHERE metric = $tick"
+LOOPED = """
+SELECT variant, min(ticks) FROM (
+    SELECT variant, count(*) AS ticks FROM record WHERE metric = $tick GROUP BY variant, run, repeat
+) GROUP BY variant
+"""
 
 NO_RECORDS = """
 SELECT ''::VARCHAR AS variant, 0::BIGINT AS run, 0::BIGINT AS place, 0::BIGINT AS part, ''::VARCHAR AS metric,

@@ -30,6 +30,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     placed: bool = True
     #: True: the iteration is the last of both runs, so what was reported after the loop is of it, too.
     last: bool = False
+    #: True: neither run had reported anything in an earlier iteration of the main loop.
+    opening: bool = False
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +170,8 @@ def _first(
             place = int(longer.iterations[index]), int(longer.positions[index])
             candidates.append((not longer.placed, not longer.is_placed, *place, metric, index))
     _, unplaced, iteration, _, metric, index = min(candidates)
-    reached = max(int(each.iterations.max(initial=-1)) for each in (*series.values(), *reference.values()))
+    seen = np.concatenate([each.iterations for each in (*series.values(), *reference.values())])
+    reached = int(seen.max(initial=-1))
     return Difference(
         run=run,
         other=other,
@@ -178,6 +181,7 @@ def _first(
         other_value=_value(reference.get(metric, empty), index),
         placed=reached >= 0 and not unplaced,
         last=ended and iteration == reached,
+        opening=not bool(((seen >= 0) & (seen < iteration)).any()),
     )
 
 

@@ -142,7 +142,7 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
     if by == "position" and targets is not None and _counts_rows(targets[0]):
         return Withheld("the targets number the rows of a batch, and do not show that the runs evaluated the same")
     if targets is not None and not (targets == targets[:1]).all():
-        return Withheld("the runs have other targets for the same examples, or evaluated them in another order")
+        return Withheld(f"the runs {_OTHERS if by == 'position' else _OTHER_TARGETS}")
     classes = passes[0].header.classes
     return Predictions(
         runs=tuple(runs), by=by, targets=None if targets is None else targets[0],
@@ -215,9 +215,13 @@ def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Prediction
         return Withheld(f"the sides evaluated other examples: {len(common)} of {most} are common")
     a, b = (_chosen(side, places_of(common, side.keys), most) for side in (a, b))
     if a.targets is not None and b.targets is not None and not (a.targets == b.targets).all():
-        return Withheld("the sides have other targets for the same examples")
+        return Withheld(f"the sides {_OTHERS if a.by == 'position' else _OTHER_TARGETS}")
     return a, b
 
+
+#: Why targets differ where places stand for examples, and where it is known which example each is of.
+_OTHERS = "evaluated other examples, or the same in another order"
+_OTHER_TARGETS = "have other targets for the same examples"
 
 #: What examples are known by.
 _KNOWN: dict[Match, str] = {"index": "by number", "digest": "by input", "position": "by position"}

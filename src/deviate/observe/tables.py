@@ -231,9 +231,9 @@ class Tables:
         return counts
 
     @cached_property
-    def looped(self) -> set[str]:
-        """Variants whose runs counted iterations."""
-        return {str(row[0]) for row in self._database.execute(LOOPED, {"tick": TICK_NAME}).fetchall()}
+    def looped(self) -> dict[str, int]:
+        """Variants whose runs counted iterations, with the smallest number of them in a run."""
+        return dict(self._database.execute(LOOPED, {"tick": TICK_NAME}).fetchall())
 
     def values_at(self, variant: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, float]]:
         """Return run, iteration, metric and value of what runs of a variant recorded at `places`: runs and iterations.

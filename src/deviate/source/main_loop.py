@@ -562,18 +562,22 @@ class Phases:
         """Tell whether code runs once in a round of the main loop, in a loop within it, or after it."""
         if self.is_after(unit, line, nesting):
             return "end"
-        return "" if self.is_aside(unit, line, nesting) else self._pace(unit, nesting, frozenset())
+        return "" if self.is_aside(unit, line, nesting) else self._pace(unit, nesting, {})
 
-    def _pace(self, unit: Unit, nesting: Nesting | None, below: frozenset[Unit]) -> Pace:
+    def _pace(self, unit: Unit, nesting: Nesting | None, known: dict[Unit, Pace]) -> Pace:
         around = enclosing_loops(nesting)
         if unit is self.unit:
             innermost = around[0] if around else None
             return "" if self.loop.node not in around else "round" if self.loop.node is innermost else "within"
         if around:
             return "within"
-        calls = [(caller, edge) for caller, edge in self._edges if edge.target is unit and caller not in below]
-        paces: set[Pace] = {self._pace(caller, edge.nesting, below | {unit}) for caller, edge in calls}
-        return paces.pop() if len(paces) == 1 else ""
+        if unit not in known:
+            # Nothing is said of functions that call each other.
+            known[unit] = ""
+            calls = [(caller, edge) for caller, edge in self._edges if edge.target is unit and caller is not unit]
+            paces = {self._pace(caller, edge.nesting, known) for caller, edge in calls}
+            known[unit] = paces.pop() if len(paces) == 1 else ""
+        return known[unit]
 
 
 def _excludes(one: Nesting | None, other: Nesting | None) -> bool:

@@ -76,7 +76,7 @@ class SearchPath:
         count = len(self.folders)
         for folder in folders:
             clean = _normal(folder)
-            may_be_read = self.holds(clean) or (anywhere and not LIBRARY_FOLDERS & set(clean.parts))
+            may_be_read = self.holds(clean) or (anywhere and not _has_libraries(clean))
             if clean not in self.folders and may_be_read and os.path.isdir(clean):
                 self.folders.append(clean)
         return len(self.folders) > count
@@ -174,6 +174,11 @@ class SearchPath:
         if dots or any(os.path.isdir(folder / parts[0]) for folder in self.folders):
             return True
         return parts[0] not in LIBRARIES and (self.is_wide or parts[0] in self._called)
+
+
+def _has_libraries(folder: Path) -> bool:
+    """Whether libraries are installed in a folder, which ``pip install --target`` may have called anything."""
+    return bool(LIBRARY_FOLDERS & set(folder.parts) or globbed(folder, "*.dist-info"))
 
 
 def _package(folder: Path) -> str:

@@ -97,3 +97,10 @@ def test_what_differs_in_the_last_iteration_may_be_of_what_came_after_the_loop(t
     (difference,) = compared(tmp_path, series(ACC, accs), series(ACC, others)).differences
     assert difference.last is (iteration == 2)
     assert place_text(difference) == f"acc {text}"
+
+
+@pytest.mark.parametrize(("first", "opening"), [(3, True), (1, False)])
+def test_where_nothing_was_reported_before_it_a_difference_opens_what_was(tmp_path, first, opening):
+    runs = [[(ACC, 1, 1.0, 0.5), (ACC, 3, 3.0, value), (ACC, 4, 4.0, value)] for value in (0.1, 0.2)]
+    (difference,) = compared(tmp_path, *([row for row in run if row[1] >= first] for run in runs)).differences
+    assert (difference.iteration, difference.opening) == (3, opening)

@@ -337,6 +337,8 @@ def test_equal_values_and_other_final_weights_are_not_called_identical():
 
 def test_where_draws_vary_the_place_is_told_and_not_the_values():
     assert statement("init", parted("init")).endswith("from the 5th iteration on (test acc).")
+    # Where nothing was reported before, they may have differed from the beginning.
+    assert statement("init", parted("init", opening=True)).endswith("from their first values on (test acc).")
 
 
 def test_impl_without_a_gpu_has_no_noise():

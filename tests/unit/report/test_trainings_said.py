@@ -6,7 +6,7 @@ from msgspec import structs
 
 from deviate.core.experiment import MainLoop
 from deviate.observe.processes import Trainings
-from deviate.report.topics.caveats import training_caveats
+from deviate.report.topics.caveats import taken_in_rounds, training_caveats
 
 
 def document(trainings, reports, **extra):
@@ -42,7 +42,7 @@ def test_trainings_side_by_side_are_told_from_others():
 
 
 def test_iterations_without_a_note_of_the_loop_are_of_one_training():
-    said = document(Trainings(), [9], looped=frozenset({"control"}))
+    said = document(Trainings(), [9], looped={"control": 9})
     assert said.variants[0].headline[0].endswith(" (best).")
 
 
@@ -58,3 +58,11 @@ def test_what_is_said_of_several_trainings_names_the_numbers(reports, sentence):
 
 def loop(name):
     return MainLoop(file=f"{name}.py", line=4, variable="epoch", kind="for", why="")
+
+
+def test_a_value_of_rounds_that_others_do_not_report_is_of_so_many_values():
+    def said(reports):
+        facts = document(Trainings(count=1), reports, looped={"control": 9}).variants[0].facts
+        return taken_in_rounds(facts.metrics[0], facts.trainings)
+
+    assert (said([9]), said([3])) == ("best", "best of 3 values")

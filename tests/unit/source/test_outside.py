@@ -45,6 +45,12 @@ def test_what_the_search_path_brings_in_is_read(tmp_path):
     assert found.files == ["train.py", making]
 
 
+def test_libraries_in_a_folder_of_any_name_are_left_alone(tmp_path):
+    write(tmp_path / "lib", making=MAKING)
+    (tmp_path / "lib" / "making-1.0.dist-info").mkdir()
+    assert train(tmp_path / "project", "", tmp_path / "lib").files == ["train.py"]
+
+
 @pytest.mark.parametrize(
     "head",
     [

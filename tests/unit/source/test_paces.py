@@ -72,3 +72,13 @@ def test_the_rounds_of_the_main_loop_are_those_of_its_head_where_nothing_ends_it
     tmp_path, words, change, rounds
 ):
     assert findings(tmp_path, *words, source=TRAIN.replace(*change)).main_loop.rounds == rounds
+
+
+def test_functions_with_very_many_ways_to_them_have_a_pace(tmp_path):
+    ways = "".join(
+        f"def f{n}(x):\n    f{n - 1}(x)\n    g{n - 1}(x)\ndef g{n}(x):\n    f{n - 1}(x)\n" for n in range(1, 40)
+    )
+    both = "def f0(x):\n    print(f'loss: {x:.4f}')\ndef g0(x):\n    f0(x)\n"
+    source = TRAIN.replace("for epoch in", f"{both}{ways}for epoch in")
+    source = source.replace("test_loss =", "    f39(train_loss)\ntest_loss =")
+    assert {metric.pace for metric in findings(tmp_path, source=source).metrics if metric.name == "loss"} == {"round"}

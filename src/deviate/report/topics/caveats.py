@@ -107,10 +107,19 @@ _PICKED = ("last", "best", "mean", "max", "min")
 
 def taken_from(metric: MetricSpread, facts: TrainingsFacts) -> str:
     """Return how one number is made of all that a run reported of a metric: ``last of 12 values``."""
+    return _of_values(metric, facts) if facts.several or facts.unplaced else metric.aggregate
+
+
+def taken_in_rounds(metric: MetricSpread, facts: TrainingsFacts) -> str:
+    """Return the same; it is of as many values, too, where not each round of the main loop reported one."""
     reports = facts.reports.get(metric.name, [])
-    if metric.aggregate not in _PICKED or not reports or not (facts.several or facts.unplaced):
-        return metric.aggregate
-    return f"{metric.aggregate} of {_range(reports)} values"
+    return _of_values(metric, facts) if reports and reports[-1] < facts.rounds else taken_from(metric, facts)
+
+
+def _of_values(metric: MetricSpread, facts: TrainingsFacts) -> str:
+    reports = facts.reports.get(metric.name)
+    of_values = f" of {_range(reports)} values" if reports and metric.aggregate in _PICKED else ""
+    return f"{metric.aggregate}{of_values}"
 
 
 def _range(numbers: Sequence[int]) -> str:

@@ -80,7 +80,9 @@ def _since(first: Difference) -> str:
     """Name the iteration from which on runs differ; which of its values was the first, text does not show."""
     if first.iteration < 0 or first.last:
         return _place(first)
-    return f"from the {ordinal(first.iteration + 1)} iteration on"
+    # What is not reported may differ from the beginning on.
+    is_later = first.opening and first.iteration > 0
+    return "from their first values on" if is_later else f"from the {ordinal(first.iteration + 1)} iteration on"
 
 
 def _place(first: Difference) -> str:

@@ -11,7 +11,7 @@ from deviate.observe.headline import main_metric
 from deviate.report.aligned import about_seconds
 from deviate.report.numbers import UNKNOWN, difference_unit, show_level, significant
 from deviate.report.page import KeyFigure
-from deviate.report.topics.caveats import taken_from
+from deviate.report.topics.caveats import taken_in_rounds
 from deviate.report.topics.distribution import lanes
 from deviate.report.topics.headline import all_sentence, scale_text
 from deviate.report.topics.metric_text import MetricText
@@ -28,7 +28,7 @@ def main_of(variant: VariantFacts) -> MetricSpread | None:
 
 def taken_text(metric: MetricSpread, variant: VariantFacts, experiment: Experiment) -> str:
     """Say which of the values of a run is taken, in the words of the program; empty where it reports one."""
-    taken = taken_from(metric, variant.trainings)
+    taken = taken_in_rounds(metric, variant.trainings)
     if metric.name in variant.trainings.once:
         return ""
     loop = experiment.main_loop

@@ -31,10 +31,16 @@ BOOKKEEPING = frozenset(("epoch", "step", "global_step", "learning_rate", "lr", 
 class Observer:
     """Records what a framework reports; a failure is noted and the framework goes on."""
 
+    #: Weak references to what counts the epochs of a training, by id, whichever module it is of.
+    trainings = {}
+
     def __init__(self, process):
         self.process = process
-        #: Weak references to what counts the epochs of a training, by id.
-        self.trainings = {}
+
+    def is_training(self, training):
+        """Tell whether an object is known to count the epochs of a training."""
+        known = self.trainings.get(id(training))
+        return known is not None and known() is training
 
     def report(self, logs, prefix=PREFIX):
         """Record each number in `logs` as ``fit:KEY``, but for bookkeeping and what the source yields itself."""
@@ -55,8 +61,7 @@ class Observer:
         """
         if self.process.counts_source_loop:
             return
-        known = self.trainings.get(id(training))
-        if known is None or known() is not training:
+        if not self.is_training(training):
             self.process.is_entering = True
             self.trainings[id(training)] = weakref.ref(training)
         self.process.recorder.tick(epoch)
@@ -110,13 +115,18 @@ def tick_of(observer):
     return lambda training, epoch=None, *args, **kwargs: observer.tick(training, epoch)
 
 
-def report_of(observer):
-    """Return a function that records the first argument of a method."""
-    return lambda self, logs, *args, **kwargs: observer.report(logs)
-
-
 #: Before the names of what an evaluation outside a training logs.
 EVALUATED = "evaluate:"
+
+
+def report_of(observer):
+    """Return a function that records the first argument of a method, apart of a Trainer that only evaluates."""
+
+    def report(self, logs, *args, **kwargs):
+        is_beside = observer.trainings and not observer.is_training(getattr(self, "callback_handler", None))
+        observer.report(logs, EVALUATED if is_beside else PREFIX)
+
+    return report
 
 
 def observe_fit(module, process):

@@ -84,7 +84,8 @@ class Recorder:
             if raised_by_handler(error):
                 raise
             if not isinstance(value, (str, bytes)):
-                self.process.events.note("value-unreadable", "%s: %s" % (name, describe(error)), (metric, name))
+                called = name if metric is None else "%s of %s" % (name, self.describe(metric))
+                self.process.events.note("value-unreadable", "%s: %s" % (called, describe(error)), (metric, name))
             return
         identity = self.names.number(metric, name)
         if identity is not None:
