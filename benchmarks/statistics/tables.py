@@ -36,6 +36,7 @@ NAMES = (
     "grid",
     "families",
     "groups",
+    "crossed",
     "unequal",
     "paired_spread",
     "coverage",

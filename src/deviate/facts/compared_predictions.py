@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
+import numpy as np
 
 from deviate.facts.comparable import Pairing
 from deviate.facts.looks import Labels
@@ -17,10 +19,14 @@ from deviate.observe.matching import Predictions, Withheld, match_sides, places_
 from deviate.observe.predictions import Array
 from deviate.stats.churn import ChurnBetween, churn_between
 from deviate.stats.contrast import PAIRED, Verdict, choose_location, deciding_test, judge
+from deviate.stats.crossed import Crossed, crossed_difference, mcnemar
 from deviate.stats.effects import mean_difference
 from deviate.stats.multiplicity import Correction, adjust
 from deviate.stats.pairs import Estimate
-from deviate.stats.results import Effect
+from deviate.stats.results import Effect, Tested
+from deviate.stats.spread import Floats
+
+Score = Literal["", "accuracy", "squared error"]
 
 
 class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,6 +205,13 @@ class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
     #: Why nothing is compared; empty where something is.
     withheld: str = ""
     groups: list[ChangedGroup] = []
+    #: What each example is scored by: ``accuracy``, or ``squared error`` where models predict values; empty where the
+    #: targets are unknown.
+    score: Score = ""
+    #: Mean score of A less that of B, for other runs on other examples.
+    crossed: Crossed | None = None
+    #: Of the two models, where each side has one run that predicts classes; None elsewhere.
+    mcnemar: Tested | None = None
 
 
 def changed_predictions(
@@ -220,6 +233,9 @@ def changed_predictions(
         return None
     first, second = _main(a, list(matches)), _main(b, list(matches.values()))
     facts = ChangedPredictions(metric=first.metric, site=site_text(first))
+    same = _same_examples(first, second, matches)
+    if not isinstance(same, Withheld):
+        facts = _scored(facts, *same, pairing, level)
     matched = matched_predictions(first, second, matches)
     if isinstance(matched, Withheld):
         return msgspec.structs.replace(facts, withheld=matched.reason)
@@ -242,16 +258,52 @@ def matched_predictions(
 
     `matches` are metrics that are compared, with their names on side B.
     """
+    matched = _same_examples(a, b, matches)
+    if not isinstance(matched, Withheld) and matched[0].labels is None:
+        return Withheld("the models predict values, not classes")
+    return matched
+
+
+def _same_examples(
+    a: Evaluation, b: Evaluation, matches: Mapping[str, str]
+) -> tuple[Predictions, Predictions] | Withheld:
     if a.predictions is None or b.predictions is None:
         return Withheld(a.withheld or b.withheld)
     if (a.metric is None) != (b.metric is None) or (
         a.metric is not None and matches.get(a.metric, a.metric) != b.metric
     ):
         return Withheld("the predictions of the two belong to different metrics")
-    matched = match_sides(a.predictions, b.predictions)
-    if not isinstance(matched, Withheld) and matched[0].labels is None:
-        return Withheld("the models predict values, not classes")
-    return matched
+    return match_sides(a.predictions, b.predictions)
+
+
+def _scored(
+    facts: ChangedPredictions, a: Predictions, b: Predictions, pairing: Pairing | None, level: float
+) -> ChangedPredictions:
+    """Compare the mean scores of two sides, as numbers that are of runs and of examples."""
+    targets = a.targets if a.targets is not None else b.targets
+    if targets is None or a.keys.size == 0:
+        return facts
+    score: Score = "squared error" if a.labels is None else "accuracy"
+    first, second = (_scores(side, targets) for side in (a, b))
+    if first is None or second is None:
+        return facts
+    pairs = pairing.places(*map(run_indices, (a, b))) if pairing else []
+    is_single = score == "accuracy" and len(first) == len(second) == 1
+    return msgspec.structs.replace(
+        facts,
+        score=score,
+        crossed=crossed_difference(first, second, level, pairs),
+        mcnemar=mcnemar(first[0], second[0]) if is_single else None,
+    )
+
+
+def _scores(side: Predictions, targets: Array) -> Floats | None:
+    """Return the score of each run on each example; None where it is unknown, or too large for a number."""
+    if side.labels is not None:
+        return np.asarray(side.labels == targets, float)
+    with np.errstate(all="ignore"):
+        squares = None if side.values is None else np.asarray((side.values - targets) ** 2, float)
+    return squares if squares is not None and np.isfinite(squares).all() else None
 
 
 def site_text(evaluation: Evaluation) -> str:

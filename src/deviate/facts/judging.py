@@ -153,7 +153,8 @@ def _typed_baseline(workspace: Workspace, values: Values, floor: Floor, runs: in
     direction = floor.better or (meaning.direction if meaning else None)
     if direction is None:
         raise BadOption(
-            "it is unknown whether higher or lower values are better", hint="add --set better=higher or --set better=lower"
+            "it is unknown whether higher or lower values are better",
+            hint="add --set better=higher or --set better=lower",
         )
     metric = JudgedMetric(name=floor.metric or "", direction=direction)
     return set_floor(workspace, metric, "", values, wanted=runs, tries=floor.tries, most=floor.most)

@@ -11,6 +11,7 @@ from deviate.facts.comparison import Comparison, PairComparison
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, points, show_share, show_shares
 from deviate.report.page import Block, Cell, Row, Section, Sentences, Table
+from deviate.report.topics.comparison_examples import example_sentences
 from deviate.report.topics.metrics import columns, number, share_cell
 from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import WELCH_AND_PERMUTATION
@@ -115,11 +116,18 @@ def predictions(comparison: Comparison) -> Section | None:
         if pair.predictions is None:
             continue
         about = f"{pair.a} against {pair.b}" if len(comparison.pairs) > 1 else ""
-        sentences = [*changed_sentences(pair.predictions, pair.a, pair.b), *_on_groups(pair)]
+        sentences = [*changed_sentences(pair.predictions, pair.a, pair.b), *of_examples(pair), *_on_groups(pair)]
         blocks.append(Sentences(about=about, sentences=sentences))
         if pair.predictions.groups:
             blocks.append(_group_table(pair, pair.predictions.groups, comparison.correction))
     return Section(slug="predictions", title="Predictions that change", blocks=blocks) if blocks else None
+
+
+def of_examples(pair: PairComparison) -> list[str]:
+    """Say what the difference is for other runs on other examples."""
+    assert pair.predictions is not None
+    one_draw = bool(pair.draws.unshared)
+    return example_sentences(pair.predictions, pair.a, pair.b, alpha=pair.alpha, one_draw=one_draw)
 
 
 def _on_groups(pair: PairComparison) -> list[str]:

@@ -27,7 +27,7 @@ from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.checklist import checklist
 from deviate.report.topics.comparison_answer import comparison_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_text
-from deviate.report.topics.comparison_predictions import changed_sentences, group_sentences
+from deviate.report.topics.comparison_predictions import changed_sentences, group_sentences, of_examples
 from deviate.report.topics.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
 from deviate.report.topics.gate_lines import group_sentences as gate_group_sentences
 from deviate.report.topics.grid import grid_caveats, grid_headline
@@ -266,8 +266,9 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
 
 def _predictions(facts: ChangedPredictions, pair: PairComparison) -> dict[str, Any]:
     known = changed_contract(facts, pair.a, pair.b)
+    known["sentences"] += of_examples(pair)
     known["sentences"] += group_sentences(facts.groups, pair.a, pair.b, one_draw=bool(pair.draws.unshared))
-    return {**known, **fields(facts, "groups")}
+    return {**known, **fields(facts, "groups", "score", "crossed", "mcnemar")}
 
 
 def _look(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
