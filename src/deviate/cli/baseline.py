@@ -40,7 +40,7 @@ FLOOR_KEYS = ("better", "tries", "max")
     + examples(
         "deviate baseline -- python train.py        measure a floor of 10 runs",
         "deviate baseline base --metric 'val acc'   runs that are there",
-        "deviate baseline --value 0.971 --value 0.968 --value 0.973 --set better=higher",
+        "deviate baseline --value 0.97 --value 0.96 --value 0.98 --set better=higher",
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- COMMAND... | NAME")

@@ -27,7 +27,7 @@ from deviate.facts.judged import (
 from deviate.facts.samples import Sample
 from deviate.facts.side import make_side
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
-from deviate.lexicon.meanings import meaning_of
+from deviate.lexicon.words import meaning_of
 from deviate.lexicon.names import find_name
 from deviate.observe.headline import main_first
 from deviate.runs.experiment_events import StudyEvent

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from deviate.stats.intervals import DEFAULT_LEVEL, Interval
 from deviate.stats.results import Effect, Tested, outcome
@@ -144,5 +145,5 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> Tested:
     only_a, only_b = (int((np.asarray(x, bool) & ~np.asarray(y, bool)).sum()) for x, y in ((a, b), (b, a)))
     if not only_a + only_b:
         return Tested(reason="the two are right on the same examples")
-    p = stats.binomtest(only_a, only_a + only_b).pvalue
+    p = scipy.stats.binomtest(only_a, only_a + only_b).pvalue
     return outcome(only_a / (only_a + only_b), p, f"exact, {only_a} against {only_b} examples")

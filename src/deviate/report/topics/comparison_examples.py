@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deviate.facts.compared_predictions import ChangedPredictions
-from deviate.report.numbers import Numbers, finest, show, show_interval
+from deviate.report.numbers import Numbers, last_place, show, show_interval
 from deviate.report.words import count
 from deviate.stats.crossed import Crossed
 from deviate.stats.intervals import Interval
@@ -23,7 +23,7 @@ def _crossed(crossed: Crossed, score: str, a: str, b: str) -> list[str]:
     scale, unit = (100.0, " points") if score == "accuracy" else (1.0, "")
     effect = crossed.difference.negated
     errors = [scale * each for each in (crossed.se or 0.0, crossed.se_runs or 0.0, crossed.se_examples or 0.0)]
-    place = finest(errors[:1])
+    place = last_place(errors[0] or None)
     value = (
         f"{show(scale * (effect.value or 0.0), place)}{unit} {show_interval(_scaled(effect.interval, scale), place)}"
     )
