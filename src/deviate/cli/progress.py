@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import NamedTuple
@@ -20,8 +19,6 @@ from deviate.cli.live_screen import GoingRun, LiveScreen, empty_screen, screen_l
 from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Metric, Run
 from deviate.core.interrupts import at_any_end
-from deviate.observe.headline import main_metric, runner_up
-from deviate.observe.metrics import measured_metrics
 from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.words import count, listed, run_name
@@ -101,16 +98,6 @@ def event_lines(event: StudyEvent) -> Iterator[Line]:
         case LeftoverEnded():
             text = f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate"
             yield Line(Text(text), whole=False)
-
-
-def main_choice(experiment: Experiment, names: Iterable[str]) -> str:
-    """Say which metric of a run leads and how another does, where there are two that might; else nothing."""
-    metrics = measured_metrics(experiment, [(name, -1) for name in names])
-    other = runner_up(metrics)
-    if other is None:
-        return ""
-    typed = f"main = {json.dumps(other.name, ensure_ascii=False)}"
-    return f"main metric: {main_metric(metrics).name} (change: {typed} below [statistics] in deviate.toml)"
 
 
 def _whole(line: str, style: str = "") -> Line:
@@ -211,7 +198,6 @@ class Progress:
                 self._step(event)
             case RunEnded():
                 self._end(event)
-                self._lead(event)
             case Compared():
                 self.compared = event
             case Submitted(sent=False):
@@ -266,12 +252,6 @@ class Progress:
         line = f"{self.runs.called(event.run)}  {'  '.join(what)}{counted}"
         self._print(Text(line, style="" if is_well else "red"), whole=not isinstance(event.outcome, Completed))
 
-    def _lead(self, event: RunEnded) -> None:
-        """Say of the first run that completed which of what it reported leads: some names only a run can show."""
-        experiment = self.runs.experiment
-        if experiment is not None and self.runs.is_first(event) and (text := main_choice(experiment, event.values)):
-            self._print(Text(clean(text), style="dim"))
-
     def _count(self) -> str:
         """Count the runs that ended, with the time left where it is long."""
         seconds = self.time.left()
@@ -293,6 +273,8 @@ class RunsFollowed:
         #: The last values of runs that completed.
         self._values: dict[Run, Mapping[str, float]] = {}
         self._failed = self._shared = 0
+        #: Nothing of the experiment had completed before.
+        self.begins = False
 
     def observe(self, event: StudyEvent) -> None:
         """Take in one event."""
@@ -301,6 +283,7 @@ class RunsFollowed:
                 self.experiment, self._jobs = event.experiment, event.jobs
                 self._metrics = event.experiment.metrics
                 self._values |= event.values
+                self.begins = not event.values
             case RunStarted() | RunProgress():
                 self.going[event.run] = event
             case RunShared():
@@ -311,10 +294,6 @@ class RunsFollowed:
                     self._values[event.run] = event.values
                 else:
                     self._failed += 1
-
-    def is_first(self, event: RunEnded) -> bool:
-        """Whether it is the only run of the experiment that completed, now or before."""
-        return [*self._values] == [event.run]
 
     def called(self, run: Run) -> str:
         """Name a run; with what varies in it where there are several variants."""

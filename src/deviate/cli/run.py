@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -215,6 +216,8 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]
+    if progress.runs.begins and (choice := main_choice(view.facts)):
+        say(choice, err=True)
     again = f"deviate report {typed_word(folder.name)}"
     show(view, writer, None, again, verbose=verbose, following=partial(following, folder))
     if verbose:
@@ -231,6 +234,18 @@ def _refuse_input(stdin: Path | None) -> None:
             "standard input was given, and the commands are those of deviate.toml",
             hint="have the command read it by itself: command = \"bash -c 'python train.py < FILE'\"",
         )
+
+
+def main_choice(facts: ExperimentFacts) -> str:
+    """Say which metric leads and how another does, where there are two that might; else nothing."""
+    from deviate.observe.headline import main_metric, runner_up
+
+    metrics = [metric for variant in facts.variants[:1] for metric in variant.metrics if metric.n]
+    other = runner_up(metrics)
+    if other is None:
+        return ""
+    typed = f"main = {json.dumps(other.name, ensure_ascii=False)}"
+    return f"main metric: {main_metric(metrics).name} (change: {typed} below [statistics] in deviate.toml)"
 
 
 def exit_status(facts: ExperimentFacts) -> int:

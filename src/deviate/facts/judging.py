@@ -27,8 +27,8 @@ from deviate.facts.judged import (
 from deviate.facts.samples import Sample
 from deviate.facts.side import make_side
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
-from deviate.lexicon.words import meaning_of
 from deviate.lexicon.names import find_name
+from deviate.lexicon.words import meaning_of
 from deviate.observe.headline import main_first
 from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.pipeline import run

@@ -51,24 +51,6 @@ def lines(planned, seconds, **ended):
     return text.getvalue().splitlines()
 
 
-def test_which_metric_leads_is_said_once_where_another_might():
-    def said(known, **values):
-        text = io.StringIO()
-        progress = Progress(Console(file=text, width=100))
-        progress.observe(begun({"init": 2}, values=known))
-        progress.observe(
-            RunEnded(run=Run(variant="init", index=1), outcome=Completed(seconds=1, ended=""), values=values)
-        )
-        return text.getvalue().splitlines()[1:]
-
-    line = 'main metric: test acc (change: main = "val acc" below [statistics] in deviate.toml)'
-    # Names that only a run shows count.
-    assert said({}, **{"test acc": 96.0, "val acc": 95.0}) == [line]
-    assert said({}, **{"test acc": 96.0}) == []
-    # Not again, where runs are added.
-    assert said({Run(variant="init", index=0): {"test acc": 96.0}}, **{"test acc": 96.0, "val acc": 95.0}) == []
-
-
 @pytest.mark.parametrize(
     ("planned", "title", "first"),
     [

@@ -6,7 +6,7 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
-from deviate.cli.run import exit_status
+from deviate.cli.run import exit_status, main_choice
 from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.proof import Evidence
 from deviate.facts.samples import SampleOptions
@@ -91,8 +91,10 @@ def test_what_varied_and_what_was_fixed_takes_a_line():
     assert "8 of 8 runs. Varied: initialisation, data order. Fixed: data split." in lines
 
 
-def test_a_narrow_screen_says_where_the_rest_is():
-    assert any(line.endswith("More: deviate report digits_mlp -v") for line in screen(usual(), 60))
+def test_a_narrow_screen_says_what_varied_too():
+    said = " ".join(screen(usual(), 60))
+    assert "Varied: " in said
+    assert "More: " not in said
 
 
 def test_where_runs_failed_they_stand_before_the_number():
@@ -136,6 +138,12 @@ def test_the_metric_that_the_user_chose_leads():
     )
     first, *_ = screen(cases.said(made))
     assert first.startswith("train loss  0.139 ± 0.014")
+
+
+def test_which_metric_leads_is_said_where_another_might():
+    said = main_choice(usual(**{"test acc": VALUES, "val acc": VALUES[::-1]}).facts)
+    assert said == 'main metric: test acc (change: main = "val acc" below [statistics] in deviate.toml)'
+    assert main_choice(usual(**{"test acc": VALUES, "train acc": VALUES[::-1]}).facts) == ""
 
 
 def test_a_metric_that_is_reported_under_two_names_has_one_row():

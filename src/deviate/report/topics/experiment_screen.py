@@ -84,10 +84,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterator[Block]:
         yield table
     if notes := asked_footnotes(variant.metrics):
         yield Sentences(sentences=notes, emphasis="quiet", listed=True)
-    yield Sentences(
-        sentences=[f"{made_text(variant, facts)} {varied_text(variant)}"],
-        brief=[f"{made_text(variant, facts)} More: deviate report {typed_word(facts.experiment)} -v"],
-    )
+    yield Sentences(sentences=[f"{made_text(variant, facts)} {varied_text(variant)}"])
 
 
 def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
