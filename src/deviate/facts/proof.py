@@ -93,7 +93,7 @@ def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: 
     groups = classes([run.name for run in seen], [run.prints[name] for run in seen])
     meant, shown = _meant(name, variant), _shown(groups, len(seen), len(runs))
     if shown == "absent" and any(name in run.drawn and name not in run.prints for run in runs):
-        shown = "unknown"  # from a generator that was gone before it was looked at, or that nothing watches
+        shown = "unknown"  # from a generator that was gone before it was looked at
     # Weights that are read from a file take the place of what was drawn; an order is one of the examples there are.
     replaced = shown == "identical" and is_replaced([run.prints[name] for run in seen])
     follows = name == "shuffle" and is_of_other_examples([run.prints for run in runs], name)
@@ -168,6 +168,11 @@ class VariantProof(msgspec.Struct, frozen=True, kw_only=True):
         """Programs of the completed runs that trained, or may have, where nobody saw what they drew."""
         seen = (run.unseen for run in self.runs if run.status == "completed")
         return list(dict.fromkeys(command for each in seen if each.trains for command in each.commands))
+
+    @property
+    def unwatched(self) -> list[str]:
+        """Factors that lines of the project drew for, from generators whose draws no run shows."""
+        return [each.name for each in self.evidence if each.found == "unknown" and not each.groups]
 
     @property
     def files_held(self) -> bool:

@@ -89,6 +89,11 @@ def test_what_is_not_drawn_for_or_not_varied_is_said_of_the_variant():
     _, facts, _ = told("algo+impl", runs=[structs.replace(run, threads=1) for run in cases.proven("algo+impl", 5)])
     unseen = "No draw was counted under: augmentation, other draws of the training."
     assert unseen in factors_of(facts.facts).caveats
+    facts = structs.replace(
+        facts.facts, evidence=[structs.replace(facts.facts.evidence[0], found="unknown", groups=[])]
+    )
+    assert "Drawn, but not watched, so that nothing is known of it: initialisation." in factors_of(facts).caveats
+    assert "initialisation" not in factors_of(facts).varied
     _, facts, _ = told("impl", runs=[structs.replace(run, threads=1) for run in cases.proven("impl", 5)])
     assert (
         "With pinned threads and no GPU, nothing of the implementation was varied." in factors_of(facts.facts).caveats

@@ -119,7 +119,7 @@ def made_text(variant: VariantFacts, facts: ExperimentFacts) -> str:
 def varied_text(variant: VariantFacts) -> str:
     """Say what varied and what was held, of what the program draws; a sentence where that is not known."""
     known = find_variant(variant.variant)
-    drawn = {each.name for each in variant.evidence if each.found != "absent"}
+    drawn = {each.name for each in variant.evidence if each.found != "absent"} - set(variant.unwatched)
     if known is None or not known.controlled or variant.unseen or not drawn or variant.variant == IMPORTED:
         return varied_statement(variant, brief=True)
     free = IMPLEMENTATION in known.varying and not variant.without_noise

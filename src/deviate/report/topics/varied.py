@@ -71,7 +71,8 @@ def factors_of(facts: VariantProof) -> Factors:
         return Factors(gloss=name, varied=[], held=[], caveats=[f"The variant {name} is not known to this version."])
     if facts.unseen:
         return Factors(gloss=_gloss(variant), varied=["not known"], held=_files(facts), caveats=[_unseen(facts)])
-    order = [factor for factor in FACTORS if factor not in facts.absent] if variant.controlled else []
+    hidden = {*facts.absent, *facts.unwatched}
+    order = [factor for factor in FACTORS if factor not in hidden] if variant.controlled else []
     varying = variant.varying - ({IMPLEMENTATION} if facts.without_noise else set())
     varied = [DESCRIBED[factor] for factor in order if factor in varying]
     spared = (IMPLEMENTATION,) if variant.disturbed == "platform" else ()
@@ -166,8 +167,14 @@ def _is_noiseless(facts: VariantProof, variant: Variant) -> bool:
 
 def absences(facts: VariantProof) -> list[str]:
     """Say for which factors no run drew anything."""
-    named = [DESCRIBED[factor] for factor in FACTORS if factor in facts.absent]
-    return [f"No draw was counted under: {', '.join(named)}."] if named else []
+    absent, unwatched = (
+        ", ".join(DESCRIBED[factor] for factor in FACTORS if factor in names)
+        for names in (facts.absent, facts.unwatched)
+    )
+    return [
+        *([f"No draw was counted under: {absent}."] if absent else []),
+        *([f"Drawn, but not watched, so that nothing is known of it: {unwatched}."] if unwatched else []),
+    ]
 
 
 def _noiseless(facts: VariantProof, variant: Variant) -> list[str]:
