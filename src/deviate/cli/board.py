@@ -263,11 +263,10 @@ def _head(head: str, before: int, ends: tuple[float, float] | None, scale: int, 
 def _folded(found: Sequence[Entry]) -> list[Entry]:
     """Put the cells of each grid into the row of its best one."""
     folded: dict[str, Entry] = {}
-    cells = Counter(each.grid for each in found if each.grid)
     for each in found:
         if each.grid and each.grid not in folded:
             folded[each.grid] = each._replace(
-                name=each.grid, recipe=f"best of {cells[each.grid]}: {each.recipe}" if each.standing else each.recipe
+                name=each.grid, recipe=f"best: {each.recipe}" if each.standing else each.recipe
             )
         elif not each.grid:
             folded[each.name] = each

@@ -91,6 +91,15 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
     return lines if width is None else [cut(line, width) for line in lines]
 
 
+def folded(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the rows as lines; what is wider than the terminal goes on below itself."""
+    import textwrap
+
+    wide, width = max((len(head) for head, _ in pairs), default=0) + 2, terminal_width() or 0
+    lines = [(head, textwrap.wrap(text, max(width - wide, 20) if width else 10**6) or [""]) for head, text in pairs]
+    return [f"{'' if at else head:{wide}}{part}" for head, parts in lines for at, part in enumerate(parts)]
+
+
 def steps(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Return a line for each command behind what it does; below it where one would be broken, so that it is copied."""
     lines, width = aligned(pairs), terminal_width()

@@ -10,7 +10,7 @@ import click
 
 from deviate.cli.options import experiment_names, only_experiment
 from deviate.cli.output import verbose_option
-from deviate.cli.printing import aligned, examples, say, say_json, show_duration, show_range
+from deviate.cli.printing import examples, folded, say, say_json, show_duration, show_range
 from deviate.core.factors import SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_line
 
@@ -135,7 +135,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
     loop = experiment.main_loop
     broken = [caveat.message for proof in proofs if proof.completed > 1 for caveat in broken_promises(proof)]
     return [
-        *aligned(
+        *folded(
             [
                 (experiment.name, typed_line(experiment.command)),
                 ("made", f"{experiment.created[:16].replace('T', ' ')}, seed {experiment.seed}"),
@@ -147,7 +147,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
             ]
         ),
         "",
-        *aligned([(_indented(proof.variant, proofs), _runs_text(proof, runs)) for proof in proofs]),
+        *folded([(_indented(proof.variant, proofs), _runs_text(proof, runs)) for proof in proofs]),
         *_unfinished(folder, runs, alone=len(proofs) == 1),
         *(f"! {text}" for text in broken),
     ]

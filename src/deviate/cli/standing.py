@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,7 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
     from deviate.cli.printing import steps as printed
 
     newest, *others = newest_first(overviews)
-    folder = workspace.experiment(newest["name"])
+    folder, newest_name = workspace.experiment(newest["name"]), typed_word(newest["name"])
     completed = [workspace.experiment(each["name"]) for each in (newest, *others) if any(each["completed"].values())]
     steps = [
         *(
@@ -135,32 +136,35 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         *([] if newest["running"] else _missing_runs(folder)),
         *(_best_cell(workspace, completed) or _two_recipes(workspace, completed)),
         *_second(completed),
-        *(_reading(folder) if folder.completed_runs() else []),
-        *(_planning(completed[-1]) if len(completed) > 1 else []),
+        *([("how much do its runs differ?", f"deviate report {newest_name}")] if folder.completed_runs() else []),
+        *([("how many runs show less?", f"deviate plan {typed_word(completed[-1].name)}")] if completed[1:] else []),
     ]
     return printed(steps[:most])
 
 
 def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return what comes next of an experiment whose runs all completed: a comparison with another recipe, or one."""
+    from deviate.source.cells import AT
     from deviate.store.folders import Workspace
 
     experiment, ended = folder.read_experiment(), len(folder.completed_runs())
-    if set(experiment.planned) != {DEFAULT_VARIANT} or ended < max(
-        sum(experiment.planned.values()), len(folder.runs())
-    ):
+    planned = max(sum(experiment.planned.values()), len(folder.runs()))
+    if set(experiment.planned) != {DEFAULT_VARIANT} or ended < planned:
         return []
     if ended == 1:
         more = typed_line(["deviate", "run", "-n", str(FIRST_LOOK), "--name", folder.name, "--", *experiment.command])
         return [("how much do runs differ?", more)]
     workspace = Workspace(folder.project)
-    completed = [folder]
+    others = []
     for other in map(workspace.experiment, workspace.names()):
         # One that cannot be read is named where experiments are listed.
         with suppress(DeviateError):
-            if other.name != folder.name and other.read_experiment() and other.completed_runs():
-                completed.append(other)
-    return _two_recipes(workspace, completed) or _second(completed)
+            its = other.read_experiment()
+            if (its.entry, [*its.planned]) == (experiment.entry, [DEFAULT_VARIANT]) and other.name != folder.name:
+                others += [(AT not in other.name, datetime.fromisoformat(its.created).astimezone(), other.name)]
+    recipes = [workspace.experiment(name) for *_, name in sorted(others, reverse=True)]
+    completed = [folder, *(recipe for recipe in recipes if recipe.completed_runs())]
+    return _two_recipes(workspace, completed) or _second([folder])
 
 
 def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
@@ -234,16 +238,6 @@ def _cells(workspace: Workspace) -> list[Cell]:
     except BadConfig:
         # Every command that reads the file says what is wrong with it.
         return []
-
-
-def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that reads what there is of an experiment."""
-    return [("how much do its runs differ?", f"deviate report {typed_word(folder.name)}")]
-
-
-def _planning(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that says how many runs show what, beside two recipes."""
-    return [("how many runs show less?", f"deviate plan {typed_word(folder.name)}")]
 
 
 def _failed(folder: ExperimentFolder) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from deviate.report.aligned import about_seconds
 if TYPE_CHECKING:
     # Who writes a number need not wait for what computes one.
     from deviate.stats.intervals import Interval
-    from deviate.stats.results import Effect, Tested
+    from deviate.stats.results import Effect
 
 #: Digits of a standard deviation that are shown. The SD of n runs has a relative error near ``1 / sqrt(2 (n - 1))``
 #: (27 % for 8 runs), so a third digit would be noise [1]_.
@@ -54,8 +54,8 @@ MOST_P_DIGITS = 6
 #: Ratios and statistics of more figures than this before the point are written with an exponent.
 MOST_FIGURES = 4
 
-#: Of ratios and effects, and of statistics.
-_EFFECT_DIGITS, _STATISTIC_DIGITS = 2, 4
+#: Of ratios and effects.
+_EFFECT_DIGITS = 2
 
 #: Ratios and effects from one of these to below the other have two decimals.
 _TWO_DECIMALS = 0.05, 100.0
@@ -390,18 +390,6 @@ def show_effect(effect: Effect) -> str:
     """Write an effect with its interval."""
     ends = f" {show_ratio(effect.interval)}" if effect.interval.known else ""
     return f"{show_factor(effect.value)}{ends}" if effect.value is not None else UNKNOWN
-
-
-def show_statistic(test: Tested) -> str:
-    """Write the statistic of a test.
-
-    Examples
-    --------
-    >>> from deviate.stats.results import Tested
-    >>> show_statistic(Tested(statistic=-12.67123)), show_statistic(Tested(statistic=123456.0))
-    ('−12.67', '1.235e5')
-    """
-    return _digits(test.statistic, _STATISTIC_DIGITS)
 
 
 def _digits(value: float | None, digits: int, *, zeros: bool = False) -> str:

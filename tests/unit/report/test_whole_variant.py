@@ -4,8 +4,6 @@ import report_cases as cases
 
 from deviate.cli.run import VARIED
 from deviate.core.factors import GROUPS, VARIANTS
-from deviate.report.page import Fold
-from deviate.report.topics.experiment import experiment_page
 from deviate.report.topics.headline import BY_CHANCE
 
 WIDE, NARROW = [90.0, 92.0, 94.0, 96.0], [91.0, 91.1, 91.2, 91.3]
@@ -17,20 +15,6 @@ def several(algo, whole):
     values = {"algo+impl": whole, "algo": [*algo, None], "control": [91.0] * 4}
     made = {variant: {"test acc": each} for variant, each in values.items()}
     return cases.document(made, runs=[*done, cases.failed("algo", 4)])
-
-
-def test_each_variant_is_in_words_below_the_table_of_all():
-    page = experiment_page(several(NARROW, WIDE).facts, "full")
-    (words,) = [
-        block
-        for section in page.sections
-        for block in section.blocks
-        if isinstance(block, Fold) and block.title == "Each variant in words"
-    ]
-    assert [answer.about.partition(":")[0] for answer in words.blocks] == [
-        "everything", "training's draws", "nothing (control)",
-    ]  # fmt: skip
-    assert not words.open
 
 
 def test_a_source_that_comes_out_larger_than_all_together_is_explained():

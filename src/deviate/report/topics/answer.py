@@ -81,14 +81,6 @@ def _result(variant: VariantFacts, facts: ExperimentFacts, charts: Charts) -> li
     return [ByMetric(panels=panels, first=main.name, in_table=True), *small]
 
 
-def in_words(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say of each of several variants in sentences how much its runs differ."""
-    if len(facts.variants) < 2 or not facts.across:
-        return None
-    answers: list[Block] = [_answer(variant, facts) for variant in facts.variants]
-    return Section(slug="words", title="Each variant in words", blocks=answers)
-
-
 def _answer(variant: VariantFacts, facts: ExperimentFacts) -> Answer:
     figure, (said, _) = result_figure(variant, facts), model_sentences(variant, facts)
     several = len(facts.variants) > 1

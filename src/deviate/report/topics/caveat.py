@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -51,13 +51,9 @@ def more_warnings(caveats: Sequence[Caveat], command: str, most: int = WARNINGS_
 
 def _alike(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
     """Return the first of the warnings that begin with the same words, with the variants of all."""
-    merged: dict[tuple[str, str], tuple[Caveat, list[str]]] = {}
-    for caveat in (each for each in caveats if each.severity == "warning"):
-        # Behind a colon or in brackets stand runs and values.
-        _, variants = merged.setdefault((caveat.slug, re.split("[:(]", caveat.message)[0]), (caveat, []))
-        if caveat.variant and caveat.variant not in variants:
-            variants.append(caveat.variant)
-    return list(merged.values())
+    # Behind a colon or in brackets stand runs and values.
+    warnings = (each for each in caveats if each.severity == "warning")
+    return together(warnings, lambda each: (each.slug, re.split("[:(]", each.message)[0]))
 
 
 def _first_sentence(message: str) -> str:
@@ -71,10 +67,12 @@ def _first_sentence(message: str) -> str:
     return re.split(r"(?<=\.) (?=[A-Z`])", message)[0].rstrip(".")
 
 
-def together(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
-    """Return each caveat once, with the variants that it is on; none where it is on the whole experiment."""
+def together(
+    caveats: Iterable[Caveat], key: Callable[[Caveat], tuple[str, str]] = lambda each: (each.severity, each.message)
+) -> list[tuple[Caveat, list[str]]]:
+    """Return the first caveat of each key, with the variants of all; none where it is on the whole experiment."""
     merged: dict[tuple[str, str], tuple[Caveat, list[str]]] = {}
     for caveat in caveats:
-        _, variants = merged.setdefault((caveat.severity, caveat.message), (caveat, []))
-        variants += [caveat.variant] if caveat.variant else []
+        _, variants = merged.setdefault(key(caveat), (caveat, []))
+        variants += [caveat.variant] if caveat.variant and caveat.variant not in variants else []
     return list(merged.values())

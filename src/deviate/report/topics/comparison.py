@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_line
@@ -30,7 +31,6 @@ from deviate.report.topics.comparison_screen import (
     brief_tables,
     brief_tests,
     metric_rows,
-    page_warnings,
     remarks,
     screen_answer,
     screen_reasons,
@@ -135,7 +135,7 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (screen_answer, screen_tables, screen_reasons, warnings, what_next),
     "brief": (brief_answer, brief_tables, brief_tests, brief_predictions, remarks, what_next),
-    "full": (page_warnings, answer, verdicts, ranking, predictions, tests, trust, methods, again),
+    "full": (partial(warnings, hinted=False), answer, verdicts, ranking, predictions, tests, trust, methods, again),
     "paper": (tables, paper_methods),
 }
 

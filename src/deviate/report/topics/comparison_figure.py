@@ -74,7 +74,8 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
     return Figure(
         slug=slug("comparison", *parts),
         section="comparison",
-        title=f"{clean(cells.name)}: {clean(pair.a)} against {clean(pair.b)}{_key(metric, pair)}",
+        title=f"{clean(cells.name)}: {clean(pair.a)} against {clean(pair.b)}"
+        f" (bars: mean ± SD; difference: {show_level(pair.level)} CI)",
         description=_description(metric, pair, cells, cut=cut),
         metric=metric.name,
         spec=spec,
@@ -215,15 +216,6 @@ def _difference_views(
         *interval_views("difference", differences, x, position, style="ink"),
         view("difference", "point", point, style="ink", shape="diamond", size=60, opacity=1, filled=True),
     ]
-
-
-def _key(metric: MetricComparison, pair: PairComparison) -> str:
-    """Say what the bars of the chart are."""
-    bars = [
-        *(["mean ± SD"] if metric.a.spread.sd is not None or metric.b.spread.sd is not None else []),
-        *([f"difference: {show_level(pair.level)} CI"] if metric.contrast.difference.interval.known else []),
-    ]
-    return f" (bars: {'; '.join(bars)})" if bars else ""
 
 
 def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCells, *, cut: bool) -> str:

@@ -21,18 +21,18 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.comparison_answer import comparison_headline, several_headline
+from deviate.report.topics.comparison_answer import several_headline
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_sentences
 from deviate.report.topics.comparison_figure import comparison_figures
 from deviate.report.topics.comparison_screen import (
     answer_sentences,
     main_tables,
     metric_rows,
-    page_warnings,
     pair_names,
     pair_table,
     places_text,
     screen_reasons,
+    warnings,
 )
 from deviate.report.topics.comparison_tests import test_tables
 from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
@@ -43,9 +43,7 @@ from deviate.report.topics.verdicts import MetricCells, adjusted_text
 def answer(comparison: Comparison) -> Section:
     """Say how the experiments compare, draw it, and list the metrics."""
     if len(comparison.pairs) > 1:
-        words: list[Block] = [Answer(sentences=comparison_headline(comparison), listed=True)]
-        first: list[Block] = [Answer(sentences=[several_headline(comparison)])]
-        last: list[Block] = [Fold(title="Each pair in words", blocks=words, open=False)]
+        first, last = [Answer(sentences=[several_headline(comparison)])], list[Block]()
     else:
         first = [Answer(sentences=answer_sentences(comparison), listed=True, badge=_badge(comparison))]
         reasons = screen_reasons(comparison)
@@ -66,7 +64,7 @@ def _badge(comparison: Comparison) -> Badge | None:
 
 def trust(comparison: Comparison) -> Section | None:
     """List the caveats that the first screen does not say."""
-    reasons, warned = screen_reasons(comparison), page_warnings(comparison)
+    reasons, warned = screen_reasons(comparison), warnings(comparison, hinted=False)
     said = [block.sentences for block in reasons.blocks if isinstance(block, Sentences)] if reasons else []
     short = [block.remarks for block in warned.blocks if isinstance(block, Remarks)] if warned else []
     above = {*(each.message for remarks in short for each in remarks), *(text for texts in said for text in texts)}

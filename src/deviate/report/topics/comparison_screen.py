@@ -12,7 +12,7 @@ from deviate.observe.headline import main_metric
 from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level
 from deviate.report.page import Answer, Block, Cell, Column, Hint, Row, Section, Sentences, Table
 from deviate.report.strips import strip
-from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, Caveat, more_warnings, warning_lines
+from deviate.report.topics.caveat import WARNINGS_ON_SCREEN, more_warnings, warning_lines
 from deviate.report.topics.comparison_answer import (
     claimed_sentences,
     comparison_headline,
@@ -290,26 +290,15 @@ def screen_reasons(comparison: Comparison) -> Section | None:
     return Section(slug="reasons", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
 
 
-def warnings(comparison: Comparison) -> Section | None:
-    """List what casts doubt on the verdicts, what was asked for, and where there is more of it."""
-    caveats, most = _doubts(comparison)
-    blocks = [*warning_lines(caveats, most), *more_warnings(caveats, comparison.command, most)]
-    return Section(slug="trust", blocks=blocks) if blocks else None
-
-
-def page_warnings(comparison: Comparison) -> Section | None:
-    """List the same where all the rest stands further down."""
-    blocks = warning_lines(*_doubts(comparison))
-    return Section(slug="trust", blocks=blocks) if blocks else None
-
-
-def _doubts(comparison: Comparison) -> tuple[list[Caveat], int]:
-    """Return the caveats that the answer does not say, and how many are shown."""
+def warnings(comparison: Comparison, *, hinted: bool = True) -> Section | None:
+    """List what casts doubt on the verdicts, what was asked for, and on a screen where there is more of it."""
     several = len(comparison.pairs) > 1
     caveats = comparison_caveats(comparison.comparability)
     # The answer on one pair has those on random numbers that only one side varies.
     shown = [each for each in caveats if several or each.slug != "draws-repeated"]
-    return shown, WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN
+    most = WARNINGS_OF_SEVERAL if several else WARNINGS_ON_SCREEN
+    blocks = [*warning_lines(shown, most), *(more_warnings(shown, comparison.command, most) if hinted else [])]
+    return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def what_next(comparison: Comparison) -> Section | None:

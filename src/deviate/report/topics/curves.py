@@ -94,10 +94,8 @@ def curve_figure(metric: MetricCurves, order: Sequence[str], rounds: Rounds = IT
 
 def _key(variants: Sequence[VariantCurves]) -> str:
     """Say what is drawn beside the line of each run."""
-    banded = [each.band for each in variants if each.recorded >= BAND_FROM]
-    if banded:
-        return f": each run, median, and the middle {100 * banded[0].share:.0f}% of the runs (band)"
-    return ": each run and the median" if any(each.recorded > 1 for each in variants) else ""
+    share = next((each.band.share for each in variants if each.recorded >= BAND_FROM), None)
+    return f": each run, median, and the middle {100 * share:.0f}% of the runs (band)" if share else ""
 
 
 def _chart(metric: MetricCurves, order: Sequence[str], rounds: Rounds) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
@@ -38,13 +39,13 @@ MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 
 
 def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Say in a few lines what varied and what was held; proofs, notes and each variant in words are folded."""
+    """Say in a few lines what varied and what was held; proofs and notes are folded."""
     lines = [varied_text(facts.variants[0])] if len(facts.variants) == 1 else []
     lines += price_sentences(facts.prices)
     kinds = [(plain_name(each.variant), gloss(each.variant)) for each in facts.variants]
     said: list[Block] = [Facts(pairs=kinds)] if len(kinds) > 1 else []
     said += [Sentences(sentences=lines, listed=True)] if lines else []
-    folded = _folded(facts, charts, answer.remarks, answer.in_words, factors.held)
+    folded = _folded(facts, charts, answer.remarks, factors.held)
     return Section(slug="varied", title="What varied, and what was fixed", blocks=[*said, *folded])
 
 
@@ -90,7 +91,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         reproduce.brief,
     ),
     "full": (
-        experiment_screen.page_warnings,
+        partial(experiment_screen.warnings, hinted=False),
         answer.full,
         metrics.full,
         figures.each_run,

@@ -13,7 +13,7 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.report.numbers import show_level
 from deviate.report.page import Answer, Block, Cell, Column, Row, Section, Sentences, Table
-from deviate.report.topics.caveat import Caveat, more_warnings, warning_lines
+from deviate.report.topics.caveat import more_warnings, warning_lines
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.headline import known_prices, screen_headline
@@ -34,28 +34,18 @@ _SHOWN_ABOVE = frozenset((*(f"run-{status}" for status in ENDED), "control-diffe
 _SAID_OF_ONE = frozenset({"values-far", "data-differ", "input-differs", "state-kept"})
 
 
-def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say before any number which runs failed and what casts doubt on the numbers; where there is more of it."""
-    lines = page_warnings(facts, charts)
-    more = more_warnings(_doubts(facts), f"deviate report {typed_word(facts.experiment)}")
-    return lines and structs.replace(lines, blocks=[*lines.blocks, *more])
-
-
-def page_warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say the same where all the rest stands further down."""
-    blocks = [*screen_failures(facts.variants, facts), *warning_lines(_doubts(facts))]
-    return Section(slug="trust", blocks=blocks) if blocks else None
-
-
-def _doubts(facts: ExperimentFacts) -> list[Caveat]:
-    """Return the caveats that the answer does not say, with the names that people see."""
+def warnings(facts: ExperimentFacts, charts: Charts, *, hinted: bool = True) -> Section | None:
+    """Say before any number which runs failed and what casts doubt on the numbers, on a screen where more of it is."""
     several = len(facts.variants) > 1
     above = _SHOWN_ABOVE if several and facts.across else _SHOWN_ABOVE | _SAID_OF_ONE | _diverged(facts)
-    return [
+    caveats = [
         structs.replace(each, variant=plain_name(each.variant) if each.variant and several else None)
         for each in experiment_caveats(facts)
         if each.slug not in above
     ]
+    more = more_warnings(caveats, f"deviate report {typed_word(facts.experiment)}") if hinted else []
+    blocks = [*screen_failures(facts.variants, facts), *warning_lines(caveats), *more]
+    return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def _diverged(facts: ExperimentFacts) -> frozenset[str]:

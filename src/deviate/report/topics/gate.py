@@ -350,9 +350,9 @@ def _screen(gate: Gate) -> Section:
 
 
 def _level(gate: Gate) -> list[str]:
-    alpha = gate.look.alpha
-    known = any(metric.ci_room.known for metric in gate.metrics)
-    return [f"Each end of a CI is a {show_percent(alpha)} bound."] if known else []
+    alpha = show_percent(gate.look.alpha)
+    levels = [show_level(metric.ci_room.level) for metric in gate.metrics if metric.ci_room.known]
+    return [f"{levels[0]} CI in brackets: each end is a {alpha} bound."] if levels else []
 
 
 def _reasons(gate: Gate) -> list[Fold]:

@@ -8,7 +8,7 @@ import msgspec
 
 from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import GateMetric
-from deviate.report.numbers import metric_place, show, show_interval, show_level, show_percent
+from deviate.report.numbers import metric_place, show, show_interval, show_percent
 from deviate.report.words import compared_runs, count, joined, listed
 from deviate.stats.contrast import PAIRED
 
@@ -75,7 +75,7 @@ def drop_lines(metric: GateMetric) -> Iterator[str]:
             drop = msgspec.structs.replace(
                 metric.ci_room, low=allowed - metric.ci_room.high, high=allowed - metric.ci_room.low
             )
-            ends = f", {show_level(drop.level)} CI {show_interval(drop, place)}"
+            ends = f" {show_interval(drop, place)}"
         paired = metric.test == PAIRED.test
         runs = compared_runs(metric.compared if paired else metric.n_a, metric.n_b, paired=paired)
         limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
