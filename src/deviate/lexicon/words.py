@@ -326,7 +326,7 @@ def aggregate_of(kind: Kind, name: str = "") -> str:
 __all__ = [
     "BEGINS", "LOG", "MAX_WORDS", "TRAIN", "UNNAMED", "Meaning", "aggregate_of", "counts_parameters", "is_bookkeeping",
     "is_clock_part", "is_counting", "is_digest", "is_episode_length", "is_forecast", "is_in_settings",
-    "is_metric_word", "is_progress", "is_schedule", "is_settings_name", "meaning_of", "outcome_of", "split_of",
+    "is_metric_word", "is_progress", "is_schedule", "is_settings_name", "meaning_of", "split_of",
     "without_unit", "word_lists", "words_like", "words_of",
 ]  # fmt: skip
 
@@ -354,9 +354,6 @@ _NUMBER_OF = re.compile("n[a-z]")
 _MARKED = re.compile(r"(?<=\d)[a-z](?![A-Za-z0-9])")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _EACH = re.compile(r"^per[_ ](epoch|batch|step|iter(ation)?|episode)[_ ]", re.IGNORECASE)
-#: Counts of right and wrong predictions, each way: ``true_positives``, ``num_fp``.
-_RIGHT = re.compile(r"(^|[_ ])(true[_ ]?(positive|negative)s?|tp|tn|wins)$")
-_WRONG = re.compile(r"(^|[_ ])(false[_ ]?(positive|negative)s?|fp|fn)$")
 #: How many steps were taken along the gradient.
 _GRADIENT_STEPS = re.compile(r"(^|[^a-z])grad(ient)?s?[ _-]?(step|update|iter(ation)?)s?$")
 _LEARN_RATE = re.compile(r"\b(learn[ _-]?rate|step[ _-]?size)")
@@ -425,13 +422,6 @@ def is_in_settings(name: str) -> bool:
     """
     groups = re.split(r"[/.:]", re.sub(r"\{[^{}]*\}", "", name))[:-1]
     return any(not _SETTINGS_GROUPS.isdisjoint(words_of(each)[-1:]) and not is_metric_word(each) for each in groups)
-
-
-def outcome_of(name: str) -> Meaning | None:
-    """Find which way a count of right or wrong predictions, or of games won, is better: ``num_fp``, ``wins``."""
-    if _RIGHT.search(name.lower()):
-        return Meaning("quality", "higher")
-    return Meaning("quality", "lower") if _WRONG.search(name.lower()) else None
 
 
 def is_schedule(text: str) -> bool:

@@ -74,8 +74,6 @@ def take_apart(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) ->
         return take_apart(flow, expr.value, scope, depth + 1)
     if isinstance(expr, (ast.Name, ast.Attribute)):
         return _named(flow, expr, scope, depth)
-    if isinstance(expr, ast.Subscript) and flow.value(expr, scope).keys:
-        return [ReportedValue(expr, scope, mapping=True)]
     return [ReportedValue(expr, scope)]
 
 
@@ -108,8 +106,6 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
         # Numbers have no rest by a tuple; a text that callers give may be any format.
         if isinstance(expr.right, ast.Tuple) or flow.resolved(expr.left, scope).has(From.TEXT):
             return take_apart(flow, expr.right, scope, depth + 1)
-        if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
-            return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
     if is_padding(expr):
         return []
     if isinstance(expr.op, ast.Add) and (is_written_list(expr.left) or is_written_list(expr.right)):
@@ -153,8 +149,6 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return take_apart(flow, expr.args[0], scope, depth + 1)
     if name == "dict" and expr.keywords:
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
-    if name in {"dict", "OrderedDict"} and len(expr.args) == 1 and isinstance(expr.args[0], (ast.List, ast.Tuple)):
-        return _each(flow, expr.args, scope, depth)  # pairs of keys and values
     if name in _WRAPPING:
         return _each(flow, expr.args[: 2 if name == "map" else 1], scope, depth)
     return _built_elsewhere(flow, expr, scope, depth)
@@ -211,14 +205,8 @@ def tag_of(flow: Evaluator, key: ast.expr, scope: Scope) -> tuple[str, ast.expr 
 
 
 def _comprehended(flow: Evaluator, expr: ast.ListComp | ast.GeneratorExp, scope: Scope, depth: int) -> list[Part]:
-    """Take apart what a comprehension makes; of one over elements that are written out, these."""
-    parts = take_apart(flow, expr.elt, scope.module.inner.get(expr, scope), depth + 1)
-    source, target = expr.generators[0].iter, expr.generators[0].target
-    if isinstance(source, (ast.List, ast.Tuple)) and isinstance(target, ast.Name):
-        values = [part.expr for part in parts if isinstance(part, ReportedValue)]
-        if any(isinstance(value, ast.Name) and value.id == target.id for value in values):
-            return _each(flow, source.elts, scope, depth, " ")
-    return parts
+    """Take apart what a comprehension makes."""
+    return take_apart(flow, expr.elt, scope.module.inner.get(expr, scope), depth + 1)
 
 
 def _named(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, depth: int) -> list[Part]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from deviate.lexicon.words import is_metric_word, word_lists, words_of
+from deviate.lexicon.words import word_lists, words_of
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.starts import chosen_by_name, methods_begun
 from deviate.source.flow.values import (
@@ -59,8 +59,6 @@ NUMBERS = {"builtins.float", "builtins.int", "builtins.complex"}
 _LOSS = re.compile(
     r"(loss(es)?|cross_?entropy|accuracy)(?![a-z])|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)(?![a-z])"
 )
-#: Compute what the rest of their names says, be it of files: ``calculate_fid_given_paths``.
-_COMPUTING = re.compile(r"(calc(ulate)?|compute|measure|compare)_")
 _METER = re.compile(r"(^|\.)(metrics?|torchmetrics|meters?)\.|Meter$|Metric(s|Collection)?$|(Mean|Average)$")
 
 
@@ -77,8 +75,6 @@ def known_origin(dotted: str) -> str | None:
 def external_call(dotted: str, args: list[Value]) -> Value:
     """Evaluate a call of a function outside the project."""
     last = dotted.rpartition(".")[2]
-    if last == "mem_get_info":  # what is free, and what the device has
-        return Value(frozenset({From.MEMORY}), items=(of(From.MEMORY), of(From.TOTAL)))
     origin = known_origin(dotted)
     if origin == From.COUNT and not dotted.endswith(("id", "hash")):
         return Value(frozenset({From.COUNT}), element=of(From.COUNT))
@@ -98,8 +94,6 @@ def external_call(dotted: str, args: list[Value]) -> Value:
         return Value(passed.origins | {From.LIVE})
     if args and _LOSS.search(last) and not last[:1].isupper():
         return Value(passed.origins - {From.CONSTANT, From.SETTING, From.OBJECT, From.UNKNOWN} | {From.LIVE})
-    if args and _COMPUTING.match(last) and is_metric_word(last):
-        return of(From.LIVE, *passed.params())
     if last in _READERS and not dotted.startswith(_TENSORS):
         return of(From.UNKNOWN)  # what a file holds is no setting, be its path one
     result = (External(dotted, made=True),)
@@ -116,8 +110,6 @@ def external_call(dotted: str, args: list[Value]) -> Value:
 
 def method_call(receiver: Value, name: str, args: list[Value]) -> Value:
     """Evaluate a call of a method of an object outside the project."""
-    if receiver.has(From.CLOCK) and name in {"replace", "timestamp", "astimezone"}:
-        return of(From.CLOCK)
     if name in _BY_METHOD:
         return of(_BY_METHOD[name])
     if receiver.has(From.SETTING) and not receiver.has(*METRIC_ORIGINS):
@@ -163,8 +155,6 @@ def attribute_of(receiver: Value, name: str) -> Value | None:
 _FIXED_ORIGINS = frozenset(
     {From.COUNT, From.TOTAL, From.SETTING, From.PATH, From.CLOCK, From.MEMORY, From.SCHEDULE, From.WEIGHTS}
 )
-#: Objects of libraries that give the time since they were made when they are called.
-_STOPWATCH = re.compile(r"(Timer|Stop[wW]atch)$")
 #: What is called like this and is no function of the project is a model.
 _MODEL = re.compile(r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|classifier|backbone)\d*$")
 #: Functions that iterate over their first argument.
@@ -270,8 +260,6 @@ def _of_ref(flow: Evaluator, ref: object, node: ast.Call, scope: Scope, args: li
         return join(results) if results else of(From.LIVE if args else From.UNKNOWN)
     if isinstance(ref, External):
         if ref.made:
-            if _STOPWATCH.search(ref.dotted) and not args:
-                return of(From.DURATION)
             is_module = bool(args) and ref.dotted.rpartition(".")[2][:1].isupper()
             return of(From.LIVE) if is_module or mixed(args).has(From.LIVE, From.DATA, From.WEIGHTS) else None
         if ref.dotted.rpartition(".")[2] in FUNCTION_WRAPPERS:
@@ -432,8 +420,6 @@ def _source(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> Param 
         return _of_call(flow, expr, scope, depth)
     if isinstance(expr, ast.BinOp):
         sides = [side for side in (expr.left, expr.right) if not isinstance(side, ast.Constant)]
-        if isinstance(expr.op, ast.Div) and _is_one_unless_given(expr.right, scope):
-            sides = [expr.left]
         params = [forwarded_param(flow, side, scope, depth + 1) for side in sides]
         return params[0] if len(params) == 1 else None
     if isinstance(expr, ast.IfExp):
@@ -442,12 +428,6 @@ def _source(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> Param 
         element = expr.value if isinstance(expr, ast.DictComp) else expr.elt
         return forwarded_param(flow, element, scope.module.inner.get(expr, scope), depth + 1)
     return None
-
-
-def _is_one_unless_given(node: ast.expr, scope: Scope) -> bool:
-    """Whether a name is a parameter whose default is one: ``n`` of ``def log(key, value, n=1)``."""
-    default = scope.unit.defaults.get(node.id) if isinstance(node, ast.Name) else None
-    return isinstance(default, ast.Constant) and default.value == 1
 
 
 def _of_name(flow: Evaluator, node: ast.Name, scope: Scope, depth: int) -> Param | None:

@@ -237,21 +237,6 @@ def _is_of_trainer(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return any(isinstance(ref, External) and ref.dotted.endswith("Trainer") for ref in refs)
 
 
-def is_list(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
-    """Whether an expression makes a list or a part of one, by form; of a name, all that it is bound to counts."""
-    if depth > MAX_DEPTH:
-        return False
-    if isinstance(expr, (ast.List, ast.ListComp)):
-        return True
-    if isinstance(expr, ast.Subscript):
-        return isinstance(expr.slice, ast.Slice) and is_list(flow, expr.value, scope, depth + 1)
-    if isinstance(expr, ast.Call):
-        return called_name(expr) in {"list", "sorted", "deque"} and not _is_own_method(flow, expr, scope)
-    return isinstance(expr, ast.Name) and _is_always_assigned(
-        expr, scope, lambda value, home: is_list(flow, value, home, depth + 1)
-    )
-
-
 def _is_always_assigned(name: ast.Name, scope: Scope, test: Callable[[ast.expr, Scope], bool]) -> bool:
     """Whether everything a name is bound to is assigned and passes a test."""
     kinds = {"assign", "param", "for", "with", "opaque"}

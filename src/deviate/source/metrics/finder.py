@@ -16,17 +16,16 @@ from deviate.lexicon.words import UNNAMED, is_clock_part, is_metric_word, meanin
 from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.expressions import is_alarm, split_at, switches
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
-from deviate.source.flow.values import METRIC_ORIGINS, From, Param
+from deviate.source.flow.values import METRIC_ORIGINS, From
 from deviate.source.frameworks.reported import is_framework_logged, is_read_back
-from deviate.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
+from deviate.source.index import ModuleIndex, Nesting, Unit
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.capture import capture_of, root_of
 from deviate.source.metrics.finding import SELECTED_FROM, Finding, hints_of, metric_of, where
-from deviate.source.metrics.forms import is_checked, is_record_of_sample
+from deviate.source.metrics.forms import is_record_of_sample
 from deviate.source.metrics.merging import merge
 from deviate.source.metrics.names import (
     continues,
-    continues_clock,
     ends_label,
     label_for,
     name_of,
@@ -35,19 +34,14 @@ from deviate.source.metrics.names import (
     without_settings,
     words_before,
 )
-from deviate.source.metrics.verdict import Verdict
 from deviate.source.metrics.verdicts import verdict_of
 from deviate.source.sinks.reports import Reports
 from deviate.source.sinks.rows import Report, is_logging_class
 from deviate.source.syntax import called_name
 from deviate.source.texts import NUMERIC_SPEC, ReportedValue
 
-#: What single letters beside one another mean: ``p: %.4f, r: %.4f, f: %.4f``.
-_LETTERS = {"p": "precision", "r": "recall", "f": "f1"}
 #: A word that means the recall beside a precision, and much else alone.
 _REC = re.compile(r"(?<![A-Za-z])rec(?![A-Za-z])")
-#: The same beside one another for a part of the data.
-_INITIAL = re.compile(r"(\w+)_([pr])")
 #: Methods that Lightning calls for a test.
 _TESTING = re.compile(r"(on_)?test_(step|epoch|batch|start|end)")
 #: What is left of the confidence in a value that code beside the training reports.
@@ -70,18 +64,18 @@ class MetricFinder:
         for report in self.reports.collected:
             earlier = last = part = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
-            if is_record_of_sample(report, [variable for _, variable in roots]):
-                for _, variable in roots:
+            variables = {variable for _, variable in roots}
+            if is_record_of_sample(report, variables):
+                for variable in variables:
                     self._reject(report, variable, "identifier")
                 continue
-            variables = {variable for _, variable in roots}
             clock = sum(map(is_clock_part, variables)) > 1
             for reported, variable in roots:
                 part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
                 is_part = clock and is_clock_part(variable)
                 if is_metric_word(words_before(reported)) and reported.after.strip() == ":":
                     earlier = words_before(reported)  # ``loss {epoch}: {value}``
-                if is_part or self._names_next(reported, report) or self._is_lesser_part(reported, variable, last):
+                if is_part or self._names_next(reported, report):
                     self._reject(report, variable, "identifier")
                     continue
                 before, earlier = earlier, words_before(reported) or earlier
@@ -104,11 +98,6 @@ class MetricFinder:
         if not is_name or NUMERIC_SPEC.search(reported.spec):
             return False
         return not self.flow.resolved(reported.expr, reported.scope).has(*METRIC_ORIGINS)
-
-    def _is_lesser_part(self, reported: ReportedValue, variable: str, last: str) -> bool:
-        """Whether a value is the minutes or seconds of a time whose hours were reported before it."""
-        is_part = variable != last and continues_clock(reported)
-        return is_part and self.flow.resolved(reported.expr, reported.scope).has(From.DURATION)
 
     def reporting(self) -> list[tuple[Unit, Nesting | None]]:
         """Return the function that reports each metric, and the nesting of the report in it."""
@@ -143,11 +132,11 @@ class MetricFinder:
         self.findings = merge(self.flow, self.findings)
 
     def _is_idle(self, report: Report) -> bool:
-        """Whether a report is not shown, answers what a user types, or stands in a method that nothing calls."""
+        """Whether a report is not shown, or stands in a method that nothing calls."""
         if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
             return not self._shows_debug
         unit = report.scope.unit
-        if any(_asks_user(unit, loop) for loop in enclosing_loops(report.nesting)) or self._is_untested(unit):
+        if self._is_untested(unit):
             return True
         if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
             return False
@@ -180,7 +169,6 @@ class MetricFinder:
         if not variable or self._is_served(reported):
             return None
         verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
-        verdict = self._counted_cost(report, reported, verdict)
         if verdict.reason is not None:
             self._reject(report, variable, verdict.reason)
             return None
@@ -189,7 +177,7 @@ class MetricFinder:
             label = None  # the same in every report: it tells nothing apart
         capture = capture_of(self.flow, reported, report, label)
         kind = verdict.meaning.kind if verdict.meaning else ""
-        name = name_of(reported, variable, earlier, kind == "speed", not kind)
+        name = name_of(reported, variable, earlier, kind == "speed")
         if capture is not None and not capture.label:
             name = without_settings(name)
         if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
@@ -198,7 +186,7 @@ class MetricFinder:
         if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
-        finding.alarm = is_alarm(report.nesting) or is_checked(reported, report.nesting)
+        finding.alarm = is_alarm(report.nesting)
         finding.switches = switches(self.flow, report.nesting, report.scope)
         return finding
 
@@ -207,39 +195,11 @@ class MetricFinder:
         self.rejected.append(Rejected(variable=variable, file=file, line=report.line, reason=reason))
 
     def _is_served(self, reported: ReportedValue) -> bool:
-        """Whether the value is a parameter whose argument is reported by the caller, or that no caller gives."""
+        """Whether the value is a parameter whose argument is reported by the caller."""
         param = self.reports.forwarded.get(reported)
-        if param is not None and (param in self.reports.served or self._is_never_given(param)):
+        if param is not None and param in self.reports.served:
             return True
         return self.reports.is_stored_elsewhere(reported)
-
-    def _is_never_given(self, param: Param) -> bool:
-        """Whether a parameter stands for keywords, and no caller gives any."""
-        program = self.flow.program
-        is_called = param.name == param.unit.kwarg and bool(program.callers(self.flow, param.unit))
-        return is_called and not program.arguments(self.flow, param)
-
-    def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
-        """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""
-        if verdict.reason != "counter" or not isinstance(reported.expr, ast.Name):
-            return verdict
-        around = enclosing_loops(report.nesting)
-        unit = report.scope.unit
-        given = [each for each in unit.bindings.get(reported.expr.id, []) if each.kind == "assign"]
-        if around and given and not any(set(around).intersection(enclosing_loops(each.nesting)) for each in given):
-            return verdict  # it goes on counting over all passes: no cost of one
-        for loop in unit.loops:
-            if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.nesting) != around:
-                continue
-            if reported.expr.id in _counted_by(loop.node) and self._stops_on_value(loop.node, report):
-                return Verdict(0.6, "counts the iterations until a computed condition held", None)
-        return verdict
-
-    def _stops_on_value(self, loop: ast.AST, report: Report) -> bool:
-        tests = [node.test for node in ast.walk(loop) if isinstance(node, ast.If) and _breaks(node)]
-        if isinstance(loop, ast.While):
-            tests.append(loop.test)
-        return any(self.flow.resolved(test, report.scope).has(*METRIC_ORIGINS) for test in tests)
 
     def metrics(self, reported: list[Metric]) -> list[Metric]:
         """Return the metrics, with what frameworks report, most certain first, under names that differ."""
@@ -265,12 +225,7 @@ class MetricFinder:
 
 
 def _meant(variable: str, variables: set[str]) -> str:
-    """Spell out what short for a metric stands beside others: ``p, r, f``, ``dev_p, dev_r``, ``a_prec, a_rec``."""
-    if variable in _LETTERS and _LETTERS.keys() <= variables:
-        return _LETTERS[variable]
-    initial = _INITIAL.fullmatch(variable)
-    if initial is not None and {f"{initial[1]}_p", f"{initial[1]}_r"} <= variables:
-        return f"{initial[1]}_{_LETTERS[initial[2]]}"
+    """Spell out what short for a metric stands beside others: ``a_prec, a_rec``."""
     precisions = {_REC.sub(word, variable) for word in ("prec", "precision")} - {variable}
     return variable if variables.isdisjoint(precisions) else _REC.sub("recall", variable)
 
@@ -286,24 +241,6 @@ def _is_aside(finding: Finding, phases: Phases) -> bool:
     if meaning is None or meaning.kind not in {"quality", "loss"}:
         return True
     return not (phases.leads_to_loop(unit) or (unit in phases.made_during and meaning.direction is not None))
-
-
-def _asks_user(unit: Unit, loop: ast.AST) -> bool:
-    """Whether a loop of a function waits for what a user types."""
-    assert isinstance(loop, ast.stmt)
-    calls = (site.node for site in unit.calls if called_name(site.node) in {"input", "raw_input"})
-    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-    return any(isinstance(call.func, ast.Name) and call.lineno in lines for call in calls)
-
-
-def _counted_by(loop: ast.AST) -> set[str]:
-    target = list(ast.walk(loop.target)) if isinstance(loop, (ast.For, ast.AsyncFor)) else []
-    augmented = [node.target for node in ast.walk(loop) if isinstance(node, ast.AugAssign)]
-    return {node.id for node in (*target, *augmented) if isinstance(node, ast.Name)}
-
-
-def _breaks(node: ast.If) -> bool:
-    return any(isinstance(statement, ast.Break) for statement in node.body)
 
 
 def unreached(flow: Evaluator, reports: Reports) -> list[Rejected]:
@@ -367,4 +304,4 @@ def _untaken_name(flow: Evaluator, report: Report, reported: ReportedValue) -> s
     if verdict is None or verdict.reason is not None or verdict.confidence < SELECTED_FROM:
         return ""
     kind = verdict.meaning.kind if verdict.meaning else ""
-    return name_of(reported, variable, "", kind == "speed", not kind) if kind else ""
+    return name_of(reported, variable, "", kind == "speed") if kind else ""

@@ -20,7 +20,6 @@ from deviate.lexicon.words import (
     is_schedule,
     is_settings_name,
     meaning_of,
-    outcome_of,
     split_of,
     words_of,
 )
@@ -31,32 +30,23 @@ from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops, is_w
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.forms import (
     MAX_DEPTH,
-    is_best,
-    is_item,
-    is_item_of_report,
-    is_kept_with_best,
-    is_named_item,
     is_number,
     is_share,
     statistic_of,
 )
 from deviate.source.metrics.names import plain_variable, text_name, words_before
 from deviate.source.metrics.verdict import (
-    COEFFICIENTS,
-    FILES,
     SETTINGS,
     Case,
     Verdict,
-    last_name,
     last_word,
     names_count,
     names_position,
     names_quality,
     names_samples,
-    weighs_loss,
 )
 from deviate.source.sinks.rows import SCALARS, TEXT_SINKS, TRACKERS, Report
-from deviate.source.syntax import authored_text, called_name, dotted_text, text_of, unpacked
+from deviate.source.syntax import authored_text, called_name, dotted_text, text_of
 from deviate.source.texts import ReportedValue
 
 #: Metrics of lower confidence are listed and not selected.
@@ -226,8 +216,6 @@ _HOW_REPORTED = {
 DECIMALS = re.compile(r"\.0*[1-9]\d*[feg]")
 #: Functions and methods that make one number of several.
 _REDUCING = {"mean", "nanmean", "average", "median", "std", "max", "min", "sum", "reduce_mean"}
-#: Those that give the number that they are given, in another form.
-_CONVERTING = {"float", "round", "abs", "sum", "str"}
 
 
 def is_shown_as_metric(
@@ -263,8 +251,6 @@ def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -
         return is_computed(flow, node.value, scope, depth + 1)
     if isinstance(node, ast.Call):
         name = called_name(node)
-        if name in _CONVERTING and len(node.args) > 0:
-            return is_computed(flow, node.args[0], scope, depth + 1)
         return name in _REDUCING or any(isinstance(ref, Unit) for ref in flow.value(node.func, scope).refs)
     if isinstance(node, ast.Name):
         return any(is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
@@ -279,9 +265,7 @@ def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -
 
 
 def _is_written(node: ast.expr) -> bool:
-    """Whether a number is written out: ``100``, ``2**20``."""
-    if isinstance(node, ast.BinOp):
-        return _is_written(node.left) and _is_written(node.right)
+    """Whether a number is written out: ``100``."""
     return isinstance(node, ast.Constant)
 
 
@@ -295,14 +279,6 @@ def _given(flow: Evaluator, node: ast.Name, scope: Scope) -> list[tuple[ast.expr
     return given
 
 
-#: How far numbers lie apart.
-_SPREADS = {"std", "stddev"}
-#: What a day is called.
-_DATES = {"date", "dates", "day", "datetime"}
-#: What data are called that are normalised.
-_NORMALISED = {"data", "df", "feature", "features", "input", "inputs", "norm", "target", "targets", "train", "x", "y"}
-
-
 def by_words(case: Case, earlier: str) -> Verdict:
     """Return the verdict on a value whose origin cannot be followed.
 
@@ -314,11 +290,8 @@ def by_words(case: Case, earlier: str) -> Verdict:
         return Verdict(reason=reason)
     if reported.mapping:
         return _of_mapping(case)
-    if is_item(reported) and (meaning_of(case.description) or is_item_of_report(case.flow, reported)):
-        return Verdict(0.45, "an item of a mapping of values", case.meaning)
     is_tagged = case.sink in TRACKERS and is_metric_word(reported.tag)
-    is_kept = _has_decimals(case) and is_kept_with_best(reported)
-    is_called = is_tagged or is_kept or is_called_metric(case, earlier)
+    is_called = is_tagged or is_called_metric(case, earlier)
     if (is_counting(case.name) or names_count(case.name)) and not is_called:
         return Verdict(reason="counter" if is_counting(case.name) else "constant")
     number = is_number(case.flow, reported, case.sink)
@@ -326,40 +299,21 @@ def by_words(case: Case, earlier: str) -> Verdict:
     by_text = is_metric_word(case.description)
     by_text = by_text or (case.sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
     is_plain = number or _is_said(case) or not value.has(From.OBJECT, From.DATA)
-    if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or _has_form_of_metric(case):
+    if (by_name and is_plain) or (by_text and number):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", case.meaning)
-    if number and _is_statistic(case):
-        return Verdict(0.4, "a statistic of what a loop changes", case.meaning)
     if _is_tracked(case):
         return Verdict(0.4, "given to a tracker", case.meaning)
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 
 
 def _setting_or_data(case: Case) -> Reason | None:
-    """Return why the value is a setting, a schedule, the weight of a loss, or what data are normalised by."""
+    """Return why the value is a setting or a schedule."""
     last, reported = case.name, case.reported
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
     is_settings = is_settings or (last_word(case.variable) in SETTINGS and not is_metric_word(reported.tag))
-    if case.sink in FILES and last_word(case.variable) in _SPREADS and _NORMALISED.issuperset(words_of(last)[:-1]):
-        return "identifier"
-    if not _DATES.isdisjoint(word for called in (last, reported.tag) for word in words_of(called)[-1:]):
-        return "identifier"
     is_scheduled = is_schedule(case.variable) or is_schedule(case.description)
-    return "setting" if is_scheduled or is_settings or weighs_loss(last) or _is_coefficient(case) else None
-
-
-def _is_coefficient(case: Case) -> bool:
-    """Whether settings make what weighs a part of the loss: ``kl_coeff``, and no ``dice_coeff``, which is a metric.
-
-    Nor is it what the text calls otherwise: ``print(f"error {weight}")``.
-    """
-    name = case.name
-    if name not in case.description.replace(" ", "_") and is_metric_word(case.description):
-        return False
-    words, meaning = words_of(name), meaning_of(name)
-    is_weight = bool(words) and words[-1] in COEFFICIENTS and not any(word.startswith("corr") for word in words)
-    return is_weight and case.value.has(From.SETTING) and (meaning is None or meaning.direction is None)
+    return "setting" if is_scheduled or is_settings else None
 
 
 def _of_mapping(case: Case) -> Verdict:
@@ -377,45 +331,6 @@ def _is_said(case: Case) -> bool:
     return is_metric_word(words_before(case.reported)) and is_metric_word(last_word(case.variable))
 
 
-def _has_form_of_metric(case: Case) -> bool:
-    """Whether text and use show a metric whose words also mean other things."""
-    last, reported = case.name, case.reported
-    if _says_same(reported, last) and _has_decimals(case):
-        return True
-    if names_quality(last) and is_share(case.flow, reported.expr, reported.scope):
-        return True
-    is_kept = _has_decimals(case) and is_kept_with_best(reported)
-    return is_kept or is_best(reported) or _repeats(reported, last)
-
-
-def _is_statistic(case: Case) -> bool:
-    """Whether one number is computed of what chance has its part in and a loop changes: ``(abs(w) > 0.2).mean()``."""
-    flow, expr, scope, value = case.flow, case.reported.expr, case.reported.scope, case.value
-    if not value.has(From.RANDOM) or value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.TEXT):
-        return False
-    read = (bindings_of(node.id, scope) for node in ast.walk(expr) if isinstance(node, ast.Name))
-    in_loop = any(any(enclosing_loops(each.nesting)) for bindings in read for each in bindings)
-    return in_loop and is_computed(flow, expr, scope)
-
-
-def _has_decimals(case: Case) -> bool:
-    return DECIMALS.search(case.reported.spec) is not None
-
-
-def _says_same(reported: ReportedValue, name: str) -> bool:
-    """Whether text and variable mean one quality, be it by words that also mean other things: ``return {ret:.1f}``."""
-    said, own = words_of(words_before(reported))[-1:], words_of(name)[-1:]
-    is_one = bool(said) and bool(own) and (said == own or meaning_of(said[0]) == meaning_of(own[0]))
-    return is_one and names_quality(said[0])
-
-
-def _repeats(reported: ReportedValue, name: str) -> bool:
-    """Whether the text names a metric, and an item of a list has its word: ``episodic return={return_values[t]}``."""
-    said = words_before(reported)
-    is_item = isinstance(reported.expr, ast.Subscript) and is_metric_word(said) and words_of(said)[-1] in words_of(name)
-    return is_item and meaning_of(words_of(said)[-1]) is not None
-
-
 def _is_tracked(case: Case) -> bool:
     """Whether a tracker gets the value under a tag, and no setting, nor a text but under a metric's name."""
     value, reported = case.value, case.reported
@@ -427,22 +342,15 @@ def _is_tracked(case: Case) -> bool:
     return (is_under_tag or is_itself) and not is_setting and is_number
 
 
-#: Names given names are followed this far.
-_MAX_NAMES = 3
-#: Functions that make one number of what was kept of each example.
-_AVERAGES = {"mean", "nanmean", "average", "avg"}
 #: Qualities that may be no more than how many of something there are.
 _COUNTED = {"correct", "corrects", "error", "errors", "failures", "hit", "hits", "mistakes", "right", "solved",
             "success", "total", "violations", "win", "wins", "wrong"}  # fmt: skip
 
 
 def of_outcomes(case: Case) -> Verdict | None:
-    """Return the verdict on lengths of episodes, and on counts of right and wrong predictions; None for others."""
+    """Return the verdict on lengths of episodes; None for others."""
     if case.value.has(From.COUNT, From.TOTAL) and is_episode_length(case.description):
         return Verdict(0.6, "the length of an episode", meaning_of(case.description))
-    outcome = outcome_of(case.name)
-    if outcome is not None and _is_count_of_outcomes(case):
-        return Verdict(0.45, "counts right or wrong predictions", outcome)
     return None
 
 
@@ -476,14 +384,6 @@ def is_called_metric(case: Case, earlier: str) -> bool:
     return is_exact or not is_counting("".join(words_of(said)[-1:]))
 
 
-def _is_count_of_outcomes(case: Case) -> bool:
-    """Whether a number is counted; ``fn`` may also be a function, and ``tp`` a setting, where nothing counts it."""
-    value, reported = case.value, case.reported
-    is_short = len(last_name(text_of(reported.expr)).rpartition("_")[2]) < 3
-    is_counted = value.has(From.COUNT, From.TOTAL) or (not is_short and value.has(From.CONSTANT))
-    return is_counted and not (reported.mapping or value.refs or value.has(From.PATH, From.TEXT, From.SCHEDULE))
-
-
 def _is_said_quality(case: Case, said: str) -> bool:
     """Whether text and variable name one quality that is computed of counts, and is none: ``f1 score: {f1}``."""
     name, value = case.name, case.value
@@ -500,25 +400,10 @@ def _is_share_of_counts(case: Case) -> bool:
     counted = {From.COUNT, From.TOTAL, From.CONSTANT, *([From.SETTING] if is_divided else [])}
     if not value.plain() <= counted or not value.plain():
         return False
-    is_averaged = _is_averaged(flow, reported.expr, reported.scope)
-    if not (value.has(From.COUNT) or is_averaged):
+    if not value.has(From.COUNT):
         # Of lengths alone, only what is divided: ``precision = len(right) / len(found)``.
         is_shown = DECIMALS.search(reported.spec) is not None or is_metric_word(last)
         is_named = value.has(From.TOTAL) and is_shown and names_quality(last)
         return is_named and is_share(flow, reported.expr, reported.scope)
-    if case.sink in TRACKERS and is_metric_word(reported.tag) and names_quality(reported.tag):
-        return True
     is_strong = is_metric_word(last) and is_number(flow, reported, case.sink)
-    return names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
-
-
-def _is_averaged(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
-    """Whether a mean is taken, by a function or by a meter of the project, or a name was given one: ``exact.avg``."""
-    if isinstance(expr, ast.Name) and depth < _MAX_NAMES:
-        given = ((unpacked(each), each.scope) for each in bindings_of(expr.id, scope) if each.kind == "assign")
-        return any(value is not None and _is_averaged(flow, value, home, depth + 1) for value, home in given)
-    if isinstance(expr, ast.Call):
-        return called_name(expr) in _AVERAGES
-    if not isinstance(expr, ast.Attribute) or expr.attr not in _AVERAGES:
-        return False
-    return any(isinstance(ref, Instance) for ref in flow.resolved(expr.value, scope).refs)
+    return names_quality(last) and (is_strong or is_share(flow, reported.expr, reported.scope))

@@ -5,21 +5,18 @@ from __future__ import annotations
 import ast
 import re
 
-from deviate.lexicon.words import is_counting, is_metric_word, is_settings_name, meaning_of, words_like, words_of
-from deviate.source.flow.expressions import is_list
+from deviate.lexicon.words import is_counting, is_metric_word, is_settings_name, words_like, words_of
 from deviate.source.flow.program import Evaluator
-from deviate.source.flow.values import METRIC_ORIGINS, External, From, Instance, Value
+from deviate.source.flow.values import External, Instance, Value
 from deviate.source.index import (
     Binding,
-    Nesting,
     Scope,
     Unit,
     bindings_of,
-    enclosing_branches,
     only_binding,
 )
 from deviate.source.sinks.rows import TEXT_SINKS, Report
-from deviate.source.syntax import called_name, dotted_text, text_of, unpacked
+from deviate.source.syntax import called_name, dotted_text, unpacked
 from deviate.source.texts import NUMERIC_SPEC, ReportedValue
 
 #: Classes whose objects hold the numbers of a measurement.
@@ -38,12 +35,6 @@ _REDUCING = {
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
-#: Those that give as many numbers as they are given.
-_EACH = {"round", "abs", "exp", "sqrt"}
-
-
-#: Words of what is kept as it was at its best.
-_BESTS = {"best", "max", "min"}
 
 
 def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
@@ -51,73 +42,9 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
     value = flow.resolved(reported.expr, reported.scope)
-    if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
+    if _is_meter(value):
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
-
-
-def is_best(reported: ReportedValue) -> bool:
-    """Whether a value is the best one so far, or becomes it where it is better."""
-    return _is_best_kept(reported) or _replaces_best(reported)
-
-
-def _is_best_kept(reported: ReportedValue) -> bool:
-    """Whether a value named so is kept where it compares with the one before: ``if x < self.best: self.best = x``."""
-    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
-    words = words_of(text.rpartition(".")[2])
-    if "best" not in words or is_counting(text.rpartition(".")[2]):
-        return False
-    tests = [node.test for nesting in _given_within(reported, text) for node, _ in enclosing_branches(nesting)]
-    return any(_compares(test, text) for test in tests)
-
-
-def is_kept_with_best(reported: ReportedValue) -> bool:
-    """Whether a value named so is kept where a value beats the best: ``if x < best: best, best_y = x, y``."""
-    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
-    name = text.rpartition(".")[2]
-    if _BESTS.isdisjoint(words_of(name)) or is_counting(name):
-        return False
-    return any(
-        branch == "body" and _compares_best(node.test)
-        for nesting in _given_within(reported, text)
-        for node, branch in enclosing_branches(nesting)
-    )
-
-
-def _replaces_best(reported: ReportedValue) -> bool:
-    """Whether a value becomes the best one where it is better: ``if mu > best_acc: best_acc = mu``."""
-    name = reported.expr.id if isinstance(reported.expr, ast.Name) else ""
-    unit = reported.scope.unit
-    bests = [key for key in unit.bindings if "best" in words_of(key) and is_metric_word(key)] if name else []
-    kept = (each for key in bests for each in unit.bindings[key] if each.value is not None)
-    return any(
-        isinstance(each.value, ast.Name) and each.value.id == name
-        and any(branch == "body" and _compares(node.test, name) for node, branch in enclosing_branches(each.nesting))
-        for each in kept
-    )  # fmt: skip
-
-
-def _given_within(reported: ReportedValue, text: str) -> list[Nesting | None]:
-    """Return where a name or an attribute of this text is assigned."""
-    if isinstance(reported.expr, ast.Name):
-        return [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
-    stores = (store for unit in reported.scope.module.units for store in unit.stores)
-    return [store.nesting for store in stores if text_of(store.target) == text]
-
-
-def _compares_best(test: ast.expr) -> bool:
-    compared = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
-    names = (text_of(side).rpartition(".")[2] for node in compared for side in (node.left, *node.comparators))
-    return any(not _BESTS.isdisjoint(words_of(name)) for name in names)
-
-
-def _compares(test: ast.expr, text: str) -> bool:
-    orders = (ast.Lt, ast.Gt, ast.LtE, ast.GtE)
-    return any(
-        isinstance(node, ast.Compare) and isinstance(node.ops[0], orders)
-        and text in (text_of(node.left), text_of(node.comparators[0]))
-        for node in ast.walk(test)
-    )  # fmt: skip
 
 
 def _is_meter(value: Value) -> bool:
@@ -133,17 +60,8 @@ def _is_number_by_form(node: ast.expr) -> bool:
         return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
     if isinstance(node, ast.Call):
         name = called_name(node)
-        if name in _EACH and node.args and isinstance(node.args[0], (ast.List, ast.ListComp)):
-            return False
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
-    return _is_latest(node) or (isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"})
-
-
-def _is_latest(node: ast.expr) -> bool:
-    """``history["loss"][-1]``: the last of what is kept under a key."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.UnaryOp):
-        return False
-    return isinstance(node.value, ast.Subscript)
+    return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
 
 
 def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...], depth: int) -> bool:
@@ -153,8 +71,6 @@ def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[
     if path and isinstance(node, (ast.Tuple, ast.List)):
         inner = node.elts[path[0]] if path[0] < len(node.elts) else None
         return inner is not None and _is_given_number(flow, inner, scope, path[1:], depth + 1)
-    if isinstance(node, ast.Call) and called_name(node) == "run" and node.args:
-        return _is_given_number(flow, node.args[0], scope, path, depth + 1)  # what a session fetches
     if isinstance(node, ast.Call) and depth > 0 and not path and called_name(node) in _REDUCING:
         return True
     if isinstance(node, ast.Call) and (path or not _is_number_by_form(node)):
@@ -217,12 +133,6 @@ def is_scored_by_library(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
     return any(not (is_name and dotted.endswith("_support")) for dotted in scoring)
 
 
-def is_relative_change(node: ast.expr) -> bool:
-    """Whether two values are compared: ``new / old - 1``. What either is called tells nothing of it."""
-    ends = (part for part in ast.walk(node) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub))
-    return any(isinstance(part.right, ast.Constant) and _divides(part.left) for part in ends)
-
-
 def _divides(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
 
@@ -234,7 +144,7 @@ def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...
     if path and isinstance(node, (ast.Tuple, ast.List)):
         return path[0] < len(node.elts) and is_share(flow, node.elts[path[0]], scope, path[1:], depth + 1)
     if isinstance(node, ast.BinOp):
-        return not is_relative_change(node) and any(map(_divides, ast.walk(node)))
+        return any(map(_divides, ast.walk(node)))
     if isinstance(node, ast.Subscript):
         return is_share(flow, node.value, scope, path, depth + 1)
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
@@ -254,34 +164,9 @@ def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...
 def _given_by(binding: Binding, path: tuple[int, ...]) -> list[tuple[ast.expr, tuple[int, ...]]]:
     """Return what a binding gives, and the positions to take of it; what a loop runs over stands for its elements."""
     value, way = binding.value, (*binding.path, *path)
-    if binding.kind == "for" and isinstance(value, ast.Call) and way:
-        if called_name(value) == "zip":
-            return [(value.args[way[0]], way[1:])] if way[0] < len(value.args) else []
-        if called_name(value) == "enumerate" and way[0] == 1:
-            return [(value.args[0], way[1:])] if value.args else []
+    if binding.kind == "for" and isinstance(value, ast.Call) and way and called_name(value) == "zip":
+        return [(value.args[way[0]], way[1:])] if way[0] < len(value.args) else []
     return [(value, way)] if value is not None else []
-
-
-def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:
-    """``results[-10:]``, of a list that holds one mapping for each epoch."""
-    sliced = reported.expr
-    if not isinstance(sliced, ast.Subscript) or not isinstance(sliced.slice, ast.Slice):
-        return False
-    element = flow.value(sliced.value, reported.scope).element
-    return element is not None and bool(element.keys) and is_list(flow, sliced, reported.scope)
-
-
-def joins_settings(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a value is one of a list that settings were added to: ``results + tuple(config.values())``."""
-    loop = only_binding(reported.expr.id, reported.scope) if isinstance(reported.expr, ast.Name) else None
-    if loop is None or loop.kind != "for" or not isinstance(loop.value, ast.Name):
-        return False
-    return any(
-        isinstance(operand, ast.Call) and _is_setting(flow.resolved(operand, binding.scope))
-        for binding in bindings_of(loop.value.id, loop.scope)
-        if isinstance(binding.value, ast.BinOp) and isinstance(binding.value.op, ast.Add)
-        for operand in (binding.value.left, binding.value.right)
-    )
 
 
 def is_read_off_settings(flow: Evaluator, reported: ReportedValue) -> bool:
@@ -290,10 +175,6 @@ def is_read_off_settings(flow: Evaluator, reported: ReportedValue) -> bool:
     if len(names) < 2 or reported.reads or not any(map(is_settings_name, names[:-1])):
         return False
     return not any(names[-1] in module.attribute_stores for module in flow.program.modules)
-
-
-def _is_setting(value: Value) -> bool:
-    return value.has(From.SETTING) and not value.has(*METRIC_ORIGINS)
 
 
 _MAPPINGS = re.compile(
@@ -308,14 +189,6 @@ _MAPPINGS = re.compile(
 def is_item(reported: ReportedValue) -> bool:
     """Whether the value is the second variable of a loop over a mapping's items."""
     return _items_source(reported) is not None
-
-
-def is_named_item(reported: ReportedValue) -> bool:
-    """Whether a value is what something named like a report has at a written key: ``result["f"]``, ``stats[0]``."""
-    node = reported.expr
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
-        return False
-    return isinstance(node.slice.value, (str, int)) and _MAPPINGS.search(dotted_text(node.value)) is not None
 
 
 def is_item_of_report(flow: Evaluator, reported: ReportedValue) -> bool:
@@ -380,7 +253,7 @@ def statistic_of(expr: ast.expr) -> str:
             name = called_name(node)
             if name in _STATISTICS:
                 return _STATISTICS[name]
-            if name in {"min", "max"} and len(node.args) <= 1 and not _is_chosen(node):
+            if name in {"min", "max"} and len(node.args) <= 1:
                 return name
             is_method = isinstance(node.func, ast.Attribute) and not (
                 name in {"float", "int", "round", "str"} or node.args
@@ -393,79 +266,20 @@ def statistic_of(expr: ast.expr) -> str:
             node = inner
         elif isinstance(node, ast.Attribute):
             return _STATISTICS.get(node.attr, "")
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Constant):
-            return "reciprocal" if node.left.value == 1 else ""
         else:
             node = node.left if isinstance(node, ast.BinOp) else node.value
     return ""
 
 
-def _is_chosen(call: ast.Call) -> bool:
-    """Whether the least or greatest of several written values is taken, not one of a list: ``max([best, value])``."""
-    return bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple))
-
-
 _SAMPLE_KEY = re.compile(
-    r"(image|img|sample|example|question|instance|video|doc|document|sentence|category|query|user|item)_?ids?$"
-    r"|^(bbox|box|boxes|caption|prediction|predictions|answer|question|segmentation|hypothesis|reference)$",
-    re.IGNORECASE,
+    r"(image|img|sample|example|question|instance|video|doc|document|sentence|item)_?ids?$", re.IGNORECASE
 )
-#: What a record of a sample may have under other keys than those.
-_RECORD_KEY = re.compile(r"(id|guid|qid|entities|tokens|texts?|sentence)$|" + _SAMPLE_KEY.pattern, re.IGNORECASE)
-
-
-_EXTREMES = {"min", "max", "amin", "amax"}
-#: What is not finite.
-_BROKEN = {"isnan", "isinf"}
-_TESTS = {*_BROKEN, "isfinite", "isinstance", "allclose", "array_equal", "hasattr", "callable"}
-
-
-def is_flag(expr: ast.expr) -> bool:
-    """Whether an expression asks a question: ``w.grad is None``, ``torch.isnan(loss).any()``."""
-    while isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and not expr.args:
-        expr = expr.func.value
-    if isinstance(expr, ast.Compare):
-        return isinstance(expr.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn))
-    return isinstance(expr, ast.Call) and called_name(expr) in _TESTS
-
-
-def is_checked(reported: ReportedValue, nesting: Nesting | None) -> bool:
-    """Whether a value is shown only where it is out of bounds: ``if torch.max(y) > 1.0: print(torch.max(y))``."""
-    node, branch = next(enclosing_branches(nesting), (None, ""))
-    if node is None or branch != "body" or isinstance(node.test, ast.UnaryOp):
-        return False
-    text = text_of(reported.expr)
-    asked = (call for call in ast.walk(node.test) if isinstance(call, ast.Call) and called_name(call) in _BROKEN)
-    if any(text in map(text_of, call.args) for call in asked):
-        return True
-    if not isinstance(node.test, ast.Compare) or not isinstance(reported.expr, ast.Call):
-        return False
-    sides = [node.test.left, *node.test.comparators]
-    bounds = [side.operand if isinstance(side, ast.UnaryOp) else side for side in sides]
-    is_bounded = any(isinstance(bound, ast.Constant) for bound in bounds)
-    return called_name(reported.expr) in _EXTREMES and is_bounded and text in map(text_of, sides)
-
-
 #: Sides and corners of a box.
 _SIDES = {"left", "top", "right", "bottom", "xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"}
 
 
-def is_record_of_sample(report: Report, variables: list[str]) -> bool:
+def is_record_of_sample(report: Report, variables: set[str]) -> bool:
     """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``, or a box."""
     is_written = report.sink in {"json", "csv", "file", "kept"}
     is_keyed = any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)
-    return is_written and (is_keyed or len(_SIDES.intersection(variables)) > 2)
-
-
-def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a list holds such a record for each sample, or records or a mapping in which nothing is a metric."""
-    value = flow.resolved(reported.expr, reported.scope)
-    keys = value.element.keys if value.element is not None else value.keys
-    if value.element is not None:
-        named = (dotted_text(reported.expr), reported.tag, *keys)
-        if len(keys) > 1 and not any(map(meaning_of, named)):
-            return True
-    if not reported.mapping:
-        return False
-    is_sample = any(map(_SAMPLE_KEY.search, keys)) and value.element is not None
-    return is_sample or (any(map(_RECORD_KEY.match, keys)) and not any(map(is_metric_word, keys)))
+    return is_written and (is_keyed or len(_SIDES & variables) > 2)

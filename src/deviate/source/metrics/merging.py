@@ -13,7 +13,7 @@ from deviate.lexicon.words import meaning_of, plain
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Param
 from deviate.source.frameworks.reported import is_framework_logged
-from deviate.source.index import Scope, Unit, enclosing_branches, enclosing_loops, local_bindings, lookup, surely_bound
+from deviate.source.index import Scope, Unit, enclosing_branches, enclosing_loops, local_bindings, surely_bound
 from deviate.source.metrics.capture import conversion, converted, factor, numeric_part
 from deviate.source.metrics.finding import Finding
 from deviate.source.metrics.forms import statistic_of
@@ -346,28 +346,13 @@ def identity_of(flow: Evaluator, expr: ast.expr, scope: Scope) -> Identity:
 
 def _assigned(flow: Evaluator, node: ast.expr, scope: Scope) -> tuple[ast.expr, Scope] | None:
     """Find what a name that is bound once in its function was given, by assignment or by the only caller."""
-    if isinstance(node, ast.Subscript):
-        return _put_under(node, scope)
     bindings = local_bindings(node.id, scope) if isinstance(node, ast.Name) else []
     if len(bindings) != 1:
         return None
     binding = bindings[0]
-    if binding.kind == "for" and binding.scope.kind == "comprehension" and binding.value and not binding.path:
-        return binding.value, binding.scope.parent or scope
     if binding.kind == "param" and isinstance(binding.scope, Unit):
         return _passed(flow, Param(binding.scope, binding.key))
     return (binding.value, binding.scope) if binding.kind == "assign" and not binding.path and binding.value else None
-
-
-def _put_under(item: ast.Subscript, scope: Scope) -> tuple[ast.expr, Scope] | None:
-    """Find what another function puts under a key of a mapping that the module holds: ``state["loss"] = loss``."""
-    definition = lookup(item.value.id, scope) if isinstance(item.value, ast.Name) else None
-    if definition is None or definition[0] is not scope.module.unit or not isinstance(item.slice, ast.Constant):
-        return None
-    put = [each for each in definition[1] if each.kind == "key" and each.key == item.slice.value]
-    if len(put) != 1 or put[0].value is None or put[0].scope.unit is scope.unit:
-        return None
-    return put[0].value, put[0].scope
 
 
 def _passed(flow: Evaluator, param: Param) -> tuple[ast.expr, Scope] | None:

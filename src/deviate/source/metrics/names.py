@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from deviate.lexicon.words import (
     MAX_WORDS,
     clauses_of,
-    is_counting,
     is_metric_word,
     meaning_of,
     split_of,
@@ -37,11 +36,10 @@ _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
 _START = re.compile(r"(^|[._])(start|begin|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
 
 
-def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = False, cost: bool = False) -> str:
+def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = False) -> str:
     """Name a value by its tag, the text before it, the text after it, or its variable.
 
-    `earlier` is the name that the same text gave to the value before it; `speed` says that it is a time or a rate,
-    `cost` that it counts what the training took.
+    `earlier` is the name that the same text gave to the value before it; `speed` says that it is a time or a rate.
     """
     if reported.mapping and not reported.tag:
         return plain_variable(variable)
@@ -52,11 +50,6 @@ def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = 
     if speed and known is not None and known.kind != "speed":
         # ``acc 0.93 (0.4s)``: a time beside a value of another kind is named by itself.
         earlier = ""
-    if cost:
-        before = words_before(reported)
-        if before and is_counting(before.split()[-1]):
-            return before  # ``steps 12 epsilon 0.1``
-        return after or words_before(reported) or plain_variable(variable)
     own = words_before(reported) or (after if _only_links(reported) else "") or earlier or after
     if speed and own.lower() in {"total", "overall"}:
         return f"{own} time"
@@ -85,10 +78,6 @@ def names_also(earlier: str, variable: str) -> bool:
     return bool(earlier) and meaning_of(earlier) is not None and meaning_of(earlier) == meaning_of(variable)
 
 
-#: What stands between the parts of a time.
-_UNIT_BEFORE = re.compile(r"\s?(d|days?|h|hrs?|hours?|m|mins?|minutes?)[\s:,-]*", re.IGNORECASE)
-
-
 def continues(reported: ReportedValue) -> bool:
     """Whether a value stands beside the one before under the same words: ``MRR = 0.31/0.35``, ``loss 0.4 (0.5)``."""
     is_decimal = re.search(r"[feFEgG%]$", reported.spec) is not None
@@ -98,11 +87,6 @@ def continues(reported: ReportedValue) -> bool:
 def ends_label(reported: ReportedValue) -> bool:
     """Whether nothing but a colon stands between the value before and this one: ``Loss after epoch 3: 0.4``."""
     return reported.position > 0 and reported.before.strip() in {":", "=", "):"}
-
-
-def continues_clock(reported: ReportedValue) -> bool:
-    """Whether a value stands right after the unit of a greater part of the same time: ``{}h-{}m``."""
-    return reported.position > 0 and _UNIT_BEFORE.fullmatch(reported.before) is not None
 
 
 def words_before(reported: ReportedValue) -> str:
@@ -140,11 +124,6 @@ def _last_clause(text: str) -> str:
     if not named:
         return ""
     split = split_of(named[0]) if len(named) > 1 and len(named[0].split()) <= 2 else ""
-    # ``Memory in use (peak - start): `` has a remark in parentheses.
-    in_parentheses = clean.rstrip(" :=").endswith(")") and not named[-1].endswith(")")
-    remark = len(named) > 1 and in_parentheses and meaning_of(named[-1]) is None
-    if remark and meaning_of(named[-2]) is not None:
-        return " ".join(named[-2].split()[-MAX_WORDS - 2 :])
     words = named[-1].split()[-MAX_WORDS:]
     chosen = " ".join(words[1:] if len(words) > 1 and words[0].lower() in _ARTICLES else words)
     return f"{split} {chosen}" if split and not split_of(chosen) else chosen

@@ -25,7 +25,6 @@ from deviate.source.texts import ReportedValue
 
 _LISTS = word_lists("variables")
 _SAMPLES = _LISTS["samples"]
-COEFFICIENTS = _LISTS["coefficients"]
 FLAGS = _LISTS["flags"]
 IDENTIFIERS = _LISTS["identifiers"]
 NUMBERS_OF_THINGS = _LISTS["numbers of things"]
@@ -35,10 +34,6 @@ PREDICTIONS = _LISTS["predictions"]
 SETTINGS = {"args", "cfg", "config", "hparams", "kwargs", "params"}
 #: Sinks that keep what was predicted, too.
 FILES = {"json", "csv", "file", "kept"}
-#: What looks something up, or has a value for each place: no mean average precision.
-_LOOK_UP = re.compile(
-    r"(^|_)(label|id|idx|index|name|token|word|char|colou?r|feat(ure)?|att(ention|n)|heat|depth|saliency)s?_?maps?$"
-)
 
 
 def last_name(variable: str) -> str:
@@ -52,11 +47,6 @@ def last_name(variable: str) -> str:
 def last_word(variable: str) -> str:
     """Last word of a variable's own name, a unit left out."""
     return next(reversed(words_of(without_unit(last_name(variable)))), "")
-
-
-def looks_up(name: str) -> bool:
-    """Whether a name is of what maps things to others, or places to values: ``label_map``."""
-    return _LOOK_UP.search(name.lower()) is not None
 
 
 def names_quality(name: str) -> bool:
@@ -80,12 +70,6 @@ def names_count(name: str) -> bool:
 def names_position(name: str) -> bool:
     """Whether a name says how far something is, and cannot be of a sum or a share: ``epoch``, ``i``."""
     return is_bookkeeping(name) or name in {"i", "j", "k", "n"}
-
-
-def weighs_loss(name: str) -> bool:
-    """Whether a name is of what a part of the loss is multiplied with: ``loss_weights``."""
-    words = words_of(name)
-    return words[-1:] in {("weight",), ("weights",)} and "loss" in words[:-1]
 
 
 @dataclass(frozen=True)

@@ -12,30 +12,21 @@ from deviate.lexicon.words import (
     is_counting,
     is_digest,
     is_forecast,
-    is_in_settings,
     is_metric_word,
     is_progress,
     is_schedule,
     meaning_of,
-    words_of,
 )
 from deviate.source.findings import Reason
-from deviate.source.flow.expressions import is_list
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value
-from deviate.source.index import bindings_of
 from deviate.source.metrics.finding import DECIMALS, by_words, of_counts, of_outcomes
 from deviate.source.metrics.forms import (
-    is_flag,
     is_item_of_report,
-    is_list_of_samples,
     is_number,
     is_position,
     is_read_off_settings,
-    is_relative_change,
     is_scored_by_library,
-    is_slice_of_mappings,
-    joins_settings,
 )
 from deviate.source.metrics.names import text_name, words_before
 from deviate.source.metrics.verdict import (
@@ -48,13 +39,11 @@ from deviate.source.metrics.verdict import (
     Case,
     Verdict,
     last_word,
-    looks_up,
     names_position,
     names_samples,
-    weighs_loss,
 )
-from deviate.source.sinks.rows import SCALARS, TEXT_SINKS, TRACKERS
-from deviate.source.syntax import called_name, dotted_text
+from deviate.source.sinks.rows import SCALARS, TEXT_SINKS
+from deviate.source.syntax import called_name
 from deviate.source.texts import NUMERIC_SPEC, ReportedValue
 
 # Values that the training computes: model outputs, times, memory.
@@ -90,7 +79,7 @@ def _setting_or_count(case: Case) -> Reason | None:
     value, reported = case.value, case.reported
     is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
     is_scheduled = is_schedule(case.description) and not (is_metric_word(case.variable) or is_timed)
-    if is_schedule(case.variable) or is_scheduled or weighs_loss(case.name):
+    if is_schedule(case.variable) or is_scheduled:
         return "setting"
     is_counted = value.has(From.COUNT, From.TOTAL)
     # What the training computes and is shown with decimal places is no count: ``accuracy_epoch``.
@@ -111,12 +100,7 @@ def _sample(case: Case, is_named: bool) -> Reason | None:
     """Return why the value is no number of the training's but samples, predictions, weights or objects."""
     flow, reported, value, variable = case.flow, case.reported, case.value, case.variable
     has_metric_name = is_named or is_metric_word(case.description)
-    is_whole = reported.mapping and (names_samples(variable) or _is_array(reported))
-    is_whole = is_whole or (value.plain() <= {From.WEIGHTS, From.LIVE, From.SETTING} and value.has(From.WEIGHTS))
-    if case.sink in FILES and not has_metric_name and (is_whole or last_word(variable) in PREDICTIONS):
-        return "identifier"
-    is_stored = words_of(case.name)[-1:] in {("ckpt",), ("checkpoint",), ("state",)}
-    if reported.mapping and (is_stored or _is_one_of_samples(reported)):
+    if case.sink in FILES and not has_metric_name and last_word(variable) in PREDICTIONS:
         return "identifier"
     if not reported.mapping and not has_metric_name:
         is_measured = value.has(From.DURATION, From.MEMORY)
@@ -131,24 +115,9 @@ def _sample(case: Case, is_named: bool) -> Reason | None:
     return "identifier" if is_sample and not is_said else None
 
 
-def _is_array(reported: ReportedValue) -> bool:
-    """Whether a table is made of what a library puts together: ``DataFrame(np.append(dates, values))``."""
-    node = reported.expr
-    return isinstance(node, ast.Call) and dotted_text(node.func).partition(".")[0] in {"np", "numpy", "torch", "jnp"}
-
-
 def _shows_samples(variable: str, reported: ReportedValue) -> bool:
     """Whether samples are shown as they are, and no number with decimals that is made of them."""
-    return (names_samples(variable) or _is_one_of_samples(reported)) and DECIMALS.search(reported.spec) is None
-
-
-def _is_one_of_samples(reported: ReportedValue) -> bool:
-    """Whether a loop over samples gives a value as it is: ``for item in train_data: print(item)``."""
-    bindings = bindings_of(reported.expr.id, reported.scope) if isinstance(reported.expr, ast.Name) else []
-    return bool(bindings) and all(
-        each.kind == "for" and not each.path and isinstance(each.value, ast.Name) and names_samples(each.value.id)
-        for each in bindings
-    )
+    return names_samples(variable) and DECIMALS.search(reported.spec) is None
 
 
 def _origin_words(value: Value, meaning: Meaning) -> str:
@@ -183,8 +152,6 @@ def verdict_of(
         return Verdict(reason=reason)
     if case.value.has(*METRIC_ORIGINS) or is_scored_by_library(flow, reported.expr, reported.scope):
         return of_training(case)
-    if is_relative_change(reported.expr):
-        return Verdict(reason="identifier")
     verdict = of_outcomes(case)
     if verdict is not None:
         return verdict
@@ -199,8 +166,6 @@ def _evaluated(flow: Evaluator, reported: ReportedValue) -> Value:
     for name in filter(str.isidentifier, reported.reads.split(".")):
         expr = ast.copy_location(ast.Attribute(expr, name, ast.Load()), expr)
     value = flow.resolved(expr, reported.scope)
-    if reported.reads and not value.has(*METRIC_ORIGINS):
-        return flow.resolved(reported.expr, reported.scope)
     if reported.mapping or value.element is not None:
         items = [item for item in (value.element, *value.keys.values()) if item is not None]
         origins = value.origins.union(*(flow.resolve(item).origins for item in items))
@@ -219,13 +184,9 @@ def _reason_by_form(case: Case) -> Reason | None:
         return "constant"
     if _is_made_object(case):
         return "identifier"
-    if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
-        return "identifier"
-    if case.name in FLAGS or _ASKING.match(case.name) or is_flag(reported.expr):
+    if case.name in FLAGS or _ASKING.match(case.name):
         return "setting"
-    if case.sink in FILES and is_list_of_samples(flow, reported):
-        return "identifier"
-    if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
+    if is_read_off_settings(flow, reported):
         return "setting"
     if _SIZE_OF_PART.search(ast.unparse(reported.expr)):
         return "counter"
@@ -244,8 +205,6 @@ def _reason_by_name(case: Case) -> Reason | None:
     said = (case.name, reported.tag, words_before(reported))
     if word in NUMBERS_OF_THINGS and not is_metric_word(case.name):
         return "identifier"
-    if case.sink in TRACKERS and word == "table" and not isinstance(reported.expr, ast.Subscript):
-        return "identifier"
     if word in IDENTIFIERS:
         return "path" if case.value.has(From.PATH) else "identifier"
     if is_progress(case.name) or (
@@ -254,13 +213,11 @@ def _reason_by_name(case: Case) -> Reason | None:
         return "counter"
     if any(map(is_digest, said)):
         return "identifier"
-    if is_in_settings(reported.tag):
-        return "setting"
     if is_bookkeeping(reported.tag) and not case.value.has(From.DURATION):
         return "counter"
     if "param" in reported.before.lower() and counts_parameters(words_before(reported)):
         return "constant"
-    return "identifier" if looks_up(case.name) or _is_ordinal(reported) else None
+    return "identifier" if _is_ordinal(reported) else None
 
 
 def _is_ordinal(reported: ReportedValue) -> bool:

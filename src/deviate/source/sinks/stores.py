@@ -11,7 +11,7 @@ from deviate.lexicon.words import is_bookkeeping, is_counting, word_lists
 from deviate.source.flow.calls import forwarded_param
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param
-from deviate.source.index import ClassScope, ModuleIndex, Scope, Unit, local_bindings, lookup, only_binding
+from deviate.source.index import ClassScope, ModuleIndex, Scope, Unit, local_bindings, lookup
 from deviate.source.syntax import called_name, dotted_text, text_of, unpacked
 from deviate.source.text_parts import tag_of, tagged, take_apart
 from deviate.source.texts import (
@@ -70,8 +70,6 @@ def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
         return []
     for holder, key, stored, scope in _keeping(unit):
         value = _within_entry(flow, _last(stored), key, scope)
-        if _is_compared(value, scope):
-            continue
         forwarded = forwarded_param(flow, value, scope)
         param = forwarded or _only_param(flow, value, scope)
         if param is None or param.unit is not unit or param.name == "t" or is_bookkeeping(param.name):
@@ -144,21 +142,6 @@ def _is_made_for(stored: ast.expr, keys: list[ast.expr]) -> bool:
     given = {node.id for arg in _given(stored) for node in ast.walk(arg) if isinstance(node, ast.Name)}
     named = [key.value for key in stored.keywords if key.arg == "name"]
     return bool(named) and any(isinstance(key, ast.Name) and key.id in given for key in keys)
-
-
-def _is_compared(value: ast.expr, scope: Scope) -> bool:
-    """Whether a value counts what agrees, and is no value that callers give: ``(prediction == target).sum()``."""
-    while isinstance(value, ast.Call):
-        if isinstance(value.func, ast.Attribute) and not value.args:
-            value = value.func.value
-        elif len(value.args) == 1:
-            value = value.args[0]
-        else:
-            return False
-    binding = only_binding(value.id, scope) if isinstance(value, ast.Name) else None
-    if binding is not None and binding.kind == "assign" and not binding.path and binding.value is not None:
-        value = binding.value
-    return isinstance(value, ast.Compare)
 
 
 def _without_keys(holder: ast.expr, key: ast.expr | None) -> tuple[ast.expr, list[ast.expr]]:

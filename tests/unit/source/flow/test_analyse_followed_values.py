@@ -183,11 +183,9 @@ kept = Kept()
 #: The report, what stands before the loop, and the variable that is a metric.
 FORMS = {
     "time under a counter's name": ("print({'iteration': time.time() - start})", "start = time.time()", "start"),
-    "stopwatch": ("print(f'{watch()} of the epoch')", "from clocks import Timer\nwatch = Timer()", "watch()"),
     "event": ("print('step', first.elapsed_time(last))", "first, last = library.events()", "first.elapsed_time()"),
     "reward": ("np.save('x', rewards())", REWARDS, "rewards()"),
     "row": ("print(' '.join(['%.3f' % one for one in np.array(rows)[at]]))", NP + "rows = [model(1)]\nat = 0", "rows"),
-    "item by a count": ("for k, v in stats.items():\n    print(k, v / stats['n'])", "stats = library.stats()", "v"),
     "of each class": ("print('dice', dice_per_class)", "dice_per_class = library.dice(model(1))", "dice_per_class"),
     "item of an own object": ("kept.add('gap', loss.item())\nprint('%.3f' % kept['gap'])", KEPT, "kept['gap']"),
     "stand-in for a writer": ("writer.add_scalar('gap', loss.item(), epoch)", DUMMY, "loss"),

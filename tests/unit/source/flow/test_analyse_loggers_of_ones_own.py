@@ -50,47 +50,6 @@ def test_calls_of_what_a_with_statement_opens_are_reports(tmp_path):
     assert sorted(found) == ["cost", "elapsed", "episode_length", "fps"]
 
 
-def test_callback_that_only_a_lambda_calls_runs_within_the_loop(tmp_path):
-    before = """
-def summarize(episode, prefix):
-    ret = episode['reward'].sum()
-    print(f'{prefix} episode with return {ret:.1f}')
-class Collect:
-    def __init__(self, callbacks):
-        self.callbacks = callbacks
-    def advance(self, episode):
-        for callback in self.callbacks:
-            callback(episode)
-callbacks = []
-callbacks.append(lambda episode: summarize(episode, 'train'))
-env = Collect(callbacks)
-"""
-    assert names(analyse(tmp_path, train=looped("env.advance(read())", before))) == {"ret": "value"}
-
-
-def test_mean_of_a_meter_of_hits_is_a_share(tmp_path):
-    meter = """
-class Meter:
-    def __init__(self):
-        self.sum = self.count = self.avg = 0
-    def update(self, val, n=1):
-        self.sum += val * n
-        self.count += n
-        self.avg = self.sum / self.count
-def hits(guesses, truth):
-    exact = Meter()
-    for a, b in zip(guesses, truth):
-        if a == b:
-            exact.update(1)
-        else:
-            exact.update(0)
-    return exact.avg
-end_acc = Meter()
-"""
-    report = "end_acc.update(hits(guess(x), y))\nprint('end = %.2f' % end_acc.avg)"
-    assert list(names(analyse(tmp_path, train=looped(report, meter)))) == ["end_acc"]
-
-
 def test_numbers_written_as_an_array_are_listed_one_by_one(tmp_path):
     report = """
     import numpy as np
@@ -143,49 +102,6 @@ def test_ranks_of_retrieval_are_qualities(text):
 @pytest.mark.parametrize("text", ["rank", "local_rank", "rank 12", "mixed_precision"])
 def test_other_ranks_and_number_formats_are_none(text):
     assert not is_metric_word(text)
-
-
-def test_shares_of_lengths_named_by_letters_beside_one_another_are_metrics(tmp_path):
-    before = """
-def measure(gold, found):
-    right = list(set(gold).intersection(found))
-    right_num, gold_num, found_num = len(right), len(gold), len(found)
-    if found_num == 0:
-        precision = -1
-    else:
-        precision = (right_num + 0.0) / found_num
-    recall = (right_num + 0.0) / gold_num
-    f_measure = 2 * precision * recall / (precision + recall)
-    return precision, recall, f_measure
-"""
-    report = """
-    p, r, f = measure([1, 2], [2, 3])
-    print("p: %.4f, r: %.4f, f: %.4f" % (p, r, f))
-    left = len(loader) / 7
-    print("f: %.2f" % left)
-    """
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"p", "r", "f"}
-
-
-def test_mean_of_hits_that_a_name_is_given_is_a_share(tmp_path):
-    before = """
-import numpy as np
-def rate(items):
-    for item in items:
-        if item == items[0]:
-            return 1
-    return 0
-"""
-    report = """
-    hits = []
-    for one in read():
-        hits.append(rate(one))
-    hr = np.array(hits).mean()
-    best_hr = hr
-    print('HR = %.4f' % hr)
-    print('End. HR = %.4f' % best_hr)
-    """
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"hr"}
 
 
 def test_lists_in_a_mapping_are_filled_by_the_functions_that_are_given_it(tmp_path):
@@ -258,20 +174,6 @@ def test_a_meter_that_receives_what_is_not_known_is_not_a_setting(tmp_path):
     """
     report = "errors.update(weighed(align(i)))\nprint(f'Error: {errors.avg:.3f}')"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"errors"}
-
-
-def test_what_a_logger_divides_by_a_count_that_is_one_is_reported_by_its_callers(tmp_path):
-    before = """
-from torch.utils.tensorboard import SummaryWriter
-class Notes:
-    def __init__(self):
-        self.writer = SummaryWriter()
-    def note(self, key, value, step, n=1):
-        self.writer.add_scalar(key, value / n, step)
-notes = Notes()
-"""
-    report = "total = (model(x) ** 2).mean()\nnotes.note('train/total', total, i)\nnotes.note('train/cost', loss, i)"
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"total", "loss"}
 
 
 GROUPS = """

@@ -79,17 +79,6 @@ def test_settings_written_whole_are_no_metrics(tmp_path):
     assert list(names(findings)) == ["loss"]
 
 
-def test_numbers_of_things_and_lists_with_settings_are_no_metrics(tmp_path):
-    before = BEFORE + "import argparse\nargs = argparse.ArgumentParser().parse_args()\n"
-    report = """
-    nt = (y > 0).sum()
-    vals = (loss.item(),) + tuple(vars(args).values())
-    print('%11i' % nt.sum(), ', '.join(f'{one:.3g}' for one in vals))
-    print('loss', loss.item())
-    """
-    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["loss"]
-
-
 def test_what_keras_recorded_of_a_fit_is_not_listed_again(tmp_path):
     train = """
     import json, keras

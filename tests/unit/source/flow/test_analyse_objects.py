@@ -54,10 +54,3 @@ def test_what_only_an_overridden_method_calls_does_not_run(tmp_path):
     findings = analyse(tmp_path, train=HEAD + head + below + "tool = Below()\n" + TRAIN + "        tool.build()\n")
     assert len([metric for metric in findings.metrics if metric.selected]) == 1
     assert any(rejection.reason == "unreached" for rejection in findings.rejected)
-
-
-def test_what_answers_a_user_is_not_measured(tmp_path):
-    asked = "while True:\n    text = input('question: ')\n    print('score', model(text).item())\n"
-    assert set(names(analyse(tmp_path, train=HEAD + TRAIN + "        print('loss', loss.item())\n" + asked))) == {
-        "loss"
-    }

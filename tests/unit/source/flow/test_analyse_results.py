@@ -124,19 +124,6 @@ def evaluate():
     }
 
 
-def test_mapping_in_a_mapping_is_reported_as_one(tmp_path):
-    evaluate = """
-def evaluate():
-    result = {}
-    groups = {}
-    groups['total'] = (model(loader[0][0]) > 0).float().mean().item()
-    result['grouped'] = groups
-    return result
-"""
-    report = "scores = evaluate()\nprint('CNN: {}'.format(scores['grouped']))"
-    assert names(analyse(tmp_path, train=looped(report, evaluate))) == {"scores['grouped']": "mapping"}
-
-
 def test_two_loops_over_different_mappings_report_different_values(tmp_path):
     report = """
     for key, value in {'loss': loss, **model.losses(x)}.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysed_projects import HEAD, STEP, analyse, names
+from analysed_projects import HEAD, STEP, analyse
 
 
 def training(name: str, over: str = "for epoch in range(3):", made: str = "", mark: str = "") -> str:
@@ -334,7 +334,6 @@ def test_the_outermost_of_compiled_loops_is_the_main_loop(tmp_path):
     assert (loop.variable, loop.kind, SCANNED.splitlines()[loop.line - 1].strip().split("(")[0]) == (
         "jax.lax.scan", "call", "return jax.lax.scan",
     )  # fmt: skip
-    assert names(findings) == {"return_values[at]": "value"}
 
 
 def test_a_loop_around_a_compiled_one_is_the_main_loop(tmp_path):

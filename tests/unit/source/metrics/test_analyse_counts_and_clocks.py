@@ -12,11 +12,6 @@ def parts(seconds):
 """
 
 
-def test_of_a_time_in_parts_the_first_counts(tmp_path):
-    report = "ph, pm, ps = parts(time.time() - began)\nprint('took {:02d}h-{:02d}m-{:02d}s'.format(ph, pm, ps))"
-    assert set(names(analyse(tmp_path, train=looped(report, CLOCK)))) == {"ph"}
-
-
 def test_the_parts_of_a_date_are_no_metrics(tmp_path):
     report = (
         "due = time.localtime(time.time() + 3 * (time.time() - began))\n"
@@ -93,13 +88,6 @@ def test_what_is_counted_where_the_model_decides_is_computed_from_its_output(tmp
         "p = confusion[1, 1] / confusion[1].sum()\nprint('Label {}: {:.3f}'.format(i, p))"
     )
     assert "p" in names(analyse(tmp_path, train=looped(report, HITS)))
-
-
-def test_games_that_are_won_are_counted_and_are_a_metric(tmp_path):
-    before = "from arena import play\ndef evaluate(model):\n    wins = 0\n    for game in range(9):\n" \
-        "        if play(model) > 0:\n            wins += 1\n    return wins\n"  # fmt: skip
-    report = "wins = evaluate(model)\nprint('loss', loss.item())\nprint(f'{wins} wins, day {epoch}')"
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss", "wins"}
 
 
 def test_a_date_is_no_metric_though_it_is_called_like_a_part_of_the_data(tmp_path):

@@ -65,39 +65,11 @@ def test_a_number_of_hits_is_no_quality_whatever_text_and_name_say(tmp_path):
     ("report", "name"),
     [
         ("meta = {'etag': str(model(x).sum()), 'at': 'here'}\njson.dump(meta, open('meta.json', 'w'))", "etag"),
-        (
-            "attention = model(x).softmax(0).detach().numpy()\n"
-            "pd.DataFrame(attention, columns=['a']).to_csv('attention.csv')",
-            "attention",
-        ),
     ],
 )
 def test_files_of_marks_and_of_what_a_model_attends_to_hold_no_metrics(tmp_path, report, name):
     before = "import json\nimport pandas as pd"
     assert name not in names(analyse(tmp_path, train=looped(report, before=before)))
-
-
-def test_letters_after_the_same_part_of_the_data_are_precision_and_recall(tmp_path):
-    report = "dev_p, dev_r, dev_s = scorer.judge(x)\nprint('best: {:.2f} {:.2f}'.format(dev_p * 100, dev_r * 100))"
-    found = names(analyse(tmp_path, train=looped(report, before="import scorer")))
-    assert {"dev_p", "dev_r"} <= found.keys()
-
-
-def test_a_counter_that_no_pass_resets_is_no_cost_of_a_pass(tmp_path):
-    train = """
-    import torch
-    model = torch.nn.Linear(2, 1)
-    moves = 0
-    for i in range(9):
-        {reset}
-        while True:
-            moves += 1
-            if model(torch.randn(4, 2)).mean().item() < 0.1:
-                break
-        print('moves: {{}}'.format(moves))
-    """
-    assert "moves" in names(analyse(tmp_path, train=train.format(reset="moves = 0")))
-    assert "moves" not in names(analyse(tmp_path, train=train.format(reset="pass")))
 
 
 GRAPH = """

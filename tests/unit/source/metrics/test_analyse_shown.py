@@ -148,53 +148,6 @@ def test_an_item_that_numbers_are_added_to_is_a_number(tmp_path):
     assert "zz[k]" in names(analyse(tmp_path, train=looped(report)))
 
 
-def test_an_item_of_a_library_s_report_is_what_the_text_calls_it(tmp_path):
-    before = "judged = library.judge()"
-    report = "judged.run()\nprint('mAP', judged.stats[0], 'of', judged.sizes[0])"
-    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["judged.stats[0]"]
-
-
-def test_what_a_loop_took_is_called_by_the_word_before_it(tmp_path):
-    report = """
-    for t in range(200):
-        if model(x).mean() > 1:
-            break
-    print(f'steps {t} speed {speed}')
-    """
-    metrics = analyse(tmp_path, train=looped(report, "speed = 3")).metrics
-    assert [metric.name for metric in metrics if metric.variable == "t"] == ["steps"]
-
-
-@pytest.mark.parametrize(("spec", "is_metric"), [("%.02f", True), ("%.2f", True), ("%.0f", False)])
-def test_a_share_that_an_object_keeps_under_a_key_is_one_where_it_is_shown_with_decimals(tmp_path, spec, is_metric):
-    before = """
-    class Answers:
-        def __init__(self):
-            self.accuracy = {}
-        def evaluate(self):
-            right = [len(part) for part in ('ab', 'c')]
-            self.accuracy['overall'] = round(100 * float(sum(right)) / len(right), 2)
-    answers = Answers()
-    """
-    report = f"answers.evaluate()\nprint('Overall Accuracy is: {spec}' % (answers.accuracy['overall']))"
-    assert ("answers.accuracy['overall']" in names(analyse(tmp_path, train=looped(report, before)))) is is_metric
-
-
-RANKED = "from ranking import ranks\nbest_acc = 80\n"
-
-
-def test_a_value_that_becomes_the_best_one_is_a_metric_whatever_it_is_called(tmp_path):
-    report = "mu, t = ranks(model(x))\nif mu > best_acc:\n    best_acc = mu\nprint('mu', mu, 't', t)"
-    assert set(names(analyse(tmp_path, train=looped(report, RANKED)))) == {"mu"}
-
-
-def test_pairs_of_keys_and_values_are_values_under_tags(tmp_path):
-    before = "from collections import OrderedDict\nimport wandb\n"
-    report = "wandb.log(OrderedDict([('gap', loss.item()), ('size', len(loader))]))"
-    (metric,) = [each for each in analyse(tmp_path, train=looped(report, before)).metrics if each.selected]
-    assert (metric.name, metric.variable) == ("gap", "loss")
-
-
 def test_one_function_called_for_different_things_gives_different_metrics(tmp_path):
     before = "def measure(a, b):\n    return ((a - b) ** 2).mean().item()\n"
     report = "print('gap', measure(model(x), y))\nprint('gap', measure(model(x + 1), y))"

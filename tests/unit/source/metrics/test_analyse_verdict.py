@@ -119,13 +119,6 @@ def test_what_is_called_a_loss_is_to_be_lowered(name):
     assert (meaning_of(name).kind, meaning_of(name).direction) == ("loss", "lower")
 
 
-def test_a_noun_after_the_value_names_it_where_a_preposition_precedes(tmp_path):
-    stop = "if loss.item() < 1e-3:\n    break"
-    script = looped(stop) + "\n    print('Loss: {:.6f} after {} batches'.format(loss.item(), i))\n"
-    metrics = {metric.variable: metric for metric in analyse(tmp_path, train=script).metrics}
-    assert (metrics["i"].name, metrics["i"].aggregate, metrics["i"].kind) == ("batches", "last", "speed")
-
-
 def test_reports_of_code_that_only_prepares_are_listed_and_not_selected(tmp_path):
     setup = """
     def check_memory():
@@ -381,18 +374,6 @@ def test_rec_is_the_recall_beside_a_precision_of_its_name(tmp_path, beside, foun
     report = f"{beside}, ner_rec_micro = outside.rates(epoch)\nrows.writerow([{beside}, ner_rec_micro])"
     selected = [one for one in analyse(tmp_path, train=looped(report, before)).metrics if one.selected]
     assert any(one.variable == "ner_rec_micro" and one.direction == "higher" for one in selected) == found
-
-
-def test_counts_of_right_and_wrong_predictions_are_metrics(tmp_path):
-    before = "found = {'true_positives': 0, 'false_positives': 0}\nload_fn, tp, rounds = max, 0, 0"
-    report = """
-    for wanted in y > 0:
-        rounds += 1
-        tp += 1
-        found['false_positives'] += 1
-    print('FP: {} TP: {} {} {}'.format(found['false_positives'], tp, rounds, load_fn))
-    """
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"found['false_positives']", "tp"}
 
 
 def test_what_takes_numbers_alone_is_given_no_samples(tmp_path):

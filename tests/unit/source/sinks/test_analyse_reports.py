@@ -154,12 +154,6 @@ def test_text_that_tells_series_apart_becomes_a_label(tmp_path):
     assert metric.capture.label == "split"
 
 
-def test_counter_shown_after_a_loop_that_converged_is_a_cost(tmp_path):
-    script = looped("if loss.item() < 1e-3:\n    break") + "\n    print('done after', i, 'batches')\n"
-    metrics = {metric.variable: metric for metric in analyse(tmp_path, train=script).metrics}
-    assert metrics["i"].name == "batches"
-
-
 def test_names_are_unique(tmp_path):
     script = looped("train(x)\ntest(x)", "def train(x):\n    print('loss', model(x).mean().item())\n"
                     "def test(x):\n    print('loss', model(x).sum().item())\n")  # fmt: skip
