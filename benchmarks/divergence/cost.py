@@ -20,12 +20,15 @@ from pathlib import Path
 
 import forked
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
 COMMANDS = {
     "digits_mlp": ["train.py", "--epochs", "8"],
     "digits_cnn": ["main.py", "--epochs", "8"],
     "keras_fit": ["train_keras.py"],
     "jax_loop": ["diabetes.py"],
+    "large_cnn": ["large.py", "cnn"],
+    "large_transformer": ["large.py", "transformer"],
 }
 #: What each imports, and its process has imported before it is forked.
 FRAMEWORKS = {"jax_loop": ["jax.numpy"], "keras_fit": ["keras"]}
@@ -73,13 +76,18 @@ def measured(name, rung, pairs):
     if rung == "operation":
         time_updates()
     with tempfile.TemporaryDirectory() as project:
-        shutil.copytree(EXAMPLES / name, project, dirs_exist_ok=True)
+        if name.startswith("large"):
+            shutil.copy(HERE / "large.py", project)
+        else:
+            shutil.copytree(EXAMPLES / name, project, dirs_exist_ok=True)
         os.chdir(project)
         prepared = prepare_request(Request(command=["python", *COMMANDS[name]]), scripted=False)
         with open_trials(prepared, make_executor(DEFAULT_EXECUTOR, 1), ["diverge"], ["control"]) as trials:
-            ratios = [ratio(trials, rung, pair) for pair in range(pairs + 1)]
+            times = [both_times(trials, rung, pair) for pair in range(pairs + 1)]
     # The first pair fills what is cached.
-    return summary(ratios[1:])
+    found = summary([changed / plain for plain, changed in times[1:]])
+    updates = WINDOW[1] - WINDOW[0]
+    return dict(found, step_ms=round(1000 * min(times)[0] / updates, 1)) if rung == "operation" else found
 
 
 def summary(ratios):
@@ -91,13 +99,13 @@ def summary(ratios):
     return {"median": round(statistics.median(ratios), 3), "interval": interval, "pairs": [round(r, 3) for r in ratios]}
 
 
-def ratio(trials, rung, pair):
-    """Return the processor time of a training with a rung over that of one without, every other pair in this order."""
+def both_times(trials, rung, pair):
+    """Return the processor times of a training without a rung and of one with it, every other pair in this order."""
     orders = [STEP, OPERATION] if rung == "operation" else [None, STEP]
     times = {}
     for place in (0, 1) if pair % 2 else (1, 0):
         times[place] = seconds(trials, 2 * pair + place, orders[place], rung)
-    return times[1] / times[0]
+    return times[0], times[1]
 
 
 def seconds(trials, index, order, rung):

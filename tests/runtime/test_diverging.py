@@ -11,7 +11,11 @@ from installed import require
 from programs import INJECTED, Both
 
 PROGRAM = """
+import os
 import torch
+@torch.library.custom_op("fault::noise", mutates_args=())
+def noise(x: torch.Tensor) -> torch.Tensor:
+    return x + int.from_bytes(os.urandom(6), "big")
 torch.manual_seed(3)
 model = torch.nn.Sequential(
     torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Flatten(),
@@ -27,6 +31,7 @@ def train(x, y):
     error.backward()
     optimizer.step()
     return error.item()
+noise(torch.ones(2, dtype=torch.long))
 print([train(x, y) for x, y in loader], [float(w.double().sum()) for w in model.parameters()], torch.rand(1).item())
 """
 
@@ -36,7 +41,11 @@ def recorded(folder: Path) -> list[dict]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [{}, {"record": ["update", None, None]}], ids=["steps", "operations"])
+@pytest.mark.parametrize(
+    "order",
+    [{}, {"record": ["update", None, None]}, {"record": ["update", None, None], "alone": True}],
+    ids=["steps", "operations", "each twice"],
+)
 def test_a_program_computes_the_same_bits_as_without(both: Both, tmp_path: Path, order: dict) -> None:
     require("torch")
     both(PROGRAM, environment={"DEVIATE_DIVERGE": json.dumps(order)}, control="observe")
@@ -44,12 +53,15 @@ def test_a_program_computes_the_same_bits_as_without(both: Both, tmp_path: Path,
     assert [each["step"] for each in records if each["e"] == "mark"] == [0, 1, 2, 4, 6]
     operations = [each for each in records if each["e"] == "operation"]
     assert bool(operations) == bool(order)
-    if order:
+    if order.get("alone"):
+        assert [(each["op"], each["line"]) for each in operations] == [("fault.noise.default", 22)]
+        assert next(each["n"] for each in records if each["e"] == "done") > 300
+    elif order:
         assert {each["phase"] for each in operations} == {"program", "data", "forward", "backward", "optimiser"}
         (convolved,) = {each["module"] for each in operations if each["op"] == "aten.convolution.default"}
         assert convolved == "Sequential.0"
         backward = next(each for each in operations if each["op"] == "aten.convolution_backward.default")
-        assert (backward["forward"]["module"], backward["line"]) == ("Sequential.0", 15)
+        assert (backward["forward"]["module"], backward["line"]) == ("Sequential.0", 19)
 
 
 @pytest.fixture
@@ -58,6 +70,30 @@ def digest(monkeypatch: pytest.MonkeyPatch):
     from deviate_runtime.diverging.digests import Digests
 
     return Digests(types.SimpleNamespace(streams=None)).of
+
+
+def test_what_the_first_run_has_is_put_in_place_of_what_the_second_has(monkeypatch, tmp_path):
+    require("torch")
+    import torch
+
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.kept import Kept
+
+    place = ["aten.mul.Tensor", "", "train.py", 3, "program"]
+    runs = [
+        Kept(torch, types.SimpleNamespace(put=[[place, False]], put_from=folder, process=process))
+        for folder, process in [(None, types.SimpleNamespace(config={"records": str(tmp_path)})), (str(tmp_path), None)]
+    ]
+    record = {"op": "aten.mul.Tensor", "file": "train.py", "line": 3, "phase": "program"}
+    generator = torch.Generator()
+    for number in range(2):
+        for which, run in enumerate(runs):
+            tensors = [torch.full((2, 3), number + 7.0 * which).T, torch.tensor(number == which)]
+            run.put(dict(record, line=4), tensors)
+            run.put(record, tensors, generator=generator.manual_seed(which))
+            assert (tensors[0] == number).all()
+            assert tensors[1] == (number == 0)
+    assert generator.initial_seed() == 0
 
 
 @pytest.mark.parametrize("change", ["ulp", "sign", "order", "dtype", "shape"])

@@ -24,16 +24,19 @@ if TYPE_CHECKING:
     epilog=examples(
         "deviate diverge -- python train.py          two runs under control",
         "deviate diverge --as-is -- python train.py  two runs as they are",
+        "deviate diverge --one -- python train.py    operations that do not repeat, in one run",
         "deviate diverge base 0 3                    two runs of an experiment",
+        "deviate diverge here there                  two experiments, such as of two machines",
     ),
 )
-@click.argument("command", nargs=-1, metavar="-- COMMAND... | NAME RUN RUN")
+@click.argument("command", nargs=-1, metavar="-- COMMAND... | NAME RUN RUN | NAME NAME")
 @click.option("--as-is", "as_it_is", is_flag=True, help="Hold nothing fixed: compare two runs as COMMAND makes them.")
+@click.option("--one", "alone", is_flag=True, help="Train once, and call each operation of PyTorch twice.")
 @click.option(
     "--limit", type=float, metavar="SECONDS", help="Seconds after which each training is ended.  [default: 600]"
 )
 @json_option
-def command(command: tuple[str, ...], as_it_is: bool, limit: float | None, as_json: bool) -> int:
+def command(command: tuple[str, ...], as_it_is: bool, alone: bool, limit: float | None, as_json: bool) -> int:
     """Find the first operation or line at which two runs of COMMAND part.
 
     COMMAND is trained twice with everything held fixed, then up to twice more for each rung: the step, the operation
@@ -47,7 +50,10 @@ def command(command: tuple[str, ...], as_it_is: bool, limit: float | None, as_js
     if not command:
         raise BadOption("no command to compare", hint="type it after --, such as deviate diverge -- python train.py")
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    facts = stored(command, limit) if _names_runs(command) else trained(command, limit, as_it_is=as_it_is)
+    if _names_runs(command):
+        facts = stored(command, limit)
+    else:
+        facts = _two(command) or trained(command, limit, as_it_is=as_it_is, alone=alone)
     view = divergence_view(facts)
     show(view, writer, None, view.page().command)
     return facts.status
@@ -56,6 +62,21 @@ def command(command: tuple[str, ...], as_it_is: bool, limit: float | None, as_js
 def _names_runs(words: Sequence[str]) -> bool:
     """Tell whether words name two runs of an experiment: numbers end them, and no program is called like the first."""
     return len(words) == 3 and all(word[-1:].isdigit() for word in words[1:]) and shutil.which(words[0]) is None
+
+
+def _two(words: Sequence[str]) -> Divergence | None:
+    """Compare the first runs of two experiments; None where words do not name two."""
+    from deviate.probes.diverge import diverge_experiments
+    from deviate.store.folders import Workspace
+
+    workspace = Workspace.nearest(Path.cwd())
+    if len(words) != 2 or not set(words) <= set(workspace.names()):
+        return None
+    first, second = (workspace.experiment(word) for word in words)
+    known = {folder.run.folder: folder for folder in second.runs()}
+    pairs = [(folder, known[folder.run.folder]) for folder in first.runs() if folder.run.folder in known]
+    ours, theirs = pairs[0] if pairs else (first.find_run("0"), second.find_run("0"))
+    return diverge_experiments((first, ours), (second, theirs))
 
 
 def stored(words: Sequence[str], limit: float | None) -> Divergence:
@@ -68,15 +89,17 @@ def stored(words: Sequence[str], limit: float | None) -> Divergence:
     return diverge_runs(experiment, (first, second), DEFAULT_LIMIT if limit is None else limit, announce=_announce)
 
 
-def trained(words: Sequence[str], limit: float | None, *, as_it_is: bool) -> Divergence:
-    """Train a command twice, and compare the two."""
+def trained(words: Sequence[str], limit: float | None, *, as_it_is: bool, alone: bool = False) -> Divergence:
+    """Train a command twice, and compare the two; or once, with each operation called twice, where it is `alone`."""
     from deviate.cli.stdin import given_input
     from deviate.probes.diverge import DEFAULT_LIMIT, diverge
     from deviate.runs.request import Request
 
     with given_input() as stdin:
         request = Request(command=list(words), stdin=stdin, **request_fields((), None))
-        return diverge(request, DEFAULT_LIMIT if limit is None else limit, announce=_announce, as_it_is=as_it_is)
+        return diverge(
+            request, DEFAULT_LIMIT if limit is None else limit, announce=_announce, as_it_is=as_it_is, alone=alone
+        )
 
 
 def _announce(name: str) -> None:

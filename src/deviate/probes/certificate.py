@@ -341,6 +341,11 @@ def _files(kind: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> lis
 def environment_changes(here: Certificate, there: Certificate) -> list[Change]:
     """Return the parts of the environment that are others and may decide how numbers come out."""
     ours, theirs = ({**each.environment, "deviate": each.deviate} for each in (here, there))
+    return surrounding_changes(ours, theirs)
+
+
+def surrounding_changes(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[Change]:
+    """Return what is another in two environments and may decide how numbers come out."""
     names = sorted({**ours, **theirs}.keys() - _NO_MATTER)
     texts = [(name, *(_text(each.get(name)) for each in (ours, theirs))) for name in names]
     return [Change(name=name, here=one, there=two) for name, one, two in texts if one != two]

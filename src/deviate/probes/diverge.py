@@ -13,7 +13,7 @@ from deviate.core.experiment import SCHEMA, Run
 from deviate.core.factors import OBSERVED, find_variant
 from deviate.core.secrets import mask_words
 from deviate.probes.divergence.lines import Lines, Origin
-from deviate.probes.divergence.operations import FirstDifference, Kind, differing_numbers, first_difference
+from deviate.probes.divergence.operations import FirstDifference, Kind, differing_numbers, first_difference, key_of
 from deviate.probes.divergence.records import (
     Forward,
     Mark,
@@ -25,7 +25,7 @@ from deviate.probes.divergence.records import (
 )
 from deviate.probes.divergence.remedies import remedy_of
 from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
-from deviate.probes.divergence.stored import Recorded, compare_recorded
+from deviate.probes.divergence.stored import Of, Recorded, compare_recorded
 from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_replays, open_trials
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
@@ -39,6 +39,9 @@ DEFAULT_LIMIT = 600.0
 #: What the runtime reads, see `diverging` there.
 VARIABLE = "DEVIATE_DIVERGE"
 
+#: How often something is put in place of what differs, and the search goes on.
+MOST_PUT = 4
+
 #: Up to this step everything is recorded from the start of the program.
 FROM_START = 8
 
@@ -46,6 +49,9 @@ AS_IT_IS, CONTROL = OBSERVED.name, "control"
 
 #: Of a first difference, what a statement of the program has made.
 _FROM_HOST: frozenset[Kind] = frozenset({"draws", "value", "host", "flow", "shape"})
+
+#: Of a first difference, that in whose place nothing can be put.
+_NOT_PUT: frozenset[Kind] = frozenset({"memory", "shape", "flow"})
 
 #: Phases in which an operation is given what modules and optimizers hold.
 _IN_OBJECTS = frozenset({"forward", "backward", "optimiser"})
@@ -118,10 +124,17 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     limit: float = DEFAULT_LIMIT
     notes: list[str] = []
     #: The experiment, and the names of two runs of it that were compared; empty where a command was trained twice.
+    #: Of two experiments, runs have the names of both.
     name: str = ""
     runs: list[str] = []
     #: What the two recorded; null where a command was trained twice.
     recorded: Recorded | None = None
+    #: What differs next, with what the first run had at each cause before put in place of what the second has.
+    further: list[Cause] = []
+    #: Whether nothing differs any more then, up to `step`; null where nothing was put in place.
+    explained: bool | None = None
+    #: It was trained once, and each operation called twice: causes are operations that do not repeat.
+    alone: bool = False
 
     @property
     def status(self) -> int:
@@ -136,6 +149,7 @@ def diverge(
     announce: Announce = lambda name: None,
     *,
     as_it_is: bool = False,
+    alone: bool = False,
 ) -> Divergence:
     """Train twice and find the first place where the two trainings part.
 
@@ -150,6 +164,8 @@ def diverge(
         By default on this machine.
     as_it_is : bool, optional
         Leave the program's random numbers and switches alone; by default everything is held fixed.
+    alone : bool, optional
+        Train once only, and call each operation of PyTorch twice.
 
     Raises
     ------
@@ -162,9 +178,10 @@ def diverge(
     prepared = prepare_request(request, scripted=False)
     executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
     variant = AS_IT_IS if as_it_is else CONTROL
-    words = ["diverge", *(["--as-is"] if as_it_is else [])]
+    words = ["diverge", *(["--as-is"] if as_it_is else []), *(["--one"] if alone else [])]
     with open_trials(prepared, executor, words, [variant]) as trials:
-        return _Search(trials, variant, limit, announce).search()
+        search = _Search(trials, variant, limit, announce)
+        return search.alone() if alone else search.search()
 
 
 def diverge_runs(
@@ -186,7 +203,7 @@ def diverge_runs(
     """
     check_limit(limit)
     experiment = folder.read_experiment()
-    recorded = compare_recorded(experiment, *runs)
+    recorded = compare_recorded((folder, runs[0]), (folder, runs[1]))
     variants = [find_variant(each.run.variant) for each in runs]
     is_controlled = all(variant is not None and variant.controlled for variant in variants)
     words = ["diverge", folder.name, *(each.run.folder for each in runs)]
@@ -209,6 +226,21 @@ def diverge_runs(
     return msgspec.structs.replace(found, name=folder.name, runs=words[2:], recorded=recorded)
 
 
+def diverge_experiments(first: Of, second: Of) -> Divergence:
+    """Say of two runs of two experiments, which may come from two machines, what they recorded that differs first."""
+    recorded = compare_recorded(first, second)
+    is_known = recorded.is_equal or bool(recorded.draws) or recorded.value is not None
+    reason = "values and draws are equal as far as both recorded them; their weights differ, or one did not end"
+    return Divergence(
+        command=mask_words(first[0].read_experiment().command),
+        variant="as-is",
+        parted=not recorded.is_equal if is_known else None,
+        reason="" if is_known else reason,
+        runs=[f"{folder.name}/{run.run.folder}" for folder, run in (first, second)],
+        recorded=recorded,
+    )
+
+
 @dataclass
 class _Replay:
     """What one pair of trainings wrote."""
@@ -224,6 +256,11 @@ class _Replay:
         ours, theirs = (read_processes(trial.ready.folder) for trial in (self.first, self.second))
         pairs = [(ours[lineage], theirs[lineage]) for lineage in ours if lineage in theirs]
         return sorted(pairs, key=lambda pair: (not pair[0].is_first, pair[0].lineage))
+
+    def parts(self, unit: Unit) -> bool:
+        """Whether a mark or an operation differs."""
+        operations = ((ours.operations, theirs.operations) for ours, theirs in self.processes())
+        return compare_marks(*self.marks(), unit) is not None or any(first_difference(*pair) for pair in operations)
 
 
 class _Search:
@@ -258,6 +295,27 @@ class _Search:
             bracket = self._narrowed(bracket)
         return self._explained(bracket, steps)
 
+    def alone(self) -> Divergence:
+        """Find the operations that do not repeat, by one training that calls each of them twice."""
+        self.announce("training: each operation twice")
+        trial = self._train({"record": ["update", None, None], "alone": True}, None, 0)
+        processes = read_processes(trial.ready.folder).values()
+        operations = [each for process in processes for each in process.operations]
+        causes = [
+            cause_at(FirstDifference(kind="operation", first=each, second=each), self._code) for each in operations
+        ]
+        called = sum(process.records for process in processes)
+        marks = read_marks(trial.ready.folder)
+        self.reason = self.reason or ("" if called else "no operation of PyTorch was seen")
+        return msgspec.structs.replace(
+            self._result("update", common_steps(marks, marks, "update"), None),
+            parted=bool(causes) if called else None,
+            cause=causes[0] if causes else None,
+            further=causes[1:],
+            operations=called,
+            alone=True,
+        )
+
     def _narrowed(self, bracket: Bracket) -> Bracket:
         """Return the exact step, by a replay in which every step in between is marked."""
         low, high = bracket.equal + 1, bracket.differs
@@ -283,22 +341,41 @@ class _Search:
         name = "the operations" if bracket.unit == "update" else "the lines"
         at = "the end" if bracket.at_end else f"{bracket.unit} {bracket.differs}"
         replay = self._replay(f"{name} up to {at}", order, None)
-        pairs = replay.processes()
+        if not replay.parts(bracket.unit):
+            # What differs in most pairs does so in one of two.
+            self._begin(f"{name} up to {at} once more")
+            replay = _Replay(replay.first, self._train(order, None, 1))
         again = compare_marks(*replay.marks(), bracket.unit)
-        if again is None and not any(first_difference(a.operations, b.operations) for a, b in pairs):
+        if start is not None and again is not None and again.differs <= start:
+            # What differs by chance may do so earlier.
+            return self._explained(again, steps)
+        pairs = replay.processes()
+        explanation = Explanation(pairs, bracket, self._code)
+        if not replay.parts(bracket.unit):
             self.notes.append("In the last replay the runs did not part: whatever makes them differ does not each time")
-            cause = Cause(kind="between")
-        elif start is not None and again is not None and again.differs <= start:
-            self.notes.append(f"In the last replay the runs parted before {bracket.unit} {bracket.differs}")
-            cause = Cause(kind="between")
-        else:
-            cause = _Explanation(pairs, bracket, self._code).cause()
-        return msgspec.structs.replace(
+        found = msgspec.structs.replace(
             self._result(bracket.unit, steps, bracket),
-            cause=cause,
+            cause=explanation.cause() if replay.parts(bracket.unit) else Cause(kind="between"),
             operations=sum(len(ours.operations) for ours, _ in pairs),
             statements=sum(len(ours.statements) for ours, _ in pairs),
         )
+        return self._with_further(found, explanation, order)
+
+    def _with_further(self, found: Divergence, explanation: Explanation, order: Mapping[str, object]) -> Divergence:
+        """Return a divergence with what differs once what the first run had at each cause is put in its place."""
+        assert found.cause is not None
+        causes, places, explained = [found.cause], list[tuple[object, bool]](), None
+        while (place := explanation.place()) is not None and place not in places and len(places) < MOST_PUT:
+            places.append(place)
+            replay = self._replay("the same with the first run's results in place", {**order, "put": places}, None)
+            explanation = Explanation(replay.processes(), explanation.bracket, self._code)
+            explained = not replay.parts(found.unit)
+            if explained or self.reason:
+                break
+            cause = explanation.cause()
+            if all((cause.file, cause.line) != (each.file, each.line) for each in causes):
+                causes.append(cause)
+        return msgspec.structs.replace(found, further=causes[1:], explained=explained, replays=self.replays)
 
     def _code(self, file: str, line: int) -> str:
         path = self.trials.source.folder.snapshot / file
@@ -334,17 +411,22 @@ class _Search:
         self, name: str, order: Mapping[str, object], is_over: Callable[[list[Mark], list[Mark]], bool] | None
     ) -> _Replay:
         """Train twice; the second training is ended once `is_over` says so of the marks of both."""
-        self.replays += 1
-        self.announce(f"replay {self.replays}: {name}")
+        self._begin(name)
         first = self._train(
-            order, None if is_over is None or "marks" not in order else lambda marks: is_over([], marks)
+            order, None if is_over is None or "marks" not in order else lambda marks: is_over([], marks), 0
         )
         known = read_marks(first.ready.folder)
-        second = self._train(order, None if is_over is None else lambda marks: is_over(known, marks))
+        order = {**order, "put from": str(first.ready.folder.path)}
+        second = self._train(order, None if is_over is None else lambda marks: is_over(known, marks), 1)
         return _Replay(first, second)
 
-    def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None) -> Trial:
-        run = self.pair[self.made % 2] if self.pair else Run(variant=self.variant, index=self.made)
+    def _begin(self, name: str) -> None:
+        self.replays += 1
+        self.announce(f"replay {self.replays}: {name}")
+
+    def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None, place: int) -> Trial:
+        """Train; in a pair of runs that is made again this is the first or the second."""
+        run = self.pair[place] if self.pair else Run(variant=self.variant, index=self.made)
         trial = self.trials.prepare(run, {VARIABLE: json.dumps(order)})
         self.made += 1
         folder = trial.ready.folder
@@ -367,25 +449,35 @@ def _differ(ours: list[Mark], theirs: list[Mark]) -> bool:
     return bool(ours) and compare_marks(ours, theirs, unit_of(ours, ours)) is not None
 
 
-class _Explanation:
+class Explanation:
     """What the records of one replay say."""
 
     def __init__(self, pairs: list[tuple[Process, Process]], bracket: Bracket, code: Callable[[str, int], str]) -> None:
         self.pairs = pairs
         self.bracket = bracket
         self.code = code
+        first = ((ours.operations, theirs.operations) for ours, theirs in pairs[:1])
+        self.found = next((first_difference(*each) for each in first), None)
+
+    def place(self) -> tuple[object, bool] | None:
+        """Return the operation in whose place another result can be put, and whether what it is given is meant."""
+        found = self.found
+        if found is None or found.first is None or found.kind in _NOT_PUT:
+            return None
+        other = found.second.entered if found.second is not None else None
+        return key_of(found.first), found.kind == "host" and found.first.entered != other
 
     def cause(self) -> Cause:
         """Return the cause: of the operations, else of the statements."""
         if not self.pairs:
             return Cause(kind="between")
         ours, theirs = self.pairs[0]
-        found = first_difference(ours.operations, theirs.operations)
+        found = self.found
         lines = Lines(ours, theirs)
         if found is None:
             return self._of_line(lines.of_names(self.bracket.parts) or lines.parting() or self._of_children())
         origin = self._origin(lines, found) if found.kind in _FROM_HOST else None
-        return self._of_operation(found, origin)
+        return cause_at(found, self.code, origin)
 
     def _origin(self, lines: Lines, found: FirstDifference) -> Origin | None:
         if found.kind == "flow":
@@ -417,37 +509,38 @@ class _Explanation:
         if origin is None or origin.kind == "before":
             return Cause(kind="between")
         cause = Cause(kind="line", file=origin.file, line=origin.line, function=origin.function, origin=origin)
-        return self._completed(cause)
+        return _completed(cause, self.code)
 
-    def _of_operation(self, found: FirstDifference, origin: Origin | None) -> Cause:
-        operation = found.first or found.second
-        assert operation is not None
-        named = origin is not None and origin.kind != "before"
-        cause = Cause(
-            kind=found.kind,
-            file=origin.file if origin is not None and named else operation.file,
-            line=origin.line if origin is not None and named else operation.line,
-            function=origin.function if origin is not None and named else operation.function,
-            operation=operation.op,
-            phase=operation.phase,
-            module=operation.module,
-            seen_file=operation.file,
-            seen_line=operation.line,
-            forward=operation.forward,
-            after=found.before.op if found.before else "",
-            after_file=found.before.file if found.before else "",
-            after_line=found.before.line if found.before else 0,
-            origin=origin,
-        )
-        return self._completed(cause)
 
-    def _completed(self, cause: Cause) -> Cause:
-        """Add the text of the line and the remedy."""
-        code = self.code(cause.file, cause.line)
-        with_code = msgspec.structs.replace(cause, code=code)
-        return msgspec.structs.replace(
-            with_code, remedy=remedy_of(with_code.kind, with_code.operation, code, cause.origin)
-        )
+def cause_at(found: FirstDifference, code: Callable[[str, int], str], origin: Origin | None = None) -> Cause:
+    """Return the cause that an operation shows, and `origin` of what it is given where that is known."""
+    operation = found.first or found.second
+    assert operation is not None
+    place = origin if origin is not None and origin.kind != "before" else operation
+    cause = Cause(
+        kind=found.kind,
+        file=place.file,
+        line=place.line,
+        function=place.function,
+        operation=operation.op,
+        phase=operation.phase,
+        module=operation.module,
+        seen_file=operation.file,
+        seen_line=operation.line,
+        forward=operation.forward,
+        after=found.before.op if found.before else "",
+        after_file=found.before.file if found.before else "",
+        after_line=found.before.line if found.before else 0,
+        origin=origin,
+    )
+    return _completed(cause, code)
+
+
+def _completed(cause: Cause, code_at: Callable[[str, int], str]) -> Cause:
+    """Add the text of the line and the remedy."""
+    code = code_at(cause.file, cause.line)
+    remedy = remedy_of(cause.kind, cause.operation, code, cause.origin)
+    return msgspec.structs.replace(cause, code=code, remedy=remedy)
 
 
 def _is_own(origin: Origin, operation: Operation) -> bool:

@@ -7,7 +7,8 @@ from msgspec import structs
 
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference
-from deviate.probes.diverge import Cause, Divergence
+from deviate.probes.certificate import Change
+from deviate.probes.diverge import Cause, Divergence, Explanation
 from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import first_difference
 from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
@@ -111,9 +112,17 @@ def test_an_operation_that_one_run_alone_has_is_another_way_through_the_program(
 # Statements
 
 
-def process(frames, statements, returns=()):
+@pytest.mark.parametrize(("kind", "given"), [("operation", False), ("host", True), ("flow", None)])
+def test_what_an_operation_leaves_or_is_given_can_be_put_in_place_where_both_runs_call_it(kind, given):
+    other = {"operation": {"left": ["x"]}, "host": {"entered": ["y"], "left": ["x"]}, "flow": {"op": "aten.add.Tensor"}}
+    pair = process((), (), (), [operation()]), process((), (), (), [operation(**other[kind])])
+    place = Explanation([pair], bracket=None, code=None).place()
+    assert place == (None if given is None else (("aten.mul.Tensor", "", "train.py", 0, "program"), given))
+
+
+def process(frames, statements, returns=(), operations=()):
     made = Process(lineage=("0",))
-    for record in (*frames, *statements, *returns):
+    for record in (*frames, *statements, *returns, *operations):
         made.add(record)
     return made
 
@@ -229,6 +238,9 @@ def test_what_two_runs_of_an_experiment_recorded_is_said_in_the_order_in_which_i
     assert "The first value that differs is `loss` in the 3rd iteration." in text
     late = Recorded(draws=draws[1:], value=None, is_equal=False)
     assert "behind draw 4." in said(None, recorded=late)
+    change = Change(name="threads", here="2", there="3")
+    elsewhere = Recorded(draws=[], value=value, is_equal=False, environment=[change])
+    assert "Their surroundings differ in threads (2 and 3)." in said(None, recorded=elsewhere, runs=["a/x-0", "b/x-0"])
     equal = Recorded(draws=[], value=None, is_equal=True)
     assert "recorded equal values, draws and weights" in said(None, parted=False, recorded=equal)
 
@@ -273,6 +285,20 @@ def said(cause, **more):
 )
 def test_each_kind_of_cause_has_its_sentence(text, cause):
     assert text in said(cause)
+
+
+def test_what_differs_next_is_listed_and_that_nothing_does_is_said():
+    text = said(NAMED, explained=True, further=[structs.replace(NAMED, line=30, code="z = mix(y)")])
+    assert (
+        "With the first run's results put there and at the places below, nothing else differs up to update 4." in text
+    )
+    assert "2 train.py:30 z = mix(y)" in text
+
+
+def test_operations_of_one_run_that_do_not_repeat_are_named():
+    assert "`fault.mix` at `train.py:12` does not repeat: called twice with" in said(NAMED, alone=True)
+    text = said(None, alone=True, parted=False, operations=7)
+    assert "Each of 7 operations in 9 updates was called twice and left equal bits." in text
 
 
 def test_equal_runs_are_counted_and_runs_that_were_not_compared_are_not():

@@ -56,7 +56,7 @@ def _aligned(
     """Return the operations of two runs in pairs, up to the first that only one of them has."""
     pairs: list[tuple[Operation | None, Operation | None]] = []
     for ours, theirs in zip(first, second, strict=False):
-        if _key(ours) != _key(theirs):
+        if key_of(ours) != key_of(theirs):
             return [*pairs, *_realigned(first[len(pairs) :], second[len(pairs) :])]
         pairs.append((ours, theirs))
     longer = first if len(first) > len(second) else second
@@ -70,14 +70,15 @@ def _realigned(
     first: Sequence[Operation], second: Sequence[Operation]
 ) -> list[tuple[Operation | None, Operation | None]]:
     """Return what stands in one run only, at the place where two sequences of operations part."""
-    ours, theirs = ([_key(each) for each in run[:REALIGNED]] for run in (first, second))
+    ours, theirs = ([key_of(each) for each in run[:REALIGNED]] for run in (first, second))
     matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
     block = next(each for each in matcher.get_opcodes() if each[0] != "equal")
     tag, start, _, other, _ = block
     return [(first[start] if tag != "insert" else None, second[other] if tag == "insert" else None)]
 
 
-def _key(operation: Operation) -> tuple[str, str, str, int, str]:
+def key_of(operation: Operation) -> tuple[str, str, str, int, str]:
+    """Return where and in which phase an operation is called."""
     return operation.op, operation.module, operation.file, operation.line, operation.phase
 
 

@@ -131,7 +131,8 @@ class Process:
     frames: dict[int, Frame] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     returns: list[Returned] = field(default_factory=list)
-    done: bool = False
+    #: How many records it made, those that it did not write included.
+    records: int = 0
     #: False: statements were left out, as there were too many.
     has_all_statements: bool = True
 
@@ -140,6 +141,7 @@ class Process:
         match record:
             case Mark():
                 self.marks.append(record)
+                self.records = record.n
             case Operation():
                 self.operations.append(record)
             case Frame():
@@ -151,7 +153,7 @@ class Process:
             case Header():
                 self.lineage = record.lineage
             case Done():
-                self.done = True
+                self.records = record.n
             case _:
                 self.has_all_statements = False
 

@@ -56,7 +56,7 @@ def remedy_of(kind: Kind | str, operation: str, code: str, origin: Origin | None
     if kind in _KINDS:
         return _KINDS[kind]
     if kind == "operation":
-        return _first(_OPERATIONS, operation) or "make the operation repeat: what enters it is equal in both runs"
+        return _first(_OPERATIONS, operation) or "make the operation repeat: what enters it is equal"
     return ""
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from deviate.core.experiment import Experiment
 from deviate.core.factors import SEEDED
+from deviate.observe.events import surroundings
 from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree, equal_draws
 from deviate.observe.identity import Difference, first_difference
 from deviate.observe.observation import repeatable_series
 from deviate.observe.records import read_run
-from deviate.store.folders import RunFolder
+from deviate.probes.certificate import Change, surrounding_changes
+from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.run_files import Completed
 
 
@@ -33,18 +34,27 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     value: Difference | None
     #: False: draws or values were not recorded, or final weights differ, so that equal records prove nothing.
     is_equal: bool
+    #: What is another in the surroundings of two runs of two experiments, and may decide how numbers come out.
+    environment: list[Change] = []
 
 
-def compare_recorded(experiment: Experiment, first: RunFolder, second: RunFolder) -> Recorded:
-    """Compare what two runs of an experiment recorded."""
-    prints = [read_run(folder).fingerprints for folder in (first, second)]
-    series = [repeatable_series(folder, experiment.metrics) for folder in (first, second)]
-    ended = all(isinstance(folder.read_outcome(), Completed) for folder in (first, second))
-    value = first_difference(second.run.folder, series[1], first.run.folder, series[0], ended=ended)
+#: An experiment and a run of it.
+Of = tuple[ExperimentFolder, RunFolder]
+
+
+def compare_recorded(first: Of, second: Of) -> Recorded:
+    """Compare what two runs recorded, of one experiment or of two."""
+    files = [read_run(run) for _, run in (first, second)]
+    prints = [each.fingerprints for each in files]
+    series = [repeatable_series(run, folder.read_experiment().metrics) for folder, run in (first, second)]
+    ended = all(isinstance(run.read_outcome(), Completed) for _, run in (first, second))
+    value = first_difference(second[1].run.folder, series[1], first[1].run.folder, series[0], ended=ended)
     draws = other_draws(*prints)
     weights = agree(prints[0].get(WEIGHTS), prints[1].get(WEIGHTS))
     is_equal = value is None and not draws and ended and bool(series[0]) and weights is not False
-    return Recorded(draws=draws, value=value, is_equal=is_equal)
+    is_one = first[0].path == second[0].path
+    environment = [] if is_one else surrounding_changes(*map(surroundings, files))
+    return Recorded(draws=draws, value=value, is_equal=is_equal, environment=environment)
 
 
 def other_draws(first: Mapping[str, Fingerprint], second: Mapping[str, Fingerprint]) -> list[OtherDraws]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from deviate.core.factors import DESCRIBED
 from deviate.core.shell_words import typed_line
+from deviate.probes.certificate import Change
 from deviate.probes.diverge import Cause, Divergence
 from deviate.probes.divergence.lines import Origin
 from deviate.probes.divergence.stored import Recorded
@@ -34,12 +35,15 @@ _OF_VALUES = frozenset({"draws", "value", "host", "flow", "shape", "line"})
 
 def divergence_page(facts: Divergence, reader: Reader) -> Page:
     """Make the page of a search."""
-    options = "--as-is -- " if facts.variant == "as-is" else "-- "
-    typed = [facts.name, *facts.runs]
+    chosen = {"--one ": facts.alone, "--as-is ": facts.variant == "as-is"}
+    options = "".join(option for option, is_chosen in chosen.items() if is_chosen) + "-- "
+    typed = [facts.name, *facts.runs] if facts.name else [run.partition("/")[0] for run in facts.runs]
     command = typed_line(typed) if facts.runs else command_text(facts.command)
     blocks: list[Block] = [Answer(sentences=list(divergence_answer(facts)))]
     if facts.cause is not None:
         blocks.append(_rungs(facts))
+    if facts.further:
+        blocks.append(_further(facts))
     if facts.cause is not None and facts.cause.remedy:
         blocks.append(Sentences(sentences=[facts.cause.remedy], about="To stop it"))
     blocks.extend(remark_blocks(Remark(message=note, severity="note") for note in facts.notes))
@@ -57,12 +61,18 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
     if facts.parted is None:
         yield f"The two runs were not compared: {facts.reason}."
         return
-    if facts.recorded is not None and not facts.replays:
+    if facts.alone and facts.cause is None:
+        called = count(facts.operations, "operation")
+        yield f"Each of {called} in {count(facts.steps, facts.unit)} was called twice and left equal bits."
+    elif facts.recorded is not None and not facts.replays:
         yield from _recorded_text(facts.recorded)
     elif not facts.parted or facts.cause is None:
         yield f"The two runs are equal in {count(facts.steps, facts.unit)}, bit for bit."
     else:
         yield cause_text(facts.cause, facts)
+    if facts.explained:
+        where = "there and at the places below" if facts.further else "there"
+        yield f"With the first run's results put {where}, nothing else differs up to {_at(facts)}."
     if facts.limited:
         yield f"Trainings were ended after {facts.limit:g} seconds."
 
@@ -72,18 +82,24 @@ def _recorded_text(recorded: Recorded) -> Iterator[str]:
     if recorded.is_equal:
         yield "The two runs recorded equal values, draws and weights, bit for bit."
         return
-    first, *others = recorded.draws
-    factor = DESCRIBED[first.factor]
-    if first.equal:
-        yield f"The runs first differ in the draws for {factor}, behind draw {first.equal}."
-    else:
-        yield f"The runs first differ in the draws for {factor}, from the first draw on."
-    if others:
-        yield f"They also differ in those for {joined([DESCRIBED[each.factor] for each in others])}."
+    for first in recorded.draws[:1]:
+        factor = DESCRIBED[first.factor]
+        if first.equal:
+            yield f"The runs first differ in the draws for {factor}, behind draw {first.equal}."
+        else:
+            yield f"The runs first differ in the draws for {factor}, from the first draw on."
+    if recorded.draws[1:]:
+        yield f"They also differ in those for {joined([DESCRIBED[each.factor] for each in recorded.draws[1:]])}."
     value = recorded.value
     if value is not None:
         where = f" {iteration_text(value.iteration)}" if value.placed else ""
         yield f"The first value that differs is `{value.metric}`{where}."
+    if recorded.environment:
+        yield f"Their surroundings differ in {joined([_change_text(each) for each in recorded.environment])}."
+
+
+def _change_text(change: Change) -> str:
+    return f"{change.name} ({change.here} and {change.there})"
 
 
 def cause_text(cause: Cause, facts: Divergence) -> str:
@@ -92,6 +108,8 @@ def cause_text(cause: Cause, facts: Divergence) -> str:
     if cause.kind in _OF_VALUES and origin is not None and origin.kind != "before":
         return _origin_text(origin)
     place = f"`{cause.operation}` at {_place(cause.seen_file, cause.seen_line)}"
+    if facts.alone:
+        return f"{place} does not repeat: called twice with equal inputs, it leaves other bits."
     if cause.kind == "operation":
         return f"The runs first part in {place}: its inputs are equal, and its output differs."
     if cause.kind == "threads":
@@ -148,7 +166,7 @@ def _before(facts: Divergence) -> str:
 def _rungs(facts: Divergence) -> Table:
     """Return the table of what each rung showed."""
     cause = facts.cause
-    rows = [("step", _at(facts), joined(facts.parts))]
+    rows = [] if facts.alone else [("step", _at(facts), joined(facts.parts))]
     if cause is not None and cause.operation:
         within = f"{cause.phase}, {cause.module}" if cause.module else cause.phase
         rows.append(("operation", _bare(cause.seen_file, cause.seen_line), f"{cause.operation} ({within})"))
@@ -156,9 +174,23 @@ def _rungs(facts: Divergence) -> Table:
             rows.append(("forward", _bare(cause.forward.file, cause.forward.line), cause.forward.op))
     if cause is not None and cause.code and cause.file:
         rows.append(("line", _bare(cause.file, cause.line), cause.code))
+    return _table("What each replay showed", ("", "at" if facts.alone else "first differs", "in"), rows, "rungs")
+
+
+def _further(facts: Divergence) -> Table:
+    """Return the table of what differs behind the first cause."""
+    caption = "Operations that do not repeat either" if facts.alone else "What differs next"
+    rows = [
+        (str(number), _bare(cause.file, cause.line), cause.code or cause.operation)
+        for number, cause in enumerate(facts.further, 2)
+    ]
+    return _table(caption, ("", "also at" if facts.alone else "then differs", "in"), rows, "further")
+
+
+def _table(caption: str, heads: tuple[str, ...], rows: list[tuple[str, str, str]], slug: str) -> Table:
     return Table(
-        caption="What each replay showed",
-        columns=[Column(head=head, numeric=False) for head in ("", "first differs", "in")],
+        caption=caption,
+        columns=[Column(head=head, numeric=False) for head in heads],
         rows=[Row(cells=[Cell(text=text) for text in texts]) for texts in rows],
-        slug="rungs",
+        slug=slug,
     )

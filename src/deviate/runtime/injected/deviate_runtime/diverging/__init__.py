@@ -4,6 +4,9 @@ Input: the environment variable ``DEVIATE_DIVERGE``, a JSON object, set in trial
 ``marks``   ``[first, last]`` between which every step is marked, beside steps 0, 1, 2, 4, 8, …; null: only those
 ``record``  ``[unit, first, last]``: operations and lines are recorded from the mark of step ``first`` of ``update`` or
             ``iteration`` on, null for the start of the program, to that of ``last``, null for its end; null: none are
+``alone``   true: each operation is called twice instead, and those are recorded whose two calls leave other bits
+``put``     ``[[place, given], …]``: what operations at these places leave, or are given, is kept; with ``put from``,
+            the folder of another run, what that kept is put in its place
 
 Output: ``diverge-PID-STAMP.jsonl``, one JSON object a line: ``process``, ``mark``, ``operation``, ``frame``, ``line``,
 ``return`` and ``done``, see `deviate.probes.divergence.records`.
@@ -46,6 +49,9 @@ class Diverging:
     def __init__(self, process, order):
         self.process = process
         self.marks = order.get("marks")
+        self.is_alone = order.get("alone", False)
+        self.put = order.get("put")
+        self.put_from = order.get("put from")
         self.unit, self.first, self.last = order.get("record") or (None, None, None)
         self.digests = Digests(process)
         self.recorders = []
@@ -63,7 +69,8 @@ class Diverging:
             os.register_at_fork(after_in_child=self.forget)
         if self.unit is not None:
             self.lines = Lines(self)
-            self.recorders.append(self.lines)
+            if not self.is_alone:
+                self.recorders.append(self.lines)
             if self.first is None:
                 self.record()
             else:

@@ -2,11 +2,16 @@
 
 import sys
 
+from .kept import Kept, place_of
+
 #: Operations that leave memory as they find it: what is in it then is no result of theirs.
 EMPTY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_")
 
 #: Operations on the same content under another name.
 SILENT = ("aten::detach", "aten::alias", "aten::lift_fresh", "aten::is_same_size")
+
+#: Operations in which all ranks take part: none calls one for itself.
+COLLECTIVE = ("c10d", "_c10d", "symm_mem")
 
 #: Operations that only tell a profiler where the program is.
 PROFILER = "profiler::"
@@ -95,6 +100,9 @@ class Operations:
         self.node = getattr(torch._C, "_current_autograd_node", lambda: None)
         updates = diverging.updates
         self.is_updating = lambda: updates.is_updating
+        self.kept = Kept(torch, diverging) if diverging.put else None
+        #: Of operations that do not repeat, where they were seen.
+        self.seen = set()
 
     def call(self, function, args, kwargs):
         """Call an operation and record it."""
@@ -103,10 +111,14 @@ class Operations:
             kind = self.kinds[function] = Kind(self.torch, function)
         if kind.is_skipped:
             return function(*args, **kwargs)
-        record = self.diverging.attempt(self.before, kind, args, kwargs)
+        attempt = self.diverging.attempt
+        record = attempt(self.before, kind, args, kwargs)
+        tried = attempt(self.tried, function, kind, args, kwargs) if self.diverging.is_alone else None
         result = function(*args, **kwargs)
-        if record is not None:
-            self.diverging.attempt(self.after, record, kind, args, kwargs, result)
+        if tried is not None:
+            attempt(self.compare, record, tried, kind, args, kwargs, result)
+        elif record is not None and not self.diverging.is_alone:
+            attempt(self.after, record, kind, args, kwargs, result)
         return result
 
     def before(self, kind, args, kwargs):
@@ -115,6 +127,16 @@ class Operations:
         for value in (*args, *kwargs.items()):
             sort(self.torch, value, tensors, scalars)
         record = {"e": "operation", "op": kind.name, "scalars": repr(list(map(plain, scalars)))[:TEXT]}
+        record["threads"] = self.torch.get_num_threads()
+        self.locate(record)
+        if not self.diverging.is_alone:
+            self.enter(record, kind, tensors, kwargs)
+        return record
+
+    def enter(self, record, kind, tensors, kwargs):
+        """Add to a record what enters an operation."""
+        if self.kept is not None:
+            self.kept.put(record, tensors, is_given=True)
         if not kind.is_view:
             record["in"] = [self.digest(tensor) for tensor in tensors]
             empty = [self.empty_record(tensor) for tensor in tensors]
@@ -122,9 +144,6 @@ class Operations:
                 record["unfilled"] = empty
         if kind.is_random:
             record["random"] = self.random_state(tensors, kwargs)
-        record["threads"] = self.torch.get_num_threads()
-        self.locate(record)
-        return record
 
     def random_state(self, tensors, kwargs):
         """Return the digest of the state of the generator that an operation draws from."""
@@ -134,6 +153,10 @@ class Operations:
         device = tensors[0].device if tensors else self.torch.device(kwargs.get("device") or "cpu")
         name = "torch" if device.type == "cpu" else "%s:%d" % (device.type, device.index or 0)
         return self.diverging.digests.shared(name) or "shared"
+
+    def generator(self, kwargs):
+        """Return the generator that an operation draws from, where its state can be put in place."""
+        return kwargs.get("generator") or self.torch.default_generator
 
     def locate(self, record):
         """Add to a record where its operation is called, and in which phase."""
@@ -153,19 +176,56 @@ class Operations:
         known = {key: place[key] for key in ("file", "line", "module") if key in place}
         self.forward.setdefault(self.sequence() - 1, dict(known, op=record["op"]))
 
-    def after(self, record, kind, args, kwargs, result):
-        """Write the record of an operation that ran."""
+    # Twice
+
+    def tried(self, function, kind, args, kwargs):
+        """Call an operation on copies of what it writes to, and return the digests of what it leaves.
+
+        None where another call may leave something else: it draws, leaves memory unfilled, or all ranks take part.
+        """
+        if kind.is_empty or kind.is_view or kind.is_random or kind.name.startswith(COLLECTIVE):
+            return None
+        args, kwargs = list(args), dict(kwargs)
+        for position, name in kind.written:
+            place, key = (args, position) if position < len(args) else (kwargs, name)
+            if place is args or name in kwargs:
+                place[key] = copied(self.torch, place[key])
+        return self.digests(*self.left(kind, args, kwargs, function(*args, **kwargs)))
+
+    def compare(self, record, tried, kind, args, kwargs, result):
+        """Write the record of an operation whose two calls left other bits, once for each place."""
+        self.diverging.number += 1
+        left = self.digests(*self.left(kind, args, kwargs, result))
+        if left != tried and record is not None and place_of(record) not in self.seen:
+            self.seen.add(place_of(record))
+            self.diverging.write(dict(record, out=left))
+            self.diverging.flush()
+
+    # What it leaves
+
+    def left(self, kind, args, kwargs, result):
+        """Return the tensors that an operation leaves or has written to, and what else it returns."""
         tensors, scalars = [], []
         sort(self.torch, result, tensors, scalars)
         for position, name in kind.written:
             value = args[position] if position < len(args) else kwargs.get(name)
             sort(self.torch, value, tensors, [])
+        return tensors, scalars
+
+    def digests(self, tensors, scalars):
+        """Return the digests of what an operation leaves."""
+        known = [self.digest(tensor) for tensor in distinct(tensors)]
+        return known if scalars == [None] else known + [repr(each)[:TEXT] for each in scalars]
+
+    def after(self, record, kind, args, kwargs, result):
+        """Write the record of an operation that ran."""
+        tensors, scalars = self.left(kind, args, kwargs, result)
+        if self.kept is not None:
+            self.kept.put(record, list(distinct(tensors)), generator=self.generator(kwargs) if kind.is_random else None)
         if kind.is_empty:
             record["empty"] = [list(tensor.shape) for tensor in tensors]
         elif not kind.is_view:
-            record["out"] = [self.digest(tensor) for tensor in distinct(tensors)]
-            if scalars != [None]:
-                record["out"] += [repr(each)[:TEXT] for each in scalars]
+            record["out"] = self.digests(tensors, scalars)
         number = self.diverging.write(record)
         for tensor in tensors if not kind.is_view else ():
             self.remember(tensor, number if kind.is_empty else None)
@@ -193,6 +253,16 @@ class Operations:
             del self.allocated[address]
             return None
         return known and known[0]
+
+
+def copied(torch, value):
+    """Return a copy of a tensor, or of a list of them, that lies in its memory as the original does."""
+    if isinstance(value, (list, tuple)):
+        return [copied(torch, each) for each in value]
+    if not isinstance(value, torch.Tensor):
+        return value
+    copy = torch.empty(0, dtype=value.dtype, device=value.device)
+    return copy.set_(value.untyped_storage().clone(), value.storage_offset(), value.shape, value.stride())
 
 
 class StorageEnd:
