@@ -26,6 +26,7 @@ from deviate.facts.comparable import (
 )
 from deviate.facts.compared_metric import Adjusted, adjust_families, is_measured_time
 from deviate.facts.comparison_options import ComparisonOptions, check_options, comparison_command
+from deviate.facts.grid_families import GridAgainst, GridSpread, cells_against_first, spreads_by_factor
 from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.side import Side, read_sides, remember_typed
 from deviate.observe.headline import ranks
@@ -115,6 +116,10 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
     family_pairs: int
     #: Of the SDs of all cells being equal: one question of its own, so that p is not adjusted.
     spread: Tested
+    #: By factor; empty where a cell has too few runs, or the grid is not full.
+    spreads: list[GridSpread] = []
+    #: Of a metric that is claimed, in a grid of three cells or more.
+    against_first: list[GridAgainst] = []
 
     @property
     def best(self) -> list[GridCell]:
@@ -312,6 +317,8 @@ def _metric(
         family_terms=max((each.family for each in effects.values()), default=0),
         family_pairs=max((each.family for each in pairs.values()), default=0),
         spread=brown_forsythe_of_all([each.values for each in match]),
+        spreads=spreads_by_factor(settings, match, alpha, withheld=bool(withheld)),
+        against_first=cells_against_first(cells, match, alpha, withheld=bool(withheld)) if claimed else [],
     )
 
 

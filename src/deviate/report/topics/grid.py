@@ -31,6 +31,7 @@ from deviate.report.topics.checklist import Answer as ChecklistAnswer
 from deviate.report.topics.checklist import checklist_table
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.distribution import distribution_figure
+from deviate.report.topics.grid_families import family_sentences
 from deviate.report.topics.grid_map import cell_cards, effects_screen, grid_map, map_figures, spread_sentence
 from deviate.report.topics.metrics import (
     TRUST,
@@ -184,6 +185,8 @@ def grid_methods(grid: Grid) -> list[str]:
         f"{count(pairs, 'pair')} of cells, and each of the two has half of {alpha}: all claims hold at {alpha} "
         "together.",
         "Whether the SDs of the cells differ is one question of its own, by the Brown-Forsythe test over all cells.",
+        "Which factors change the SD is another: an analysis of variance of the distances of runs from the median of "
+        "their cell (Brown and Forsythe), adjusted by Holm's method over the factors.",
         "Intervals of means are by Student's t, which assumes normal values; partial η² has a "
         f"{show_level(0.9)} interval from the noncentral F distribution, which assumes equal SDs.",
     ]
@@ -322,7 +325,11 @@ def _list(metric: GridMetric, grid: Grid) -> Table:
 def _brief(grid: Grid) -> Section:
     """Return the screen, and below it all cells and effects of all metrics, how it was tested, and all caveats."""
     metrics = [table for metric in grid.metrics for table in _tables(metric, grid)]
-    spreads = [sentence for metric in claimed_metrics(grid) for sentence in spread_sentence(metric, grid)]
+    spreads = [
+        sentence
+        for metric in claimed_metrics(grid)
+        for sentence in (*spread_sentence(metric, grid), *family_sentences(metric, grid))
+    ]
     maps = [table for metric in claimed_metrics(grid) if (table := grid_map(metric, grid)) is not None]
     return Section(
         slug="answer",

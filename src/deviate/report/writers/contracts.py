@@ -15,6 +15,7 @@ from deviate.facts.experiment import Completeness, ExperimentFacts
 from deviate.facts.gate import Gate, GateGroup
 from deviate.facts.gate_metric import GateMetric
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
+from deviate.facts.grid_families import GridSpread
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer, Plan
@@ -523,6 +524,21 @@ def _grid_metric(metric: GridMetric) -> dict[str, Any]:
         "effects": [_term(term) for term in metric.terms],
         **fields(metric, "df_residual", "reason", "withheld", "family_terms", "family_pairs"),
         "spread": _test(metric.spread),
+        "spread_effects": [_spread_effect(each) for each in metric.spreads],
+        **fields(metric, "against_first"),
+    }
+
+
+def _spread_effect(spread: GridSpread) -> dict[str, Any]:
+    effect = spread.effect
+    return {
+        **fields(effect, "factor", "sds"),
+        "f": effect.tested.statistic,
+        "p": effect.tested.p,
+        **fields(spread, "p_adjusted", "shown"),
+        **fields(effect, "largest", "smallest"),
+        "ratio": effect.ratio.value,
+        "ci_ratio": bounds(effect.ratio.interval),
     }
 
 

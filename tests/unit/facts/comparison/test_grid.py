@@ -13,6 +13,7 @@ from deviate.core.errors import BadOption
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.grid import FAMILIES, GridLook, MissingCell, compare_cells, names_grid, read_grid
 from deviate.facts.samples import SampleOptions
+from deviate.report.numbers import show_effect
 from deviate.report.page import Table
 from deviate.report.topics.grid import (
     best_sentence,
@@ -23,6 +24,7 @@ from deviate.report.topics.grid import (
     grid_methods,
     grid_page,
 )
+from deviate.report.topics.grid_families import family_sentences
 from deviate.report.writers.contracts import grid_json
 from deviate.report.writers.registry import writers
 from deviate.report.writers.tables_csv import grid_csv
@@ -368,6 +370,41 @@ def test_an_sd_that_a_cell_changes_is_said_with_the_cell(cells):
     ]
     text = " ".join(render_terminal(grid_page(compared(cells, sides), "screen"), 100).split())
     assert "changes the SD? yes (p < 0.001, Brown-Forsythe over 4 cells), largest with lr 0.01, width 64" in text
+
+
+def test_a_factor_that_changes_the_sd_and_cells_unlike_the_first_are_said(cells):
+    rng = np.random.default_rng(2)
+    values = [90 + scale * rng.standard_normal(12) + shift for scale, shift in ((4, 0), (1, 0), (4, 9), (1, 9))]
+    grid = compared(
+        cells, [side(cell.name, [side_metric("test acc", each)]) for cell, each in zip(cells, values, strict=True)]
+    )
+    (metric,) = grid.metrics
+    changes, against = family_sentences(metric, grid)
+    width, sds = metric.spreads[1], metric.spreads[1].effect.sds
+    assert [(each.effect.factor, each.shown) for each in metric.spreads] == [("lr", False), ("width", True)]
+    assert changes.startswith(
+        f"width changes the SD (p < 0.001 adjusted): {sds['32']:.2f} with 32, {sds['64']:.2f} with 64"
+    )
+    assert changes.endswith(f"ratio {show_effect(width.effect.ratio)}.")
+    assert against == (
+        "If lr 0.1, width 32 is a baseline and no more is claimed, a difference from it is shown for 2 of 3 others: "
+        "lr 0.01, width 32 and lr 0.01, width 64."
+    )
+    contract = json.loads(grid_json(grid))["metrics"][0]
+    assert [each["factor"] for each in contract["spread_effects"]] == ["lr", "width"]
+    assert [each["shown"] for each in contract["against_first"]] == [False, True, True]
+    few = compared(
+        cells, [side(cell.name, [side_metric("test acc", each[:4])]) for cell, each in zip(cells, values, strict=True)]
+    )
+    assert family_sentences(few.metrics[0], few) == []
+
+
+def test_where_no_factor_changes_the_sd_it_is_said(cells):
+    grid = compared(cells, made(cells, (0, 0, 0, 0), n=12))
+    assert family_sentences(grid.metrics[0], grid) == [
+        "No factor is shown to change the SD: lr and width.",
+        "If lr 0.1, width 32 is a baseline and no more is claimed, a difference from it is shown for none of 3 others.",
+    ]
 
 
 def test_losses_are_darker_where_they_are_lower(cells):

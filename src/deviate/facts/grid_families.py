@@ -1,0 +1,73 @@
+"""Questions about the cells of a grid beside their means: what changes the SD, and many cells against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from deviate.facts.metric import MetricSpread
+from deviate.source.cells import Cell
+from deviate.stats.cell_families import SpreadEffect, against_first, spread_effects
+from deviate.stats.multiplicity import adjust
+
+
+class GridSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """What a factor of the grid does to the SD of runs."""
+
+    effect: SpreadEffect
+    #: Over the factors; what the factors do to the SD is one question of its own.
+    p_adjusted: float | None
+    shown: bool
+
+
+class GridAgainst(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell beside the first cell of the grid, as a proposal beside a baseline."""
+
+    experiment: str
+    #: Mean of the cell less that of the first.
+    difference: float | None
+    p: float | None
+    #: Over the cells but the first; a family of its own, which the claims of effects and pairs do not allow for.
+    p_adjusted: float | None
+    shown: bool
+    p_dunnett: float | None
+
+
+def spreads_by_factor(
+    settings: Sequence[Mapping[str, str]], match: Sequence[MetricSpread], alpha: float, *, withheld: bool
+) -> list[GridSpread]:
+    """Test which factors of a grid change the SD of a metric, adjusted over the factors."""
+    effects = spread_effects([each.values for each in match], settings, 1 - alpha)
+    adjusted = adjust([effect.tested.p for effect in effects], "holm")
+    return [
+        GridSpread(effect=effect, p_adjusted=p, shown=p is not None and p <= alpha and not withheld)
+        for effect, p in zip(effects, adjusted, strict=True)
+    ]
+
+
+def cells_against_first(
+    cells: Sequence[Cell], match: Sequence[MetricSpread], alpha: float, *, withheld: bool
+) -> list[GridAgainst]:
+    """Test every cell but the first against the first, adjusted over them; nothing of two cells, which are a pair."""
+    if len(cells) < 3:
+        return []
+    first, *others = match
+    tests = against_first([each.values for each in match])
+    return [
+        GridAgainst(
+            experiment=cell.name,
+            difference=_less(each.spread.mean, first.spread.mean),
+            p=test.tested.p,
+            p_adjusted=p,
+            shown=p is not None and p <= alpha and not withheld,
+            p_dunnett=test.p_dunnett,
+        )
+        for cell, each, test, p in zip(
+            cells[1:], others, tests, adjust([each.tested.p for each in tests], "holm"), strict=True
+        )
+    ]
+
+
+def _less(mean: float | None, other: float | None) -> float | None:
+    return None if mean is None or other is None else mean - other
