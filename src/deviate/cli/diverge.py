@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     epilog=examples(
         "deviate diverge -- python train.py          two runs under control",
         "deviate diverge --as-is -- python train.py  two runs as they are",
-        "deviate diverge --one -- python train.py    operations that do not repeat, in one run",
+        "deviate diverge --one -- python train.py    one, each operation twice",
         "deviate diverge base 0 3                    two runs of an experiment",
-        "deviate diverge here there                  two experiments, such as of two machines",
+        "deviate diverge here there                  two experiments",
     ),
 )
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | NAME RUN RUN | NAME NAME")

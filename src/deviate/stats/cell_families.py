@@ -8,7 +8,7 @@ from itertools import combinations
 
 import msgspec
 import numpy as np
-from scipy import stats
+import scipy
 
 from deviate.stats.contrast import deciding_test
 from deviate.stats.effects import sd_ratio
@@ -118,6 +118,6 @@ def _dunnett(samples: Sequence[Sequence[float]]) -> list[float | None]:
         return [None] * (len(values) - 1)
     (first, *others), _ = common_scale(values)
     with quiet():
-        found = stats.dunnett(*others, control=first, rng=np.random.default_rng(0))
+        found = scipy.stats.dunnett(*others, control=first, rng=np.random.default_rng(0))
     tests = [outcome(*each) for each in zip(found.statistic, found.pvalue, strict=True)]
     return [each.p for each in tests]

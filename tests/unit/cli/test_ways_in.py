@@ -349,7 +349,7 @@ def test_a_report_without_a_name_is_of_the_only_experiment_or_lists_them(folder)
     refused = typed("report").exception
     assert (refused.message, refused.slug) == ("there is no experiment here yet", "bad-option")
     write_experiment(folder, "base", VALUES)
-    assert "deviate report base -v" in typed("report").stdout
+    assert "test acc  90.50 ± 0.71" in typed("report").stdout
     write_experiment(folder, "wider", VALUES)
     refused = typed("report").exception
     assert refused.message == "there are 2 experiments: name one"
