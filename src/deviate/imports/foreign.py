@@ -126,12 +126,13 @@ def _is_unset(reading: Reading) -> bool:
 
 def named_broken(results: ForeignResults) -> ForeignResults:
     """Call runs without any value broken, so that they are counted among the runs, and among those that failed."""
-    runs = [run if run.readings or not run.is_finished else _without_values(run) for run in results.runs]
+    runs = [
+        run
+        if run.readings or not run.is_finished
+        else msgspec.structs.replace(run, broken=f"no value of a metric was found in {run.label}")
+        for run in results.runs
+    ]
     return msgspec.structs.replace(results, runs=runs)
-
-
-def _without_values(run: ForeignRun) -> ForeignRun:
-    return msgspec.structs.replace(run, broken=f"no value of a metric was found in {run.label}")
 
 
 def seed_of(settings: Mapping[str, str]) -> str | None:

@@ -16,7 +16,15 @@ import msgspec
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.paths import files_below
 from deviate.core.shell_words import typed_word
-from deviate.imports.foreign import ForeignResults, ForeignRun, named_broken, natural, storable, without_unset
+from deviate.imports.foreign import (
+    ForeignResults,
+    ForeignRun,
+    digest_of,
+    named_broken,
+    natural,
+    storable,
+    without_unset,
+)
 from deviate.imports.logs import ITERATION, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
@@ -27,7 +35,7 @@ from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
 from deviate.imports.texts import YAML, yaml_value
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
-from deviate.imports.trainings import Table
+from deviate.imports.trainings import Table, split_stored
 from deviate.lexicon.words import is_in_settings, meaning_of, split_of
 from deviate.observe.trackers.mlflow import META
 from deviate.observe.trackers.tensorboard import DamagedFileError, read_events
@@ -139,6 +147,10 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool]:
     return any(map(is_counter, names)), knows, len(rows), kind == "json"
 
 
+#: What stands elsewhere in a YAML file.
+_ALIAS = re.compile(r"(?<=[:-] )\*\w+$", re.MULTILINE)
+
+
 def beside(path: Path) -> Row:
     """Return what was set, as a file beside results says; its names begin with ``config/``."""
     for name in (*CONFIGS, HYDRA):
@@ -146,9 +158,10 @@ def beside(path: Path) -> Row:
         if name != path.name and os.path.isfile(file):
             try:
                 text = file.read_bytes()[: HEAD * 16].decode()
-                whole = flat(yaml_value(text, file) if file.suffix in YAML else json.loads(text))
+                whole = flat(yaml_value(_ALIAS.sub("", text), file) if file.suffix in YAML else json.loads(text))
             except (ValueError, OSError, RecursionError, NotImportable):
-                continue
+                # What was set is not known, but whether it was the same.
+                return {f"{SET}{name}": digest_of([file])}
             words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float | list)}
             return present((f"{SET}{key}", str(value)) for key, value in words.items())
     return {}
@@ -268,7 +281,7 @@ def read_results(request: ImportRequest, sources: Sources) -> ForeignResults:
         If a file cannot be read, holds no runs, or options and format do not go together.
     """
     kind, read = sources.kind, STORES.get(sources.kind)
-    found = _by_settings(_with_names(read(request.paths)), request.table) if read else _read_files(sources, request)
+    found = _of_store(read(request.paths), request.table) if read else _read_files(sources, request)
     results = without_unset(found)
     if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
@@ -290,6 +303,12 @@ def _begins_with(path: Path, words: bytes, size: int = 0) -> bool:
     """Tell whether words are the beginning of a file, or stand in its first bytes."""
     with path.open("rb") as file:
         return words in file.read(size or len(words))
+
+
+def _of_store(results: ForeignResults, options: TableOptions) -> ForeignResults:
+    """Divide the runs of a store into trainings, and take those with the settings that options name."""
+    runs = [training for run in results.runs for training in split_stored(run, "step", options)]
+    return _by_settings(_with_names(msgspec.structs.replace(results, runs=runs)), options)
 
 
 def _with_names(results: ForeignResults) -> ForeignResults:
@@ -361,8 +380,10 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     """
     files = [file for file in files if file.name not in CONFIGS] or files
     known = [file for file in files[:MOST_TRIED] if _is_of_training(file)]
-    tables = [file for file in files if file.suffix.lower() in _SUFFIXES]
-    ((suffix, _),) = Counter(file.suffix for file in known or tables or files).most_common(1)
+    tables = [file for file in files if _SUFFIXES.get(file.suffix.lower()) == "csv"]
+    if not known and not tables:
+        return f"name a file of results: none of the first {MOST_TRIED} shows counted values or a known metric"
+    ((suffix, _),) = Counter(file.suffix for file in known or tables).most_common(1)
     alike = [file for file in files if file.suffix == suffix]
     wanted = [file for file in known if file in alike] if known and len(alike) <= MOST_TRIED else alike
     # The shortest pattern that names these files and no others, else each of them.
@@ -390,7 +411,8 @@ def _is_of_training(path: Path) -> bool:
     if path.name in CONFIGS:
         return False
     if text_kind(path) is None and path.suffix.lower() not in _SUFFIXES:
-        return bool(found_rows(path).rows)
+        with suppress(NotImportable):
+            return bool(found_rows(path).rows)
     counts, knows, rows, _ = _worth(path)
     return knows or (counts and rows > 1)
 
@@ -503,7 +525,10 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
         facts = {**in_name, **(beside(path) if are_apart else {}), **_ended(path)}
-        tables.append(Table(label, [{**facts, **row} for row in _shaped(rows, kind, path, request)]))
+        rows = shaped(rows, path.stem, request.table.runs_of)
+        # A log's lines follow one another in time, so what no field counts is counted by its lines.
+        rows = _numbered_rows(rows) if kind == "log" else rows
+        tables.append(Table(label, [{**facts, **row} for row in rows]))
     if first is not None and not tables:
         raise first
     tables, said = of_one_training(tables, request.table)
@@ -512,12 +537,6 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     check_recipes(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
     return _joined(results, broken, labels)
-
-
-def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -> list[Row]:
-    table = shaped(rows, path.stem, request.table.runs_of)
-    # A log's lines follow one another in time, so what no field counts is counted by its lines.
-    return _numbered_rows(table) if kind == "log" else table
 
 
 def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]) -> ForeignResults:

@@ -114,7 +114,7 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
         If no line matches, or the file is no text.
     """
     data = read_bytes(path)
-    lines = data.decode("utf-8", "replace").split("\n")
+    lines = [_with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
     rows = list(_pattern_rows(lines, patterns))
     if not rows:
         # Only here: a crash leaves stray zero bytes in logs that are read all the same.
@@ -257,7 +257,15 @@ def _lines(path: Path) -> list[str]:
     data = read_bytes(path)
     check_text(path, data)
     lines = [line[:LONGEST_LINE].rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
-    return [_COLOUR.sub("", line.rpartition("\r")[2]) for line in lines]
+    return [_with_whole_counts(_COLOUR.sub("", line.rpartition("\r")[2])) for line in lines]
+
+
+#: A count with commas, ``iter: 121,400``.
+_THOUSANDS = re.compile(r"(?P<name>[A-Za-z_]+)[^\w\[({]{1,9}\d{1,3}(?:,\d{3})+(?![\d.]|,\s?\d)")
+
+
+def _with_whole_counts(line: str) -> str:
+    return _THOUSANDS.sub(lambda match: match[0].replace(",", "") if is_counter(match["name"]) else match[0], line)
 
 
 def _unclear(several: Mapping[str, list[str]]) -> tuple[str, list[str]]:
@@ -508,7 +516,7 @@ def _values(line: str) -> Iterator[_Named]:
         is_whole = is_counter(name) or is_setting(name) or split_of(name) or not split
         own = name if is_whole else f"{split} {name}"
         text = f"{name}{match[0][len(match['name']) : -len(match['value'])]}"
-        own = f"best {own}" if _is_best(beside) else own
+        own = f"best {own}" if "best" in beside.lower().split() else own
         is_free = not is_counter(name) and not is_setting(name)
         yield from _with_further(
             _Named(own, text, match["value"], match.start("value"), lead, said), line if is_free else ""
@@ -545,18 +553,13 @@ def _is_one_of_several(name: str, match: re.Match[str]) -> bool:
     return bool(is_of_names) or len(re.findall(NUMBER, others[0], re.IGNORECASE)) > 1
 
 
-def _is_best(words: str) -> bool:
-    """Tell whether a value is the best so far, and not that of its iteration."""
-    return "best" in words.lower().split()
-
-
 def _is_named(name: str, match: re.Match[str]) -> bool:
     """Tell whether what stands before a number is its name."""
     if (
         any(mark in match["sign"] for mark in ":=")
         or is_counter(name)
         or plain(name) in FOLDS
-        or meaning_of(name) is not None
+        or (meaning_of(name) is not None and re.search(r"\w\w", name))
     ):
         return True
     # `iter 0: train 4.31 val 4.29`, but not `train 2.2s` nor `Test 100`.
@@ -586,25 +589,19 @@ def _counters(found: Sequence[Pairs]) -> dict[str, str]:
         for name, numbers in counting.items()
         if beside[name] or fewest is None or _falls(numbers.values()) <= fewest
     }
-    return {name: _called(name, kept) for name in kept} or _unnamed(found)
+    unnamed = "" if kept else evenly_counting([{name: pair.word for name, pair in pairs.items()} for pairs in found])
+    return {name: _called(name, kept) for name in kept} or ({unnamed: ITERATION} if unnamed else {})
 
 
 #: What counts in a log although its name does not say so is called.
 ITERATION = "iteration"
 
 
-def _unnamed(found: Sequence[Pairs]) -> dict[str, str]:
-    """Return the name that counts though it does not say so, with what it is called; empty where there is none."""
-    rows = [{name: pair.word for name, pair in pairs.items()} for pairs in found]
-    name = evenly_counting(rows)
-    return {name: ITERATION} if name else {}
-
-
 def evenly_counting(rows: Sequence[Row]) -> str:
-    """Return the first name whose whole numbers rise evenly beside other values, as often as they begin again."""
+    """Return the first name whose whole numbers rise evenly beside metrics, as often as they begin again."""
     along: dict[str, list[str]] = {}
     for row in rows:
-        for name, word in row.items() if len(row) > 1 else ():
+        for name, word in row.items() if any(meaning_of(each) is not None for each in row) else ():
             along.setdefault(name, []).append(word)
     return next((name for name, words in along.items() if _is_even(name, words)), "")
 

@@ -17,10 +17,11 @@ _VALUE = re.compile(
     r"(?:(?<==)[-+])?(?:(?:\d+(?:\.\d+)?|(?<=[=_-])\.\d+)(?:e[-+]?\d+)?|0p\d+))(?P<unit>[kmb]|pct)?(?![A-Za-z\d])(?!\.\d)",
     re.IGNORECASE,
 )
-#: Dates, times and versions, whose numbers say nothing of a setting.
+#: Dates, times, versions and hashes, whose numbers say nothing of a setting.
 _STAMP = re.compile(
     r"(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]*\d\d[-_.h:]?\d\d(?:[-_.m:]?\d\d(?:\.\d+)?)?)?"
     r"|\d\d[-_.:]\d\d[-_.:]\d\d|\d+\.\d+\.\d+|\d{9,}(?:\.\d+)?)(?!\d)"
+    r"|(?<![A-Za-z\d])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}(?![A-Za-z\d])"
 )
 #: The ending of a file's name.
 _ENDING = re.compile(r"\.(?=[A-Za-z])[A-Za-z\d]{1,8}$")
@@ -61,7 +62,7 @@ def _numbers(label: str) -> dict[str, tuple[str, str]]:
 
 
 def without_stamps(label: str) -> str:
-    """Return a name without its ending, and without dates, times and versions."""
+    """Return a name without its ending, and without dates, times, versions and hashes."""
     return _STAMP.sub("@", _ENDING.sub("", label))
 
 

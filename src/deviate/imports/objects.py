@@ -190,7 +190,7 @@ _PARTS = frozenset({"class", "classes", "category", "categories", "iou", "ious",
 
 
 #: Words of the number of runs.
-_REPEATED = frozenset({"runs", "seeds", "trials", "repeats", "repetitions", "replicates"})
+_REPEATED = frozenset({"runs", "seeds", "trials", "reps", "repeats", "repetitions", "replicates"})
 
 
 def _summaries(leaves: dict[str, Any], lists: dict[str, list[Any]]) -> set[str]:

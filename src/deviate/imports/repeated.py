@@ -170,7 +170,9 @@ def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -
 def _several_recipes(label: str, name: str, word: str, options: TableOptions, value: str = "") -> NotRuns:
     recipes = "" if options.experiment else f"--experiment-column {typed_word(name)} if {name!r} names recipes, "
     if value:
-        recipes += f"--metric-column {typed_word(name)} --value-column {typed_word(value)} if it names metrics, "
+        recipes += (
+            f"--set metric_column={typed_word(name)} --set value_column={typed_word(value)} if it is of metrics, "
+        )
     return NotRuns(
         f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
         hint=f"{_type(options)} {recipes}--run-column {typed_word(name)} if {'it' if recipes else repr(name)} "

@@ -170,6 +170,8 @@ NUMBER = "number"
 CLOCKS = frozenset({"time", "t", "timestamp", "starttime", "endtime", "created"})
 NOTED = frozenset({"experimentid", "user", "host", "seed", "index", "idx", "unnamed0", NUMBER})
 #: Prefixes of MLflow's exported tables: what is a metric, and what is not.
+#: How names of what wandb notes of its own begin.
+OWN = ("_step", "_runtime", "_timestamp", "_wandb")
 METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.", "params_")
 LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))
 #: Seconds since the start, by names that say so. A column called ``time`` may be anything.
@@ -332,7 +334,7 @@ def is_setting(name: str) -> bool:
         or is_settings_name(name.lower())
         or is_in_settings(name)
     )
-    return is_named or name.startswith((*OTHER_PREFIXES, "_"))
+    return is_named or name.startswith((*OTHER_PREFIXES, *OWN))
 
 
 def columns_of(rows: Iterable[Row]) -> list[str]:

@@ -34,6 +34,7 @@ from deviate.imports.roles import (
     FILE,
     METRIC_PREFIX,
     NOTED,
+    OWN,
     Roles,
     columns_of,
     counted_by,
@@ -145,7 +146,7 @@ def no_metrics_note(
     """
     by_reason: dict[str, list[str]] = {}
     for name in names:
-        is_said = plain(name) in NOTED or name.startswith("_") or is_in_settings(name)
+        is_said = plain(name) in NOTED or name.startswith(OWN) or is_in_settings(name)
         if not is_said and (reason := why_none(name, columns) or (by_values or {}).get(name, "")):
             by_reason.setdefault(reason, []).append(name)
     if by_reason:
@@ -180,7 +181,7 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     _check_counted(every, roles)
     check_began_apart(every, roles, options)
     grouped = _is_grouping(every, roles, options)
-    parts, notes = parts_of(every, roles, options, grouped=grouped)
+    parts = parts_of(every, roles, options, grouped=grouped)
     check_runs(len(parts))
     check_names(parts, roles, options)
     counted = counted_by_values([rows for part in parts for rows in part.by_file()], roles, options)
@@ -196,7 +197,7 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     runs = [msgspec.structs.replace(run, held=were_set) for run in made]
     check_runs(len(runs))
     left_out = left_out_notes(all_rows, roles, metrics, were_set)
-    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *notes, *left_out, *_trends(runs, options)])
+    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *left_out, *_trends(runs, options)])
 
 
 def _without_set(
@@ -574,8 +575,4 @@ def _tensorboard(rows: list[Row], stem: str) -> list[Row]:
     match = _TENSORBOARD_NAME.fullmatch(stem)
     run, tag = (match["run"], match["tag"]) if match else ("", stem)
     named = {RUN: run} if run else {}
-    return [{**named, METRIC: tag, **{_lower(name): word for name, word in row.items()}} for row in rows]
-
-
-def _lower(name: str) -> str:
-    return {"walltime": "walltime", "step": STEP, "value": VALUE}[plain(name)]
+    return [{**named, METRIC: tag, **{plain(name): word for name, word in row.items()}} for row in rows]

@@ -14,7 +14,6 @@ from deviate.core.errors import NotImportable
 from deviate.core.paths import files_below
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
 from deviate.imports.rows import flat
-from deviate.imports.trainings import split_stored
 from deviate.observe.trackers.mlflow import META, METRICS, PARENT, read_database, read_metric, read_parents
 from deviate.observe.trackers.scalar import Scalar
 from deviate.observe.trackers.tensorboard import (
@@ -61,7 +60,7 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     found = [*folders, *databases]
     none = [run for run in found if run.identity in parents and len({each.iteration for each in run.readings}) < 2]
     return ForeignResults(
-        runs=in_order(training for run in found if run not in none for training in split_stored(run, "step")),
+        runs=in_order(run for run in found if run not in none),
         notes=[f"{run.label} is the parent of other runs, and counted as no training." for run in none],
     )
 
@@ -194,7 +193,7 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
     around = {label: near for label, events in runs.items() if (near := _run_around(events, runs))}
     stored = [_run(label, events) for label, events in runs.items() if label not in around]
     return ForeignResults(
-        runs=in_order(training for run in stored for training in split_stored(run, "step")),
+        runs=in_order(stored),
         notes=[
             "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
             *(f"{copy} is a copy of {label}, and is counted once." for copy, label in copies.items()),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from deviate.core.errors import NotRuns, some_of
+from deviate.core.errors import NotRuns
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
@@ -19,9 +19,6 @@ from deviate.imports.rows import Row, is_name, number
 
 #: Fewest values before a counter goes back that show whether the values go on.
 FEWEST_BEFORE = 4
-
-#: Fewest iterations of a training that is hardly resumed at its second one.
-FEWEST_MANY = 8
 
 #: Rows after it in which no iteration may come twice: numbers that are printed with few digits do again and again.
 AHEAD = 20
@@ -48,15 +45,14 @@ class Split(NamedTuple):
 
 def split_trainings(
     readings: Sequence[Sequence[Reading]], counted: Sequence[bool], label: str, counter: str, *,
-    begins_anew: bool = False, values_decide: bool = False,
+    begins_anew: bool = False,
 ) -> Split:  # fmt: skip
     """Divide the readings of rows, in their order, into trainings.
 
     `counted` tells which rows have an iteration of their own, and not that of the row before.
 
     A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
-    that say the opposite leave two readings, unless `begins_anew` says that a training begins there, or `values_decide`
-    that they are right.
+    that say the opposite leave two readings, unless `begins_anew` says that a training begins there.
 
     Raises
     ------
@@ -71,9 +67,8 @@ def split_trainings(
     for index, row in enumerate(readings):
         rest = readings[index : index + 1 + AHEAD]
         is_counted = bool(row) and counted[index]
-        stands = is_counted and not values_decide and training.stands(row, rest[1:])
-        if stands or (is_counted and training.falls(row)):
-            if _is_new(training, rest, label, counter, begins_anew=begins_anew, values_decide=values_decide):
+        if is_counted and (training.stands(row, rest[1:]) or training.falls(row)):
+            if _is_new(training, rest, label, counter, begins_anew=begins_anew):
                 training = _Training()
                 split.trainings.append(training.readings)
                 split.starts.append(index)
@@ -81,7 +76,7 @@ def split_trainings(
                 split.resumed.append((training.at, row[0].iteration))
                 training.go_back()
         training.add(row)
-    if len(split.trainings) > 1 and not (begins_anew or values_decide):
+    if len(split.trainings) > 1 and not begins_anew:
         _check_whole(split, label, counter)
     return split
 
@@ -149,11 +144,6 @@ class _Training:
         known = (self.along[reading.metric].first for reading in row if reading.metric in self.along)
         return min(known, default=row[0].iteration)
 
-    def second(self, row: Sequence[Reading]) -> int:
-        """Return the second of many iterations of the metrics in a row: a training may begin there; else the first."""
-        several = [self.along[each.metric].iterations for each in row if each.metric in self.along]
-        return min((sorted(each)[1] for each in several if len(each) >= FEWEST_MANY), default=self.start(row))
-
     def falls(self, row: Sequence[Reading]) -> bool:
         """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
         return any(last is not None and each.iteration < last for each in row for last in [self._last(each)])
@@ -183,17 +173,28 @@ class _Training:
             self.along.setdefault(reading.metric, _Along(reading.iteration)).add(reading)
 
 
-def split_stored(run: ForeignRun, counter: str) -> list[ForeignRun]:
+def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[ForeignRun]:
     """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes.
 
-    Nobody can say more of a store than it holds, so where the counter goes back the values decide.
+    Raises
+    ------
+    NotRuns
+        If the counter begins again, and no option says what that is.
     """
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
-    rows = [[reading] for reading in in_time]
-    split = split_trainings(rows, [True] * len(rows), run.label, counter, values_decide=True)
+    chosen = bool(options.iteration or options.rows)
+    split = split_trainings([[each] for each in in_time], [True] * len(in_time), run.label, counter, begins_anew=chosen)
+    several = len(split.trainings) - 1
+    if several and not chosen:
+        raise NotRuns(
+            f"{run.label}: {counter!r} begins again {several} times: trainings one after the other, or parts of one",
+            hint=f"type --iteration-column {counter} if each is a training, --rows iterations if they are one training",
+        )
     notes = list(split_notes(run.label, split, counter, ""))
-    if len(split.trainings) == 1:
+    if not several:
         return [msgspec.structs.replace(run, notes=notes)]
+    if options.rows:
+        return [msgspec.structs.replace(run, readings=_counted_on(split.trainings))]
     return [
         msgspec.structs.replace(
             run, label=training_label(run.label, number), readings=_from_its_start(each), seconds=None,
@@ -201,6 +202,15 @@ def split_stored(run: ForeignRun, counter: str) -> list[ForeignRun]:
         )
         for number, each in enumerate(split.trainings)
     ]  # fmt: skip
+
+
+def _counted_on(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
+    """Return the parts of one training, each counted on from where the one before ended."""
+    readings = list(parts[0])
+    for part in parts[1:]:
+        before = max(each.iteration for each in readings) + 1
+        readings += [msgspec.structs.replace(each, iteration=before + each.iteration) for each in part]
+    return readings
 
 
 def has_times(readings: Sequence[Reading]) -> bool:
@@ -230,15 +240,12 @@ def split_notes(label: str, split: Split, counter: str, remedy: str) -> Iterator
 
 
 def _is_new(
-    training: _Training, rest: Sequence[Sequence[Reading]], label: str, counter: str, *,
-    begins_anew: bool, values_decide: bool,
-) -> bool:  # fmt: skip
+    training: _Training, rest: Sequence[Sequence[Reading]], label: str, counter: str, *, begins_anew: bool
+) -> bool:
     row, back = rest[0], rest[0][0].iteration
     go_on, begin = (_says(claim, training, rest) for claim in (_goes_on, _starts_again))
-    at_start = back <= training.start(row) or (back <= training.second(row) and not go_on)
+    at_start = back <= training.start(row)
     goes_against = go_on if at_start else begin
-    if values_decide:
-        return at_start != goes_against
     if at_start:
         is_unsure = _says(lambda ends: abs(ends.behind - ends.last) < abs(ends.behind - ends.first), training, rest)
     else:
@@ -328,9 +335,6 @@ def _ends(metric: str, training: _Training, rest: Sequence[Sequence[Reading]]) -
 #: Files whose programs began within these seconds of one another may be of one program.
 TOGETHER = 60.0
 
-#: Runs that a note names.
-MOST_NAMED = 3
-
 #: The moment at which a program began, in the facts above a table.
 BEGAN = ("config/t_start", "config/start_time", "config/started")
 
@@ -361,10 +365,8 @@ class Part(msgspec.Struct, frozen=True):
         return [self.rows[start:end] for start, end in pairwise([*starts, len(self.rows)])]
 
 
-def parts_of(
-    tables: Sequence[Table], roles: Roles, options: TableOptions, *, grouped: bool
-) -> tuple[list[Part], list[str]]:
-    """Return the rows by what the source calls their run, and what is to be said of that.
+def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, grouped: bool) -> list[Part]:
+    """Return the rows by what the source calls their run.
 
     Raises
     ------
@@ -391,15 +393,13 @@ def parts_of(
             part.rows.append(row)
             part.places.append(len(part.places))
     parts: list[Part] = []
-    twice: dict[str, int] = {}
     for by_source in found.values():
         several = list(by_source.items())
         if len(several) > 1 and not options.mean_over and _overlap([part for _, part in several], roles):
-            twice[several[0][1].label] = len(several)
             parts += [msgspec.structs.replace(part, label=f"{part.label}, {source}") for source, part in several]
         else:
             parts.append(_joined([part for _, part in several]))
-    return _by_files(parts, twice, tables), _twice_notes(twice)
+    return parts
 
 
 #: A longer word is no name, but content.
@@ -420,24 +420,6 @@ def _joined(parts: Sequence[Part]) -> Part:
     places = [place for part in parts for place in part.places]
     source = parts[0].source if len(parts) == 1 else ""
     return msgspec.structs.replace(parts[0], rows=rows, places=places, source=source)
-
-
-def _by_files(parts: list[Part], twice: dict[str, int], tables: Sequence[Table]) -> list[Part]:
-    """Call runs by their files alone where their column is the same in every file."""
-    if len(parts) != len(tables) or len(twice) != 1:
-        return parts
-    return [msgspec.structs.replace(part, label=part.label.partition(", ")[2]) for part in parts]
-
-
-def _twice_notes(twice: dict[str, int]) -> list[str]:
-    if not twice:
-        return []
-    named = some_of(list(twice), MOST_NAMED)
-    stand = "stands" if len(twice) == 1 else "stand"
-    return [
-        f"{named} {stand} in several files, with values of their own, so each file has a run of it. If the files are "
-        "of several recipes, type --experiment-column file."
-    ]
 
 
 def _overlap(parts: Sequence[Part], roles: Roles) -> bool:

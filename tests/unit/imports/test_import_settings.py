@@ -360,7 +360,7 @@ def test_a_column_of_names_beside_values_may_be_of_metrics(table):  # noqa: F811
     path = table("step,type,value\n0,train,2\n0,val,3\n1,train,1\n1,val,2\n")
     with pytest.raises(NotRuns) as asked:
         read(path)
-    assert "--metric-column type --value-column value if it names metrics" in asked.value.hint
+    assert "--set metric_column=type --set value_column=value if it is of metrics" in asked.value.hint
     assert values(read(path, metric="type", value="value"), "val") == {"results.csv": [3.0, 2.0]}
 
 
@@ -393,3 +393,20 @@ def test_objects_with_equal_names_are_asked_about_whatever_their_names(table):  
     with pytest.raises(NotRuns) as refused:
         read(table(json.dumps(whole), "scores.json"))
     assert "--experiment-column key" in refused.value.hint
+
+
+def test_hashes_in_names_are_no_settings():
+    names = ["8e5d1fe41dcd4cc5ba32921b07f1b7f1", "f8b0899d2d2c42c6a73b7ca8c256e3d6", "16be97aae6e14d9fbd7c7bcde74a2b37"]
+    assert settings_in_names(names) == [{}] * 3
+
+
+def test_settings_are_compared_where_their_file_cannot_be_read_or_names_its_own_parts(table, tmp_path):  # noqa: F811
+    for text, said in (
+        ("lr: {k}\nnet: &a {{x: 1}}\nother: *a\n", "'config/lr'"),
+        ("lr: {k}\nlr: 1\n", "'config/hparams.yaml'"),
+    ):
+        for run in range(4):
+            (tmp_path / f"version_{run}").mkdir(exist_ok=True)
+            (tmp_path / f"version_{run}/hparams.yaml").write_text(text.format(k=run // 2))
+        paths = [table(curve(k), f"version_{k}/metrics.csv") for k in range(4)]
+        assert any(f"{said} (" in note for note in notes(*paths))

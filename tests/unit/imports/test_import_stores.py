@@ -21,6 +21,7 @@ from deviate.imports.build import propose
 from deviate.imports.formats import read_results, sources_of
 from deviate.imports.request import ImportRequest, TableOptions
 from deviate.imports.trackers import read_mlflow, read_tensorboard, read_wandb
+from deviate.imports.trainings import split_stored
 from deviate.observe.trackers.tensorboard import MOST_CHECKED, TornMessageError, fields, read_events, signed, varint
 from deviate.observe.trackers.wandb import BLOCK, read_logged
 
@@ -127,7 +128,7 @@ def test_a_copy_of_an_event_file_counts_once(torch_writer, tmp_path):
 WRITTEN_IN_TURN = [
     ([range(6), range(6)], "down, then down", 2),
     ([range(6), range(4, 10)], "on", 1),
-    ([range(6), range(6)], "on", 1),
+    ([range(6), range(6)], "on", 2),
     ([range(3), range(1, 6)], "on", 1),
     ([range(1), range(1)], "down, then down", 1),
 ]
@@ -146,10 +147,16 @@ def test_trainings_one_after_the_other_in_a_folder_are_told_apart(torch_writer, 
         (path,) = (tmp_path / "a").glob("events*")
         path.rename(tmp_path / f"{number}.tfevents")
     (tmp_path / "a").rmdir()
-    results = read_tensorboard([tmp_path])
-    assert len(results.runs) == count
-    assert min(reading.elapsed_s for reading in results.runs[-1].readings) == 0
-    said = [note for run in results.runs for note in run.notes]
+    (run,) = read_tensorboard([tmp_path]).runs
+    if count > 1:
+        with pytest.raises(NotRuns, match=r"or parts of one|or the same one"):
+            split_stored(run, "step", TableOptions())
+        (one,) = split_stored(run, "step", TableOptions(rows="iterations"))
+        assert sorted({reading.iteration for reading in one.readings}) == list(range(12))
+    runs = split_stored(run, "step", TableOptions(iteration="step" if count > 1 else ""))
+    assert len(runs) == count
+    assert min(reading.elapsed_s for reading in runs[-1].readings) == 0
+    said = [note for each in runs for note in each.notes]
     assert len(said) == (len(steps[0]) > 1)
 
 

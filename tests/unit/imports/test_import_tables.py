@@ -472,11 +472,10 @@ def test_the_splits_of_one_training_count_apart(table):
     assert len(read(table(f"split,epoch,score\n{block}{block}")).runs) == 2
 
 
-def test_a_run_is_of_its_file_where_its_column_is_the_same_in_each(table):
+def test_a_run_is_of_its_file_and_column_where_that_is_the_same_in_each(table):
     paths = [table(f"seed,epoch,loss\n7,0,2\n7,1,1.{k}\n", f"r{k}.csv") for k in range(3)]
     results = read(*paths)
-    assert list(shown(results)) == ["r0.csv", "r1.csv", "r2.csv"]
-    assert "seed 7 stands in several files" in results.notes[0]
+    assert list(shown(results)) == ["seed 7, r0.csv", "seed 7, r1.csv", "seed 7, r2.csv"]
     halves = [table("seed,acc\n0,1\n1,2\n", "a.csv"), table("seed,loss\n0,3\n1,4\n", "b.csv")]
     assert shown(read(*halves)) == {"seed 0": [(-1, 3)], "seed 1": [(-1, 4)]}
 

@@ -6,7 +6,7 @@ import shlex
 import pytest
 from test_import_tables import read, table, values  # noqa: F401
 
-from deviate.core.errors import NotRuns
+from deviate.core.errors import NotImportable, NotRuns
 
 
 def loss(at, seed=0):
@@ -87,9 +87,11 @@ def test_a_counter_that_goes_back_to_near_its_start_is_asked_about_where_the_val
     assert len(read(path, rows="iterations").runs) == 1
 
 
-def test_a_training_may_begin_one_step_later_than_the_one_before(table):  # noqa: F811
-    text = "step,loss\n" + "".join(f"{100 * e},{loss(e)}\n" for first in (0, 1, 1) for e in range(first, 10))
-    assert [len(run.readings) for run in read(table(text)).runs] == [10, 9, 9]
+def test_a_training_that_begins_one_step_later_than_the_one_before_is_asked_about(table):  # noqa: F811
+    path = table("step,loss\n" + "".join(f"{100 * e},{loss(e)}\n" for first in (0, 1, 1) for e in range(first, 10)))
+    with pytest.raises(NotRuns, match="goes back from 900 to 100"):
+        read(path)
+    assert [len(run.readings) for run in read(path, iteration="step").runs] == [10, 9, 9]
 
 
 def test_a_counter_that_is_named_behind_its_lines_is_asked_about(table):  # noqa: F811
@@ -119,3 +121,39 @@ def test_a_start_of_one_row_is_no_row_of_the_next_short_training(table):  # noqa
     with pytest.raises(NotRuns, match="holds 3 trainings"):
         read(path)
     assert [len(run.readings) for run in read(path, iteration="epoch").runs] == [1, 5, 5]
+
+
+def test_counts_with_commas_are_whole(table):  # noqa: F811
+    lines = "".join(f"[epoch: 0, iter: {100 * k:,}, lr:(1e-4,)] l_pix: {loss(k)}\n" for k in range(1, 30))
+    path = table(lines, "a.log")
+    for results in (read(path), read(path, patterns=["iter: {iter}, ... l_pix: {l_pix}"])):
+        assert {r.iteration for r in results.runs[0].readings} == {100 * k for k in range(1, 30)}
+
+
+def test_what_counts_beside_no_metric_is_asked_about(table):  # noqa: F811
+    with pytest.raises(NotImportable, match="does not show what it is"):
+        read(table("".join(f"  i = {k}, Guess = {k % 7}, Answer = {k % 5}\n" for k in range(20)), "test.out"))
+
+
+def test_columns_that_begin_with_a_line_are_read_unless_wandb_notes_them(table):  # noqa: F811
+    rows = "".join(f"{k},{k},{loss(k)},{k}\n" for k in range(9))
+    (run,) = read(table(f"_Episode,_runtime,_MeanReturn,_step\n{rows}")).runs
+    assert {reading.metric for reading in run.readings} == {"_MeanReturn"}
+
+
+def test_seeds_without_values_are_no_runs(table):  # noqa: F811
+    with pytest.raises(NotImportable, match="no column holds the values"):
+        read(table('{"n_reps": 3, "seeds": [7, 8, 9]}', "seeds.json"))
+
+
+def test_runs_are_called_by_their_seeds_where_one_seed_comes_twice(table):  # noqa: F811
+    paths = [table(f"seed,epoch,loss\n{s},0,2\n{s},1,1.{k}\n", f"{k}.csv") for k, s in enumerate((5, 7, 7))]
+    assert [run.label for run in read(*paths).runs] == ["seed 5", "seed 7, 1.csv", "seed 7, 2.csv"]
+
+
+def test_a_folder_without_results_names_none_of_its_files(table, tmp_path):  # noqa: F811
+    table('{"width": 3}', "logs/net.json")
+    (tmp_path / "logs/model.zip").write_bytes(b"PK\x03\x04\x00")
+    with pytest.raises(NotImportable) as refused:
+        read(tmp_path / "logs")
+    assert refused.value.hint.startswith("name a file of results")
