@@ -8,7 +8,8 @@ import msgspec
 
 from deviate.facts.metric import MetricSpread
 from deviate.source.cells import Cell
-from deviate.stats.cell_families import SpreadEffect, against_first, spread_effects
+from deviate.stats.cell_families import SpreadEffect, dunnett, spread_effects
+from deviate.stats.contrast import deciding_test
 from deviate.stats.multiplicity import adjust
 
 
@@ -25,8 +26,6 @@ class GridAgainst(msgspec.Struct, frozen=True, kw_only=True):
     """A cell beside the first cell of the grid, as a proposal beside a baseline."""
 
     experiment: str
-    #: Mean of the cell less that of the first.
-    difference: float | None
     p: float | None
     #: Over the cells but the first; a family of its own, which the claims of effects and pairs do not allow for.
     p_adjusted: float | None
@@ -52,22 +51,16 @@ def cells_against_first(
     """Test every cell but the first against the first, adjusted over them; nothing of two cells, which are a pair."""
     if len(cells) < 3:
         return []
-    first, *others = match
-    tests = against_first([each.values for each in match])
+    tests = [deciding_test(match[0].values, each.values).p for each in match[1:]]
+    adjusted = adjust(tests, "holm")
+    by_dunnett = dunnett([each.values for each in match])
     return [
         GridAgainst(
             experiment=cell.name,
-            difference=_less(each.spread.mean, first.spread.mean),
-            p=test.tested.p,
-            p_adjusted=p,
+            p=tests[place],
+            p_adjusted=(p := adjusted[place]),
             shown=p is not None and p <= alpha and not withheld,
-            p_dunnett=test.p_dunnett,
+            p_dunnett=by_dunnett[place],
         )
-        for cell, each, test, p in zip(
-            cells[1:], others, tests, adjust([each.tested.p for each in tests], "holm"), strict=True
-        )
+        for place, cell in enumerate(cells[1:])
     ]
-
-
-def _less(mean: float | None, other: float | None) -> float | None:
-    return None if mean is None or other is None else mean - other

@@ -104,13 +104,7 @@ def choose_baseline(
     runs: int,
     train: Callable[[], Loop],
 ) -> Loop:
-    """Take what is given as the baseline: values, an experiment that is there, or a command, whose runs `train` makes.
-
-    Raises
-    ------
-    BadOption
-        If none or several are given.
-    """
+    """Make the baseline of what is given: values, an experiment that is there, or a command that `train` runs."""
     if bool(words) == bool(values):
         raise BadOption(
             "a baseline is a command, an experiment or values", hint="type deviate baseline -- python train.py"
@@ -123,13 +117,7 @@ def choose_baseline(
 def choose_judged(
     workspace: Workspace, words: Sequence[str], values: Sequence[float], train: Callable[[], Judged]
 ) -> Judged:
-    """Judge what is given: values, an experiment that is there, or a command, whose runs `train` makes and judges.
-
-    Raises
-    ------
-    BadOption
-        If none or several are given.
-    """
+    """Judge what is given: values, an experiment that is there, or a command, whose runs `train` makes and judges."""
     if bool(words) == bool(values):
         raise BadOption("a change is a command, an experiment or values", hint="type deviate judge -- python train.py")
     if values:

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import scipy
 
-from deviate.stats.contrast import deciding_test
 from deviate.stats.effects import sd_ratio
 from deviate.stats.factorial import factorial_anova
 from deviate.stats.intervals import DEFAULT_LEVEL
@@ -89,29 +88,16 @@ def _effect(
     )
 
 
-class AgainstOne(msgspec.Struct, frozen=True, kw_only=True):
-    """The tests of one cell against the first."""
+def dunnett(samples: Sequence[Sequence[float]]) -> list[float | None]:
+    """Give Dunnett's p of each sample but the first against the first [1]_: many to one, for equal SDs.
 
-    #: The one that decides between two sides: Welch's, and with it permutations where it needs them; not adjusted.
-    tested: Tested
-    #: Dunnett's p over all cells, for equal SDs; None where it could not be computed, or there are too many cells.
-    p_dunnett: float | None
-
-
-def against_first(samples: Sequence[Sequence[float]]) -> list[AgainstOne]:
-    """Test each sample but the first against the first, in their order: many to one.
+    None where a sample has one value, all are constant, or there are more than `MOST_AGAINST`.
 
     References
     ----------
     .. [1] C. W. Dunnett, "A multiple comparison procedure for comparing several treatments with a control", Journal
        of the American Statistical Association 50, 1955.
     """
-    first, *others = samples
-    ps = _dunnett(samples)
-    return [AgainstOne(tested=deciding_test(first, each), p_dunnett=p) for each, p in zip(others, ps, strict=True)]
-
-
-def _dunnett(samples: Sequence[Sequence[float]]) -> list[float | None]:
     values = [finite_sample(sample) for sample in samples]
     few = any(sample.size < 2 for sample in values)
     if few or len(values) > MOST_AGAINST or all(is_identical(sample) for sample in values):
@@ -119,5 +105,4 @@ def _dunnett(samples: Sequence[Sequence[float]]) -> list[float | None]:
     (first, *others), _ = common_scale(values)
     with quiet():
         found = scipy.stats.dunnett(*others, control=first, rng=np.random.default_rng(0))
-    tests = [outcome(*each) for each in zip(found.statistic, found.pvalue, strict=True)]
-    return [each.p for each in tests]
+    return [outcome(*each).p for each in zip(found.statistic, found.pvalue, strict=True)]
