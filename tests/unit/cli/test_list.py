@@ -91,8 +91,8 @@ def test_recipes_are_told_apart_by_what_their_commands_add_and_a_grid_is_one_blo
     assert board(found, summaries, 60) == [
         "test acc (last epoch, higher is better)      runs",
         "  grid  best: lr 0.1, width 8  95.50 ± 0.50     2",
-        "  base                              90.50 ± 0.50     2",
-        "  slow  --lr 1e-3                   80.50 ± 0.50     2",
+        "  base                         90.50 ± 0.50     2",
+        "  slow  --lr 1e-3              80.50 ± 0.50     2",
     ]
 
 
