@@ -49,6 +49,8 @@ def test_two_runs_of_an_experiment_are_told_apart_by_their_draws_or_by_making_th
     found = deviate("diverge", "algo", "0", "1", "--json").json
     assert (found["parted"], found["replays"], found["runs"]) == (True, 0, ["algo-0", "algo-1"])
     assert [each["equal"] for each in found["recorded"]["draws"]] == [0]
+    two = deviate("diverge", "algo", "control", "--json").json
+    assert (two["parted"], two["replays"], two["runs"]) == (True, 0, ["algo/algo-0", "control/control-0"])
     again = deviate("diverge", "control", "0", "1", "--json")
     assert (again.status, again.json["recorded"]["draws"]) == (1, [])
     assert "# here" in DRAWN.splitlines()[again.json["cause"]["line"] - 1]

@@ -219,7 +219,7 @@ def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained]) ->
         source=_joined(files),
         files=files,
         data_files=data,
-        environment=_environment(first.files),
+        environment=environment_of(first.files),
         threads=info.threads if info is not None else None,
         processes=len(first.files.processes),
         switches=list(_switches(first.files)),
@@ -256,7 +256,7 @@ def data_digests(run: RunFiles, project: Path) -> dict[str, str]:
     return digests
 
 
-def _environment(run: RunFiles) -> dict[str, object]:
+def environment_of(run: RunFiles) -> dict[str, object]:
     """Return what decides how numbers come out; variables that only say the number of threads are said once."""
     ranks = {process.rank for process in run.processes if process.rank is not None}
     count = threads_used(run)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import msgspec
 
 from deviate.core.factors import SEEDED
-from deviate.observe.events import surroundings
 from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree, equal_draws
 from deviate.observe.identity import Difference, first_difference
 from deviate.observe.observation import repeatable_series
 from deviate.observe.records import read_run
 from deviate.probes.certificate import Change, surrounding_changes
+from deviate.probes.certify import environment_of
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.run_files import Completed
 
@@ -53,7 +53,7 @@ def compare_recorded(first: Of, second: Of) -> Recorded:
     weights = agree(prints[0].get(WEIGHTS), prints[1].get(WEIGHTS))
     is_equal = value is None and not draws and ended and bool(series[0]) and weights is not False
     is_one = first[0].path == second[0].path
-    environment = [] if is_one else surrounding_changes(*map(surroundings, files))
+    environment = [] if is_one else surrounding_changes(*map(environment_of, files))
     return Recorded(draws=draws, value=value, is_equal=is_equal, environment=environment)
 
 
