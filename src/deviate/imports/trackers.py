@@ -16,9 +16,9 @@ from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, digest_
 from deviate.imports.rows import flat
 from deviate.imports.trainings import split_stored
 from deviate.observe.trackers.mlflow import META, METRICS, PARENT, read_database, read_metric, read_parents
-from deviate.observe.trackers.scalar import Scalar
 from deviate.observe.trackers.tensorboard import (
     DamagedFileError,
+    Scalar,
     TornMessageError,
     Value,
     fields,
