@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -195,3 +196,23 @@ def only_experiment(command: str) -> str:
         hint=f"type deviate {command} {typed_word(names[0])}; experiments, the newest first: "
         f"{', '.join(names[:MOST_NAMED])}{more}",
     )
+
+
+# Ask before something is deleted.
+
+
+def yes_option(command: Command) -> Command:
+    """Give a command ``--yes``."""
+    return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(command)
+
+
+def require_yes(question: str, *, yes: bool) -> None:
+    """Go on where the user agrees.
+
+    Raises BadOption where this is no terminal, so Deviate cannot ask. Raises click.Abort if the user does not agree.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise BadOption("nothing was removed: this is no terminal, so Deviate cannot ask", hint="add --yes")
+    click.confirm(question, abort=True, err=True)

@@ -33,6 +33,7 @@ from deviate.runs.events import (
     RunStarted,
     StepEnded,
     Submitted,
+    TimeLeft,
     Waits,
 )
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Slot
@@ -49,7 +50,6 @@ from deviate.runs.experiment_events import (
 from deviate.runs.hardware import usable_cores
 from deviate.runs.packing import LIMIT
 from deviate.runs.prepared import RESERVED
-from deviate.runs.time_left import TimeLeft
 from deviate.store.run_files import Completed
 
 # What a line on standard error says of an event, while runs go on.

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from deviate.cli.asking import require_yes, yes_option
-from deviate.cli.options import experiments_and_grids
+from deviate.cli.options import experiments_and_grids, require_yes, yes_option
 from deviate.cli.printing import examples, say, show_size
 from deviate.core.errors import DeviateError
 

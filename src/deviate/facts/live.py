@@ -16,9 +16,9 @@ from deviate.core.errors import DeviateError
 from deviate.core.experiment import Experiment, Run
 from deviate.observe.headline import main_metric
 from deviate.observe.metrics import Directions, directions_of, listed_directions
+from deviate.runs.events import seconds_left
 from deviate.runs.executors.processes import is_alive
 from deviate.runs.lease import live_holder
-from deviate.runs.time_left import seconds_left
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.records import LiveSeries, Progressed, metric_id, read_progress
 from deviate.store.run_files import Outcome, RunInfo, Unfinished

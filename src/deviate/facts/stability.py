@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from deviate.facts.group_rates import GroupFacts, group_facts
+from deviate.facts.groups import GroupFacts, group_facts
 from deviate.facts.learning import LearningFacts, learning_facts
 from deviate.facts.predictions import (
     Evaluation,

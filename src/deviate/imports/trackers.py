@@ -15,9 +15,9 @@ from deviate.core.paths import files_below
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading, digest_of, in_order, seed_of, seeded_label
 from deviate.imports.rows import flat
 from deviate.observe.trackers.mlflow import META, METRICS, PARENT, read_database, read_metric, read_parents
-from deviate.observe.trackers.scalar import Scalar
 from deviate.observe.trackers.tensorboard import (
     DamagedFileError,
+    Scalar,
     TornMessageError,
     Value,
     fields,

@@ -27,8 +27,7 @@ from deviate.observe.output.slots import Slot, SlotSeries, exact_precision, mine
 from deviate.observe.processes import Process, run_processes
 from deviate.observe.trackers.mlflow import metrics_folder, read_database, read_metric
 from deviate.observe.trackers.recognition import Tracker, goes_with_metrics, tracker_of
-from deviate.observe.trackers.scalar import Scalar
-from deviate.observe.trackers.tensorboard import DamagedFileError, read_events
+from deviate.observe.trackers.tensorboard import DamagedFileError, Scalar, read_events
 from deviate.observe.trackers.wandb import read_logged
 from deviate.store.folders import LOG_SUFFIXES, RunFolder
 from deviate.store.integrity import read_sealed, text_damage

@@ -8,8 +8,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from deviate.core.errors import BadGroups, BadOption
-from deviate.facts.group_rates import group_facts
-from deviate.facts.groups import GroupOptions, read_group_options, with_groups
+from deviate.facts.groups import GroupOptions, group_facts, read_group_options, with_groups
 from deviate.facts.predictions import Evaluation
 from deviate.facts.stability import stability
 from deviate.observe.examples import Grouping, Groups

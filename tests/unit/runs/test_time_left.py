@@ -3,9 +3,8 @@
 import pytest
 
 from deviate.core.experiment import Run
-from deviate.runs.events import RunEnded, RunProgress, RunShared, RunStarted
+from deviate.runs.events import RunEnded, RunProgress, RunShared, RunStarted, TimeLeft, seconds_left
 from deviate.runs.executors.executor import Slot
-from deviate.runs.time_left import TimeLeft, seconds_left
 from deviate.store.run_files import Completed, Failed
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.observe.trackers.scalar import Scalar
-from deviate.observe.trackers.tensorboard import DamagedFileError
+from deviate.observe.trackers.tensorboard import DamagedFileError, Scalar
 
 #: Beside the folder ``metrics`` of a run.
 META, METRICS = "meta.yaml", "metrics"

@@ -1,4 +1,7 @@
-"""TensorBoard event files: the scalars in ``tfevents`` files, whoever wrote them."""
+"""TensorBoard event files: the scalars in ``tfevents`` files, whoever wrote them.
+
+`Scalar` is one value that a program logged with a tracker, whichever that is.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import DTypeLike
-
-from deviate.observe.trackers.scalar import Scalar
 
 # CRC-32C, the checksum of TensorFlow's records; Python's library has only the CRC-32 of Ethernet.
 
@@ -298,3 +300,15 @@ def _first(field: int, value: Value) -> float | None:
         return None
     kind = np.dtype(_LISTS[field])
     return float(np.frombuffer(value, kind)[0]) if len(value) == kind.itemsize else None
+
+
+class Scalar(msgspec.Struct, frozen=True):
+    """One point of one series."""
+
+    #: The author's name of the series: tag of TensorBoard, key of MLflow and wandb.
+    tag: str
+    #: As the author counts, or as the tracker does where the author gives none.
+    step: int
+    #: Unix seconds; NaN where the tracker did not store it.
+    wall_time: float
+    value: float

@@ -9,8 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from deviate.observe.trackers.scalar import Scalar
-from deviate.observe.trackers.tensorboard import DamagedFileError, TornMessageError, fields, inner, signed, text
+from deviate.observe.trackers.tensorboard import DamagedFileError, Scalar, TornMessageError, fields, inner, signed, text
 
 #: A ``.wandb`` file is a LevelDB log after a header of seven bytes: blocks of 32 KiB, each a row of chunks with a head
 #: of checksum (4 bytes), length (2) and type (1); a record may be spread over several chunks. The checksum is the

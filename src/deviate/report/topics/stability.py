@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.group_rates import GroupFacts, GroupRate, GroupStability
+from deviate.facts.groups import GroupFacts, GroupRate, GroupStability
 from deviate.facts.learning import Forgotten, LearningFacts
 from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
 from deviate.facts.weight_distances import RepresentationFacts, WeightFacts

@@ -16,7 +16,7 @@ from deviate.facts.compared_metric import MetricComparison
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.grid import Grid
-from deviate.facts.group_rates import GroupStability
+from deviate.facts.groups import GroupStability
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.stability import Stability
 from deviate.facts.variant import VariantFacts

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import children, diverging, opened, rank, watch
+from . import children, diverging, opened, watch
 from .events import Events
 from .given import Given, give_to_loaders
 from .records import Records
@@ -21,6 +21,12 @@ ENTRIES_WRITTEN = 32
 #: The first iterations of the main loop, after each of which it is looked for draws that are not written yet; of later
 #: ones, each power of two.
 FLUSHED = 256
+
+#: What launchers of distributed trainings say the rank of a process in.
+RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "LOCAL_RANK")
+
+#: Iterations of the main loop at whose start the rank is read; a training is distributed before its loop or never.
+RANK_READS = 3
 
 
 class Process:
@@ -74,7 +80,7 @@ class Process:
         #: None where it is not looked from which lines the program prints.
         self.reports = None
         self.started = time.perf_counter()
-        self.rank = rank.from_environment(os.environ)
+        self.rank = rank_of_environment(os.environ)
         #: Children forked so far: a number that identifies each of them, the same in every run.
         self.forks = 0
         self.forked = False
@@ -241,7 +247,7 @@ class Process:
         self.iteration += 1
         if self.is_entering:
             self.enter(item)
-        if self.rank is None and self.iteration < rank.READS:
+        if self.rank is None and self.iteration < RANK_READS:
             self.learn_rank()
         if self.opened is not None and not self.iteration & (self.iteration - 1):
             self.opened.tick(self.iteration)
@@ -269,7 +275,7 @@ class Process:
     def learn_rank(self):
         """Read the rank, which the process may have got since it started."""
         try:
-            self.rank = rank.from_libraries(sys.modules)
+            self.rank = rank_of_libraries(sys.modules)
         except Exception as error:
             self.events.note("rank-unknown", repr(error), "rank")
         if self.rank is not None:
@@ -302,3 +308,24 @@ class Process:
         except Exception as error:
             self.events.note("environment-unreadable", repr(error))
         self.events.write({"event": "end", "reason": "exit"})
+
+
+def rank_of_environment(environment):
+    """Return the rank a launcher gave, None where there is none."""
+    for variable in RANK_VARIABLES:
+        text = environment.get(variable, "")
+        if text.isdigit():
+            return int(text)
+    return None
+
+
+def rank_of_libraries(modules):
+    """Return the rank that a loaded library knows, without making it start anything."""
+    distributed = modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank()
+    jax_distributed = modules.get("jax._src.distributed")
+    state = getattr(jax_distributed, "global_state", None)
+    if state is not None and getattr(state, "client", None) is not None:
+        return state.process_id
+    return None
