@@ -154,10 +154,6 @@ class Operations:
         name = "torch" if device.type == "cpu" else "%s:%d" % (device.type, device.index or 0)
         return self.diverging.digests.shared(name) or "shared"
 
-    def generator(self, kwargs):
-        """Return the generator that an operation draws from, where its state can be put in place."""
-        return kwargs.get("generator") or self.torch.default_generator
-
     def locate(self, record):
         """Add to a record where its operation is called, and in which phase."""
         node = self.node()
@@ -221,7 +217,8 @@ class Operations:
         """Write the record of an operation that ran."""
         tensors, scalars = self.left(kind, args, kwargs, result)
         if self.kept is not None:
-            self.kept.put(record, list(distinct(tensors)), generator=self.generator(kwargs) if kind.is_random else None)
+            generator = kwargs.get("generator") or self.torch.default_generator
+            self.kept.put(record, list(distinct(tensors)), generator=generator if kind.is_random else None)
         if kind.is_empty:
             record["empty"] = [list(tensor.shape) for tensor in tensors]
         elif not kind.is_view:
