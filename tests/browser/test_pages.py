@@ -99,13 +99,6 @@ def test_a_card_of_a_phone_is_not_parted_from_its_remark(browser):
     assert set(browser.ask(f"{rows}.map(e => getComputedStyle(e).borderBottomWidth)")) == {"0px"}
 
 
-def test_the_sentences_of_a_comparison_stand_below_each_other(browser):
-    browser.open(pages.page_of("comparison of three"), width=1280)
-    lefts = "[...document.querySelectorAll('.answers > div')].map(e => e.getBoundingClientRect().left)"
-    assert len(browser.ask(lefts)) > 1
-    assert len(set(browser.ask(lefts))) == 1
-
-
 def test_every_run_has_a_mark(browser):
     browser.open(pages.page_of("one variant"))
     browser.draw_all()
@@ -385,7 +378,7 @@ def test_a_page_reads_without_scripts(browser, kind):
     assert "The charts need JavaScript" in outline.text
     facts = pages.said(kind)
     said = (
-        comparison_headline(facts)
+        comparison_headline(facts)[:1]
         if kind == "comparison"
         else result_figure(facts.variants[0].facts, facts.facts).beside
     )
