@@ -74,7 +74,7 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
     >>> aligned([("a", "higher is better", "train.py:7")], width=20, going=[2, 1])
     ['a  higher is better']
     """
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import cell_len
 
     for place in going if rows else ():
         columns = list(zip(*rows, strict=True))
@@ -83,11 +83,8 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
             break
         rows = list(zip(*(column for at, column in enumerate(columns) if at != place), strict=True))
 
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join([*(set_cell_size(cell, wide) for cell, wide in zip(row[:-1], widths, strict=False)), row[-1]])
-        for row in rows
-    ]
+    *columns, last = zip(*rows, strict=True) if rows else [()]
+    lines = ["  ".join(cells) for cells in zip(*columns_of(columns), last, strict=True)]
     return lines if width is None else [cut(line, width) for line in lines]
 
 

@@ -35,6 +35,11 @@ _TRAINS = re.compile(
     rb"\.train_on_batch\(|for epoch in|Trainer\("
 )
 
+#: What a file has in it that reads options, or leaves that to a file of the project.
+_READS_OPTIONS = re.compile(
+    rb"argv|arg_?parse|parse_args|click|fire|typer|hydra|docopt|absl|tyro|\.ya?ml|\.toml|\.json|gin\.|from \."
+)
+
 #: Bytes of a file that are read for it, and files that are read.
 READ, MOST_READ = 200_000, 200
 
@@ -174,9 +179,14 @@ def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
     if any(other.read_experiment().entry == experiment.entry for other in completed[1:]):
         return []
     command, runs = typed_line(experiment.command), max(*experiment.planned.values(), FIRST_LOOK)
+    script = completed[0].project / experiment.entry
+    edited = script.is_file() and _READS_OPTIONS.search(script.read_bytes()) is None
     why = f"deviate run -n {runs} --name {typed_word(completed[0].name)}-why --vary sources -- {command}"
     return [
-        ("is another recipe better?", f"deviate run -n {runs} --name NAME -- {command} …"),
+        (
+            f"is another recipe better?{f' edit {experiment.entry}, then' if edited else ''}",
+            f"deviate run -n {runs} --name NAME -- {command}{'' if edited else ' …'}",
+        ),
         *([("why do runs differ?", why)] if len(experiment.planned) == 1 else []),
     ]
 

@@ -178,10 +178,11 @@ def paired_elsewhere(workspace: Workspace, side: Side, pilot: Pilot, options: Pl
     if options.difference is None or options.sd is not None or options.correlation is not None or side.made is None:
         return None
     made = {name: workspace.experiment(name).read_experiment() for name in workspace.names() if name != side.experiment}
-    others = {name: each for name, each in made.items() if each.entry == side.made.entry and each.imported is None}
+    # One of several kinds of variation is no other recipe, and takes long to read.
+    others = {name: x for name, x in made.items() if (x.entry, [*x.planned]) == (side.made.entry, [side.variant])}
 
     def rank(name: str) -> tuple[int, str]:
-        return min(others[name].planned.get(side.variant, 0), pilot.n), others[name].created
+        return min(others[name].planned[side.variant], pilot.n), others[name].created
 
     for name in sorted(others, key=rank, reverse=True)[:LOOKED_AT]:
         try:

@@ -343,7 +343,22 @@ def planned_difference(
 
     # Far beyond what is looked for, SciPy's noncentral t takes long.
     largest = next((size for size in _SIZES if lacking(size) > 0), math.inf)
-    return largest if math.isinf(largest) else float(scipy.optimize.brentq(lacking, 0.0, largest, xtol=1e-6))
+    return largest if math.isinf(largest) else _crossing(lacking, 0.0, largest)
+
+
+def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function is 0, by the Illinois rule: importing SciPy's takes longer than a whole report."""
+    ends, values, value = [low, high], [rising(low), rising(high)], 1.0
+    place, before = low, -1
+    while abs(value) > 1e-9:
+        place = ends[0] - values[0] * (ends[1] - ends[0]) / (values[1] - values[0])
+        value = rising(place)
+        side = int(value > 0)
+        ends[side], values[side] = place, value
+        # An end that stays counts half, so that it moves too.
+        values[1 - side] /= 2 if side == before else 1
+        before = side
+    return place
 
 
 def runs_to_make(runs: int, lost: float, *, paired: bool = False) -> int:

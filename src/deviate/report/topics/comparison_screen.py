@@ -55,9 +55,7 @@ def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
     difference, ratio = contrast.difference.negated, contrast.sd_ratio.inverted
     aggregate = f" ({text.aggregate})" if text.aggregate else ""
     return {
-        "name": Cell(text.name),
         "metric": Cell(text.name + text.unit),
-        "aggregate": Cell(text.aggregate),
         "metric (aggregate)": Cell(text.name + text.unit + aggregate),
         "n": number(text.runs, contrast.n_a),
         "a": Cell(text.a, metric.a.spread.mean, brief=text.mean_a),
@@ -71,7 +69,6 @@ def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
         "ratio": number(text.ratio, ratio.value),
         "ratio_ci": number(text.ratio_ci, _low(ratio.interval)),
         "spread_p": number(text.spread_p, metric.spread_p_adjusted),
-        "verdict": Cell(text.verdict),
         "word": Cell(row_word(metric, pair)),
         "noisier": Cell(text.noisier),
         "better": Cell(_better(metric, pair)),

@@ -37,7 +37,9 @@ _SAID_OF_ONE = frozenset({"values-far", "data-differ", "input-differs", "state-k
 def warnings(facts: ExperimentFacts, charts: Charts, *, hinted: bool = True) -> Section | None:
     """Say before any number which runs failed and what casts doubt on the numbers, on a screen where more of it is."""
     several = len(facts.variants) > 1
-    above = _SHOWN_ABOVE if several and facts.across else _SHOWN_ABOVE | _SAID_OF_ONE | _diverged(facts)
+    above = _SHOWN_ABOVE if several and facts.across else _SHOWN_ABOVE | _SAID_OF_ONE
+    if any(diverged_runs(each.metrics) for each in facts.variants) and not (several and facts.across):
+        above |= {"value-excluded"}
     caveats = [
         structs.replace(each, variant=plain_name(each.variant) if each.variant and several else None)
         for each in experiment_caveats(facts)
@@ -46,11 +48,6 @@ def warnings(facts: ExperimentFacts, charts: Charts, *, hinted: bool = True) -> 
     more = more_warnings(caveats, f"deviate report {typed_word(facts.experiment)}") if hinted else []
     blocks = [*screen_failures(facts.variants, facts), *warning_lines(caveats), *more]
     return Section(slug="trust", blocks=blocks) if blocks else None
-
-
-def _diverged(facts: ExperimentFacts) -> frozenset[str]:
-    """Return what the answer says of runs that diverged."""
-    return frozenset({"value-excluded"} if any(diverged_runs(each.metrics) for each in facts.variants) else set())
 
 
 def answer(facts: ExperimentFacts, charts: Charts) -> Section:
