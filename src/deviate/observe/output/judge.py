@@ -262,7 +262,12 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
         return "identifier", "a whole number in front of a log message"
     changes = seen.varies or seen.varies_within
     is_numbered = bool(words & _LISTS["identifiers"]) or ("rank" in words and words <= _LISTS["process"])
+    is_numbered = is_numbered or bool(words and words <= _LISTS["answers"])
     if is_numbered and changes and seen.whole and not is_metric_word(name):
+        return "identifier", "the name is of an identifier"
+    # The number of the class is no part of the name: ``Accuracy of class 3: 97% (33/34)``.
+    is_shown_whole = seen.whole and not seen.slot.decimals
+    if seen.varies_within and is_shown_whole and name.removesuffix(" (in brackets)").endswith(" class"):
         return "identifier", "the name is of an identifier"
     if is_digest(name):
         return "identifier", "a number that tells whether two things are the same"

@@ -182,7 +182,8 @@ class MetricFinder:
             name = without_settings(name)
         if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
             unnamed = not words_before(reported) and not reported.tag and name == plain_variable(variable)
-            name = "{" + capture.label + "}" + ("" if unnamed else " " + name)
+            mark = "{" + capture.label + "}"
+            name = f"{name} {mark}" if name.endswith(" class") else mark + ("" if unnamed else " " + name)
         if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)

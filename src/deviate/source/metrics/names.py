@@ -30,6 +30,8 @@ _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s-+\s|={2,}|-{2,}|>{2,}| {3,}|\
 #: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
 _OPENED = re.compile(r"(?<=\w) ?\[$")
 _TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
+#: What stands before the number of a class: ``Accuracy of class 3: 97.1``.
+_NUMBERS_CLASS = re.compile(r"(?i)\bclass $")
 #: What stands between two values of one name.
 _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
 #: A clock reading that a duration is measured from.
@@ -157,7 +159,8 @@ def label_for(flow: Evaluator, reported: ReportedValue, others: list[ReportedVal
         return reported.label
     for other in others:
         # The name first: a text may have thousands of values, and each is asked about every other one.
-        is_label = isinstance(other.expr, ast.Name) and other.expr.id in _LABEL_NAMES
+        is_class = _NUMBERS_CLASS.search(other.before) is not None
+        is_label = isinstance(other.expr, ast.Name) and (is_class or other.expr.id in _LABEL_NAMES)
         # A value that a function of the text's computes is recorded there, where the text's own names are not known.
         if (
             not is_label
@@ -168,5 +171,7 @@ def label_for(flow: Evaluator, reported: ReportedValue, others: list[ReportedVal
             continue
         value = flow.resolved(other.expr, other.scope)
         if (value.has(From.TEXT) and not value.has(*METRIC_ORIGINS)) or value.has(From.UNKNOWN) or not value.origins:
+            return other.expr
+        if is_class and not value.has(*METRIC_ORIGINS):
             return other.expr
     return None

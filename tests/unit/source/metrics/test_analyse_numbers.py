@@ -356,3 +356,10 @@ def test_a_value_that_is_shown_alone_is_named_by_the_line_above(tmp_path, above,
     report = f"hits = (model(x) > y).float()\n{above}print(hits.mean())"
     (metric,) = analyse(tmp_path, train=looped(report)).metrics
     assert metric.name == name
+
+
+def test_the_number_of_a_class_is_a_part_of_the_name(tmp_path):
+    report = "for i in range(3):\n    hits = float((model(x).argmax(1)[y == i] == i).float().mean())\n"
+    report += "    print(f'Accuracy of class {i}: {hits:.2f}')"
+    (metric,) = analyse(tmp_path, train=looped(report)).metrics
+    assert (metric.name, metric.capture.label) == ("Accuracy of class {i}", "i")
