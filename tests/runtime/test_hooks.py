@@ -45,10 +45,8 @@ def test_files_by_framework_are_reached_from_a_record(records: Any) -> None:
     modules = {".".join(path.with_suffix("").parts) for path in files if path.stem != "__init__"}
     # Parts of a framework's streams that other files of its folder import.
     assert modules - named == {
-        "streams.jax.trained",
         "streams.torch.objects",
         "streams.torch.order",
-        "streams.torch.states",
     }
 
 

@@ -152,7 +152,7 @@ def is_script_of(words: Sequence[str], project: Path) -> bool:
     if is_python and rest[:1] == ["-m"]:
         return not MODULE_LAUNCHERS.keys() & rest[1:2] and find_entry(words, root).is_relative_to(root)
     path = root.joinpath(*rest[:1]).resolve()
-    return path.is_file() and path.is_relative_to(root)
+    return os.path.isfile(path) and path.is_relative_to(root)
 
 
 def _from_words(words: list[str], folder: Path, depth: int) -> list[Start]:

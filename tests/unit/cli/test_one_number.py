@@ -22,10 +22,9 @@ from deviate.core.experiment import MainLoop, Run
 from deviate.facts.live import LiveReader
 from deviate.facts.overview import overview
 from deviate.report.topics.live import live_sentences
-from deviate.runs.events import RunStarted
+from deviate.runs.events import RunStarted, TimeLeft
 from deviate.runs.executors.executor import Slot
 from deviate.runs.executors.processes import created_at
-from deviate.runs.time_left import TimeLeft
 from deviate.store.run_files import Completed, RunInfo
 
 ACC = [96.89, 95.33, 96.22, 94.67, 96.01, 96.67, 96.22, 95.98]
