@@ -107,7 +107,7 @@ def test_finished_runs_are_evaluated_without_training_and_only_once(project):
     lines = [line for line in done.err.splitlines() if "evaluated" in line]
     assert len(lines) == 2
     assert all(re.match(r"run \d  evaluated  ", line) for line in lines), lines
-    assert all("  train loss " in line and "  evaluate: noisy error " in line for line in lines), lines
+    assert all("  test accuracy " in line and "  evaluate: noisy error " in line for line in lines), lines
     again = deviate("run", "--json", "--name", "train", "--then", THEN)
     assert "evaluated" not in again.err
     # A run that is added is evaluated as the others are.
