@@ -1,5 +1,7 @@
 """The facts about predictions, worked by hand."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from deviate.facts.samples import Sample
 from deviate.facts.stability import stabilities, stability
 from deviate.observe.matching import Predictions
 from deviate.observe.predictions import Frame
-from deviate.report.topics.stability import brief_stability, provenance, stability_sentences
+from deviate.report.topics.stability import brief_stability, provenance, screen_stability, stability_sentences
 from deviate.stats.pairs import METHOD_AS_WHOLES
 
 #: Three runs on ten examples of two classes; the last run flips two examples, one of them to a right label.
@@ -207,6 +209,8 @@ def test_provenance_says_what_proves_the_predictions():
     assert "check that this is the evaluation you mean" in provenance(facts(metric=None))[-1]
     disputed = facts(metric=None, disputed="test acc", predictions=predictions(targets=None), goodness=[None] * 3)
     assert "do not give the values of test acc" in provenance(disputed)[-1]
+    for said in screen_stability(disputed):
+        assert re.fullmatch(r"These answers, at \S+:\d+, do not give the values of test acc\.", said[-1]), said
     assert (disputed.goodness, disputed.labels.correctness, disputed.labels.churn.value > 0) == ([], None, True)
     written = facts(site=Frame("preds.csv", 0, ""), predictions=predictions(by="digest"))
     assert provenance(written)[:2] == [

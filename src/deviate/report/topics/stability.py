@@ -99,10 +99,12 @@ def screen_stability(facts: Stability) -> tuple[list[str], list[str]]:
         said = brief_stability(facts)[:1]
         return said, said
     churn, examples = facts.labels.churn, facts.examples
+    place = f"{facts.site.file}:{facts.site.line}"
+    of_others = [f"These answers, at {place}, do not give the values of {facts.disputed}."] if facts.disputed else []
     if churn.value == 0:
-        return [f"{_labelled(facts.labels, examples)}."], ["All runs answer alike."]
+        return [f"{_labelled(facts.labels, examples)}.", *of_others], ["All runs answer alike.", *of_others]
     shortly = f"Churn: two runs differ on {_share(churn)} of {examples} examples."
-    return [f"{_labelled(facts.labels, examples)}."], [shortly]
+    return [f"{_labelled(facts.labels, examples)}.", *of_others], [shortly, *of_others]
 
 
 def stability_sentences(facts: Stability) -> list[str]:
