@@ -65,6 +65,8 @@ def screen_changed(pair: PairComparison) -> list[str]:
     between, within = facts.churn.between, [facts.churn.within_a.value, facts.churn.within_b.value]
     known = [share for share in within if share is not None]
     beside = f", two runs of one recipe on {show_share(sum(known) / len(known))}" if known else ""
+    low = facts.churn.excess.interval.low
+    beside += "; that it is more is not shown" if beside and low is not None and low <= 0 else ""
     ends = f" {show_shares(between.interval)}" if between.interval.known else ""
     share = f"{show_share(between.value)}{ends} of {count(facts.examples, 'example')}"
     return [f"Churn: they disagree on {share}{beside}.", *on_groups]
