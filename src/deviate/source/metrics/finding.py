@@ -238,6 +238,10 @@ def is_shown_as_metric(
     return is_shown and is_computed(flow, reported.expr, reported.scope)
 
 
+#: Those that give the number that they are given, in another form.
+_CONVERTING = {"float", "round", "abs", "sum", "str"}
+
+
 def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     """Whether a value is one quantity by another, one number of several, or what a function of the project returns."""
     if depth > MAX_DEPTH:
@@ -251,6 +255,8 @@ def is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -
         return is_computed(flow, node.value, scope, depth + 1)
     if isinstance(node, ast.Call):
         name = called_name(node)
+        if name in _CONVERTING and len(node.args) > 0:
+            return is_computed(flow, node.args[0], scope, depth + 1)
         return name in _REDUCING or any(isinstance(ref, Unit) for ref in flow.value(node.func, scope).refs)
     if isinstance(node, ast.Name):
         return any(is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
@@ -304,7 +310,19 @@ def by_words(case: Case, earlier: str) -> Verdict:
         return Verdict(confidence, "named like a metric", case.meaning)
     if _is_tracked(case):
         return Verdict(0.4, "given to a tracker", case.meaning)
+    if number and _is_statistic(case):
+        return Verdict(0.4, "a statistic of what a loop changes", case.meaning)
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
+
+
+def _is_statistic(case: Case) -> bool:
+    """Whether one number is computed of what chance has its part in and a loop changes: ``(abs(w) > 0.2).mean()``."""
+    flow, expr, scope, value = case.flow, case.reported.expr, case.reported.scope, case.value
+    if not value.has(From.RANDOM) or value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.TEXT):
+        return False
+    read = (bindings_of(node.id, scope) for node in ast.walk(expr) if isinstance(node, ast.Name))
+    in_loop = any(any(enclosing_loops(each.nesting)) for bindings in read for each in bindings)
+    return in_loop and is_computed(flow, expr, scope)
 
 
 def _setting_or_data(case: Case) -> Reason | None:

@@ -3,6 +3,33 @@
 import pytest
 from analysed_projects import analyse, looped
 
+LOOP = """
+import numpy as np
+
+rng = np.random.default_rng()
+w = rng.normal(size=200)
+for epoch in range(3):
+    w = w - 0.1 * w + 0.01 * rng.normal(size=200)
+    {given}
+    print(f"epoch {{epoch}} loss {{(w**2).mean():.4f}} kept {{{shown}:.4f}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "is_metric"),
+    [
+        ("kept = float((np.abs(w) > 0.2).mean())", "kept", True),
+        ("kept = np.count_nonzero(w > 0.2) / w.size", "kept", True),
+        ("pass", "np.mean(w > 0)", True),
+        ("kept = 10 ** rng.uniform(-4, -1)", "kept", False),
+        ("kept = rng.random()", "kept", False),
+    ],
+)
+def test_a_statistic_of_what_a_loop_changes_is_a_metric(tmp_path, given, shown, is_metric):
+    found = analyse(tmp_path, train=LOOP.format(given=given, shown=shown))
+    metrics = {metric.name: (metric.kind, metric.direction) for metric in found.metrics if metric.selected}
+    assert metrics.get("kept") == (("quality", None) if is_metric else None)
+
 
 @pytest.mark.parametrize(
     ("report", "direction"),
