@@ -188,7 +188,7 @@ class Desk:
                 self._is_dropped = False
                 try:
                     result.set_result(CallToolResult(**self._do(call)))
-                except Exception as bug:  # noqa: BLE001 - the client is told, and the next call is done
+                except Exception as bug:  # noqa: BLE001 - the client hears of it, and the next call goes on
                     result.set_exception(bug)
                 except Stopped:
                     if not self._is_dropped:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from deviate.cli.live_screen import GoingRun, LiveScreen, empty_screen, screen_lines, takes_last, title
 from deviate.cli.printing import show_duration
-from deviate.core.experiment import Experiment, Metric, Run
+from deviate.core.experiment import Experiment, Run
 from deviate.core.interrupts import at_any_end
 from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
@@ -269,7 +269,6 @@ class RunsFollowed:
         self.experiment: Experiment | None = None
         self.going: dict[Run, RunProgress | RunStarted] = {}
         self._jobs = 1
-        self._metrics: list[Metric] = []
         #: The last values of runs that completed.
         self._values: dict[Run, Mapping[str, float]] = {}
         self._failed = self._shared = 0
@@ -281,7 +280,6 @@ class RunsFollowed:
         match event:
             case Begun():
                 self.experiment, self._jobs = event.experiment, event.jobs
-                self._metrics = event.experiment.metrics
                 self._values |= event.values
                 self.begins = not event.values
             case RunStarted() | RunProgress():
@@ -310,7 +308,7 @@ class RunsFollowed:
         )
 
     def _decimals(self) -> dict[str, int | None]:
-        return {metric.name: metric.decimals for metric in self._metrics}
+        return {metric.name: metric.decimals for metric in (self.experiment.metrics if self.experiment else ())}
 
     def screen(self, time_left: TimeLeft) -> LiveScreen:
         """Return all that is shown."""

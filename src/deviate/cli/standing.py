@@ -202,13 +202,13 @@ def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) ->
 
     The first of `completed` is one of them if it can be. The worse one is typed first.
     """
-    commands = {folder.name: folder.read_experiment().command for folder in completed[:LISTED]}
+    known = {folder.name: folder.read_experiment() for folder in completed[:LISTED]}
     # One that has several kinds of variation is there to tell why runs differ.
-    whole = sorted(completed[:LISTED], key=lambda folder: len(folder.read_experiment().planned) > 1)
+    whole = sorted(completed[:LISTED], key=lambda folder: len(known[folder.name].planned) > 1)
     pairs = list(combinations(whole, 2))
     # Experiments of one command differ in what varied, if in anything.
-    others = [(a, b) for b, a in pairs if commands[a.name] != commands[b.name]]
-    same = [(a, b) for b, a in pairs if commands[a.name] == commands[b.name]]
+    others = [(a, b) for b, a in pairs if known[a.name].command != known[b.name].command]
+    same = [(a, b) for b, a in pairs if known[a.name].command == known[b.name].command]
     pair = next(((a.name, b.name) for a, b in [*others, *same] if _are_comparable(a, b)), None)
     if pair is None:
         return []

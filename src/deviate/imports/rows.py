@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -28,7 +28,7 @@ MOST_COLUMNS = 5_000
 #: More cells are refused: in memory each takes some hundred bytes.
 MOST_CELLS = 2_500_000
 
-DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+%?")
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
 #: Rows, and values, of these names summarise others.
@@ -99,14 +99,21 @@ def csv_rows(path: Path) -> list[Row]:
 
 
 def _with_points(rows: list[Row]) -> list[Row]:
-    """Write decimal commas as points, in columns of which some value cannot be thousands: ``0,91`` beside ``1,234``."""
+    """Write the decimal commas of a column as points where some value of it has no thousands: ``0,91``."""
     for name in {name for row in rows for name in row}:
         words = [row[name] for row in rows if name in row]
-        are_numbers = all(DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words)
-        if are_numbers and any("," in word and not _THOUSANDS.fullmatch(word) for word in words):
+        if have_commas(words) and not all(_THOUSANDS.fullmatch(word) for word in words if "," in word):
             for row in rows:
-                row.update({name: row[name].replace(",", ".")} if name in row else {})
+                if name in row:
+                    row[name] = row[name].replace(",", ".")
     return rows
+
+
+def have_commas(words: Sequence[str]) -> bool:
+    """Tell whether words are numbers, some of them with a comma: ``0,91`` beside ``1``."""
+    return any("," in word for word in words) and all(
+        _DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words
+    )
 
 
 def is_table(text: str) -> bool:

@@ -48,7 +48,7 @@ from deviate.imports.roles import (
     trend,
     whole,
 )
-from deviate.imports.rows import DECIMAL_COMMA, SUMMARIES, Row, number, seconds
+from deviate.imports.rows import SUMMARIES, Row, have_commas, number, seconds
 from deviate.imports.trainings import (
     Part,
     Split,
@@ -105,12 +105,8 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
 
 
 def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
-    """Yield the columns of which nothing tells whether a comma parts thousands: ``1,234``."""
-    for name in columns:
-        words = [row[name] for row in rows if name in row]
-        numbers = all(DECIMAL_COMMA.fullmatch(word) or number(word) is not None for word in words)
-        if numbers and any("," in word for word in words):
-            yield name
+    """Return the columns whose commas may part thousands or decimals: ``1,234``."""
+    return (name for name in columns if have_commas([row[name] for row in rows if name in row]))
 
 
 def why_none(name: str, columns: Sequence[str]) -> str:

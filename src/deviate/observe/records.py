@@ -1,6 +1,6 @@
 """The records of one run as columns, with names instead of ids, and all that its files say, read once.
 
-While the run goes on, how many values came of each metric.
+`RunTallies` counts the values of each metric while the run goes on.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class GrowingRecords:
 
 
 class RunTallies:
-    """What came of each metric of a run that may still go on.
+    """Counts, and last values, of each metric of a run that may still go on.
 
     `metrics` are the names of the experiment's metrics: the position is the id.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -251,15 +252,16 @@ class _Replay:
     def marks(self) -> tuple[list[Mark], list[Mark]]:
         return read_marks(self.first.ready.folder), read_marks(self.second.ready.folder)
 
+    @cached_property
     def processes(self) -> list[tuple[Process, Process]]:
-        """Return the processes that both have, the program itself first."""
+        """The processes that both have, the program itself first."""
         ours, theirs = (read_processes(trial.ready.folder) for trial in (self.first, self.second))
         pairs = [(ours[lineage], theirs[lineage]) for lineage in ours if lineage in theirs]
         return sorted(pairs, key=lambda pair: (not pair[0].is_first, pair[0].lineage))
 
     def parts(self, unit: Unit) -> bool:
         """Whether a mark or an operation differs."""
-        operations = ((ours.operations, theirs.operations) for ours, theirs in self.processes())
+        operations = ((ours.operations, theirs.operations) for ours, theirs in self.processes)
         return compare_marks(*self.marks(), unit) is not None or any(first_difference(*pair) for pair in operations)
 
 
@@ -349,13 +351,13 @@ class _Search:
         if start is not None and again is not None and again.differs <= start:
             # What differs by chance may do so earlier.
             return self._explained(again, steps)
-        pairs = replay.processes()
-        explanation = Explanation(pairs, bracket, self._code)
-        if not replay.parts(bracket.unit):
+        pairs = replay.processes
+        explanation, parted = Explanation(pairs, bracket, self._code), replay.parts(bracket.unit)
+        if not parted:
             self.notes.append("In the last replay the runs did not part: whatever makes them differ does not each time")
         found = msgspec.structs.replace(
             self._result(bracket.unit, steps, bracket),
-            cause=explanation.cause() if replay.parts(bracket.unit) else Cause(kind="between"),
+            cause=explanation.cause() if parted else Cause(kind="between"),
             operations=sum(len(ours.operations) for ours, _ in pairs),
             statements=sum(len(ours.statements) for ours, _ in pairs),
         )
@@ -368,7 +370,7 @@ class _Search:
         while (place := explanation.place()) is not None and place not in places and len(places) < MOST_PUT:
             places.append(place)
             replay = self._replay("the same with the first run's results in place", {**order, "put": places}, None)
-            explanation = Explanation(replay.processes(), explanation.bracket, self._code)
+            explanation = Explanation(replay.processes, explanation.bracket, self._code)
             explained = not replay.parts(found.unit)
             if explained or self.reason:
                 break

@@ -44,8 +44,9 @@ def warning_lines(caveats: Sequence[Caveat], most: int = WARNINGS_ON_SCREEN) -> 
 
 def more_warnings(caveats: Sequence[Caveat], command: str, most: int = WARNINGS_ON_SCREEN) -> list[Block]:
     """Return the hint at what `warning_lines` leaves out: other warnings, or reasons of those that are shown."""
-    shown, left = _alike(caveats)[:most], len(_alike(caveats)) - most
-    cut = any(_first_sentence(caveat.message) != caveat.message.rstrip(".") for caveat, _ in shown)
+    warnings = _alike(caveats)
+    left = len(warnings) - most
+    cut = any(_first_sentence(caveat.message) != caveat.message.rstrip(".") for caveat, _ in warnings[:most])
     return [Hint(text=f"{left} more:" if left > 0 else "more:", command=f"{command} -v")] if left > 0 or cut else []
 
 

@@ -16,7 +16,7 @@ def example_sentences(facts: ChangedPredictions, a: str, b: str, *, alpha: float
         return _single(facts.mcnemar, a, b, Numbers(alpha))
     if facts.crossed is None or facts.crossed.se is None or one_draw:
         return []
-    return _crossed(facts.crossed, "squared error" if facts.score == "squared error" else "accuracy", a, b)
+    return _crossed(facts.crossed, facts.score, a, b)
 
 
 def _crossed(crossed: Crossed, score: str, a: str, b: str) -> list[str]:

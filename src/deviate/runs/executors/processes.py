@@ -1,4 +1,4 @@
-"""The processes of one run, found again whatever became of their parents; what they took, and their limits."""
+"""The processes of one run, also those whose parents ended: how to find and end them, what they took, their limits."""
 
 from __future__ import annotations
 
