@@ -193,6 +193,33 @@ class TestLibraries:
         calls = {event["call"] for event in first.of("seed")}
         assert {"torch.cuda.manual_seed_all", "torch.Generator.manual_seed", "torch.seed"} < calls
 
+    @pytest.mark.parametrize("controls", [{"seed": 5}, {"control": "observe"}], ids=["controlled", "observed"])
+    def test_a_forked_worker_leaves_alone_what_lies_on_a_device(self, run: Run, controls: dict[str, object]) -> None:
+        # A generator of the CPU stands for the device's: a forked child cannot use a device that its parent started.
+        require("torch")
+        source = """
+        import os, deviate_runtime, torch
+        torch.manual_seed(0)
+        torch.cuda.default_generators = (torch.Generator(),)
+        from deviate_runtime.streams.torch.objects import Switched
+        plain, parent = Switched.live, os.getpid()
+        Switched.fresh = lambda self, seed: self.cls.get_state(self.cls.manual_seed(self.cls(), int(seed)))
+        Switched.live = lambda self: plain(self) if self.device != "cuda:0" or os.getpid() == parent else 1 / 0
+        for call, _ in torch.cuda._queued_calls:
+            call()
+        (device,) = [each for each in deviate_runtime.process.streams.generators if each.name == "cuda:0"]
+        assert device.seeded["call"] == "torch.manual_seed"
+        def seen(i):
+            names = [each.name for each in deviate_runtime.process.streams.generators]
+            return "torch" in names, "cuda:0" in names
+        class Data(torch.utils.data.Dataset):
+            __len__, __getitem__ = lambda self: 2, lambda self, i: seen(i)
+        print([[bool(x) for x in each] for each in torch.utils.data.DataLoader(Data(), num_workers=1)])
+        """
+        outcome = run(program(source), **controls)
+        assert (outcome.stdout, outcome.stderr) == ("[[True, False], [True, False]]\n", "")
+        assert [event["message"] for event in outcome.of("note")] == []
+
     def test_workers_of_torch_keep_the_seeds_the_loader_gives_them(self, run: Run) -> None:
         require("torch")
         source = """

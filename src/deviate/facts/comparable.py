@@ -420,6 +420,10 @@ class SideSummary(msgspec.Struct, frozen=True, kw_only=True):
     example_sets: int = 1
 
 
+#: The part of an environment that names the GPUs that were started.
+GPU_NAMES = "gpu.names"
+
+
 class EnvironmentDiffers(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the environment that is not the same on all sides."""
 
@@ -518,9 +522,16 @@ def _same_examples(sides: Sequence[Side]) -> bool:
 def _environments(sides: Sequence[Side]) -> list[EnvironmentDiffers]:
     if not all(side.environment for side in sides):
         return []
-    by_name = {name: {side.label: side.environment.get(name) for side in sides} for name in sides[0].environment}
+    names = dict.fromkeys([GPU_NAMES, *(name for side in sides for name in side.environment)])
+    by_name = {name: {side.label: _part(side, name) for side in sides} for name in names}
     return [
         EnvironmentDiffers(name=name, values={label: str(value) for label, value in values.items()})
         for name, values in by_name.items()
         if len(set(values.values())) > 1 and None not in values.values()
     ]
+
+
+def _part(side: Side, name: str) -> str | None:
+    """Return a part of a side's environment; where no GPU was started, that is known too."""
+    nothing = "none" if name == GPU_NAMES and "gpu" in side.environment else None
+    return side.environment.get(name, nothing)

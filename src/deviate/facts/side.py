@@ -160,5 +160,5 @@ def _flat(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
         if isinstance(value, Mapping):
             flat += [(f"{name}.{inner}", text) for inner, text in _flat(value)]
         else:
-            flat.append((name, str(value)))
+            flat.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
     return flat

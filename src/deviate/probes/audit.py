@@ -204,23 +204,28 @@ def _why_unknown(probes: Sequence[Probe], *, may_draw: bool, has_loop: bool) -> 
 
 
 def proved(
-    factor: AuditedFactor, factors: Sequence[AuditedFactor], compared: Compared, causes: Sequence[Cause]
+    factor: AuditedFactor,
+    factors: Sequence[AuditedFactor],
+    compared: Compared,
+    causes: Sequence[Cause],
+    *,
+    gpu: bool = False,
 ) -> AuditedFactor:
-    """Call a factor pinned only where the values are equal, or differ by what is known.
+    """Call a factor pinned only where the values are equal, or differ by what is known, or may differ by a `gpu`.
 
     `factors` are all of the program, by their draws alone; `compared` is what its two probes were compared in.
     """
     if factor.verdict != "pinned":
         return factor
-    why = _why_unproved(factors, compared, causes)
+    why = _why_unproved(factors, compared, causes, gpu=gpu)
     return msgspec.structs.replace(factor, verdict="unknown", why=why) if why else factor
 
 
-def _why_unproved(factors: Sequence[AuditedFactor], compared: Compared, causes: Sequence[Cause]) -> str:
+def _why_unproved(factors: Sequence[AuditedFactor], compared: Compared, causes: Sequence[Cause], *, gpu: bool) -> str:
     if compared.equal is None:
         return f"the same was drawn in two probes, but not compared: {compared.why}"
     drawn_alike = not any(factor.verdict in ("varies", "unknown") for factor in factors)
-    explained = any(cause.kind != "unknown" for cause in causes)
+    explained = gpu or any(cause.kind != "unknown" for cause in causes)
     if compared.equal is False and drawn_alike and not explained:
         return "the same was drawn in two probes, but values differ by an unknown cause"
     return ""
@@ -324,14 +329,14 @@ class _Probing:
             checked(factor, self.probes[:OBSERVED_PROBES], experiment.draws, has_loop=has_loop) for factor in assessed
         ]
         causes = self._causes(factors, compared, controlled, observed, controls, quick=quick)
-        again = repetitions(first)
+        again, gpu = repetitions(first), used_gpu(first[0])
         return Audit(
             command=mask_words(experiment.command),
-            factors=[proved(factor, factors, compared, causes) for factor in factors],
+            factors=[proved(factor, factors, compared, causes, gpu=gpu) for factor in factors],
             workers=repeated_draws(first[0].processes),
             seeds=seeds,
             draws_left=[draw for draw in reached_draws(first, experiment.draws) if draw.factor == "other"],
-            gpu=used_gpu(first[0]),
+            gpu=gpu,
             causes=causes,
             probes=self.probes,
             notes=list(dict.fromkeys(self._notes())),

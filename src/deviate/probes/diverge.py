@@ -24,7 +24,7 @@ from deviate.probes.divergence.records import (
     read_marks,
     read_processes,
 )
-from deviate.probes.divergence.remedies import remedy_of
+from deviate.probes.divergence.remedies import BEYOND_SWITCHES, DETERMINISTIC, remedy_of
 from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
 from deviate.probes.divergence.stored import Of, Recorded, compare_recorded
 from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_replays, open_trials
@@ -357,7 +357,7 @@ class _Search:
             self.notes.append("In the last replay the runs did not part: whatever makes them differ does not each time")
         found = msgspec.structs.replace(
             self._result(bracket.unit, steps, bracket),
-            cause=explanation.cause() if parted else Cause(kind="between"),
+            cause=remedied(explanation.cause(), is_held=self.variant != AS_IT_IS) if parted else Cause(kind="between"),
             operations=sum(len(ours.operations) for ours, _ in pairs),
             statements=sum(len(ours.statements) for ours, _ in pairs),
         )
@@ -374,7 +374,7 @@ class _Search:
             explained = not replay.parts(found.unit)
             if explained or self.reason:
                 break
-            cause = explanation.cause()
+            cause = remedied(explanation.cause(), is_held=self.variant != AS_IT_IS)
             if all((cause.file, cause.line) != (each.file, each.line) for each in causes):
                 causes.append(cause)
         return msgspec.structs.replace(found, further=causes[1:], explained=explained, replays=self.replays)
@@ -543,6 +543,12 @@ def _completed(cause: Cause, code_at: Callable[[str, int], str]) -> Cause:
     code = code_at(cause.file, cause.line)
     remedy = remedy_of(cause.kind, cause.operation, code, cause.origin)
     return msgspec.structs.replace(cause, code=code, remedy=remedy)
+
+
+def remedied(cause: Cause, *, is_held: bool) -> Cause:
+    """Return a cause whose remedy is no switch that is set already, as under control."""
+    is_set = is_held and cause.kind == "operation" and DETERMINISTIC in cause.remedy
+    return msgspec.structs.replace(cause, remedy=BEYOND_SWITCHES) if is_set else cause
 
 
 def _is_own(origin: Origin, operation: Operation) -> bool:

@@ -184,9 +184,10 @@ def _too_few(wish: str, visible: Gpus) -> BadOption:
         return BadOption(
             f"--gpus {wish}: no NVIDIA GPU is visible", hint="name what runs may use (--gpus 0,1), or leave it out"
         )
+    one = f"; a device of that number is --gpus {wish}," if wish in visible.names else ""
     return BadOption(
         f"--gpus must be from 1 to {len(visible.names)} here, found {wish}: visible are {', '.join(visible.names)}",
-        hint=f"type --gpus all; a device of that number is --gpus {wish},",
+        hint=f"type --gpus all{one}",
     )
 
 

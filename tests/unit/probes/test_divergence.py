@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec import structs
 
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference
 from deviate.probes.certificate import Change
-from deviate.probes.diverge import Cause, Divergence, Explanation
+from deviate.probes.diverge import Cause, Divergence, Explanation, remedied
 from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import first_difference
 from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
@@ -40,8 +41,12 @@ def test_parts_come_in_the_order_in_which_a_step_makes_them():
         )
         for each in ("a", "b")
     )
-    parts = compare_marks([first], [second], "update").parts
+    start = Mark(n=0, unit="update", step=0, parts={"weights": "a"})
+    later = [msgspec.structs.replace(each, n=1, step=1) for each in (first, second)]
+    parts = compare_marks([start, later[0]], [start, later[1]], "update").parts
     assert parts == ["weights", "batch", "gradients", "generator torch"]
+    # A generator that nobody seeded differs from the start, whether or not anything is drawn from it.
+    assert compare_marks([first], [second], "update").parts == parts[:-1]
 
 
 def test_a_generator_that_nobody_seeds_parts_no_runs_unless_it_was_equal_before():
@@ -312,3 +317,11 @@ def test_the_remedy_is_of_the_line_or_of_the_operation():
     assert "sort" in remedy_of("host", "", "names = os.listdir('.')", ORIGIN)
     assert "deterministic" in remedy_of("operation", "aten.index_add.default", "", None)
     assert remedy_of("host", "", "x = f(y)", ORIGIN) == ""
+
+
+def test_no_switch_that_is_set_already_is_a_remedy():
+    cause = structs.replace(NAMED, kind="operation", remedy="torch.use_deterministic_algorithms(True)")
+    assert remedied(cause, is_held=False) == cause
+    assert "was set and did not help" in remedied(cause, is_held=True).remedy
+    line = structs.replace(cause, kind="line", remedy="sort the names")
+    assert remedied(line, is_held=True) == line

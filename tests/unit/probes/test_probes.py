@@ -69,3 +69,7 @@ def test_pinned_is_said_where_values_are_equal_or_differ_by_what_is_known(compar
     other = AuditedFactor(factor="other", verdict=beside, fingerprints=["a", "b"])
     found = proved(DRAWN_ALIKE, [DRAWN_ALIKE, other], compared, causes)
     assert (found.verdict, bool(found.why)) == (verdict, verdict == "unknown")
+
+
+def test_kernels_of_a_gpu_may_be_why_values_differ():
+    assert proved(DRAWN_ALIKE, [DRAWN_ALIKE], APART, [Cause(kind="unknown")], gpu=True).verdict == "pinned"

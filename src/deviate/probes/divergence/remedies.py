@@ -22,13 +22,19 @@ _LINES = (
     (r"\.get\(|as_completed|imap_unordered|wait\(", "take results in the order of their tasks, not of their arrival"),
 )
 
+#: The switch that has PyTorch choose kernels that repeat, where it has any.
+DETERMINISTIC = "torch.use_deterministic_algorithms(True)"
+
+#: Where all switches are set, and an operation differs nevertheless.
+BEYOND_SWITCHES = f"another operation in its place: {DETERMINISTIC} was set and did not help"
+
 #: Operations of PyTorch, and what helps.
 _OPERATIONS = (
-    (r"scatter|index_add|index_put|index_copy|bincount|histc|put_", "torch.use_deterministic_algorithms(True)"),
-    (r"upsample|interpolate|grid_sampl|pool|cumsum|embedding", "torch.use_deterministic_algorithms(True)"),
-    (r"conv", "torch.backends.cudnn.deterministic = True and torch.backends.cudnn.benchmark = False"),
-    (r"attention", "torch.use_deterministic_algorithms(True)"),
-    (r"^aten\.", "torch.use_deterministic_algorithms(True); torch.set_num_threads(1) tells whether threads decide"),
+    (r"scatter|index_add|index_put|index_copy|bincount|histc|put_", DETERMINISTIC),
+    (r"upsample|interpolate|grid_sampl|pool|cumsum|embedding", DETERMINISTIC),
+    (r"conv", f"{DETERMINISTIC} and torch.backends.cudnn.benchmark = False"),
+    (r"attention", DETERMINISTIC),
+    (r"^aten\.", f"{DETERMINISTIC}; torch.set_num_threads(1) tells whether threads decide"),
 )
 
 _KINDS: dict[str, str] = {

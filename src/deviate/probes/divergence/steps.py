@@ -50,10 +50,10 @@ def compare_marks(first: Sequence[Mark], second: Sequence[Mark], unit: Unit) -> 
         if other is None:
             continue
         parts = [part for part in differing_parts(mark, other) if part not in unseeded]
-        if equal < 0 and all(part.startswith(GENERATOR) for part in parts):
-            # Nobody seeds them, and nothing that counts was drawn from them so far: later draws show in other parts.
-            unseeded.update(parts)
-            parts = []
+        if equal < 0:
+            # Nobody seeds them; what was drawn from them shows in other parts.
+            unseeded.update(part for part in parts if part.startswith(GENERATOR))
+            parts = [part for part in parts if part not in unseeded]
         if parts:
             return Bracket(unit=unit, equal=equal, differs=mark.step, parts=parts, at_end=mark.end)
         equal = mark.step

@@ -237,7 +237,8 @@ def _cells(factor: AuditedFactor) -> list[Cell]:
 
 
 def _causes(audit: Audit) -> list[Block]:
-    return remark_blocks(Remark(message=cause_text(cause)) for cause in audit.causes)
+    doubt = " Kernels of the GPU may do it as well." if audit.gpu else ""
+    return remark_blocks(Remark(message=cause_text(cause) + doubt * cause.here) for cause in audit.causes)
 
 
 def _lines(audit: Audit, most: int | None = None) -> list[Block]:

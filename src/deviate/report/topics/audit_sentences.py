@@ -79,6 +79,9 @@ def _first(audit: Audit) -> str:
         begin = "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared)})"
         return f"{begin}, this training repeats itself: {fixed}."
     causes = [cause for cause in audit.causes if cause.here]
+    if audit.gpu:
+        known = [_caused(cause) for cause in causes if cause.kind != "unknown"]
+        return f"Runs differ although {fixed}: {' or '.join([*known, 'kernels of the GPU'])} may be why."
     named = joined([_caused(cause) for cause in causes]) if causes else "no cause was found"
     return f"Runs differ although {fixed}: {named}."
 

@@ -11,7 +11,7 @@ import msgspec
 from deviate.core.experiment import IMPORTED, Direction, Run
 from deviate.core.factors import DESCRIBED, plain_name
 from deviate.core.shell_words import typed_word
-from deviate.facts.comparable import Comparability, Pairing
+from deviate.facts.comparable import GPU_NAMES, Comparability, Pairing
 from deviate.report.escape import code_pieces
 from deviate.report.page import Page
 from deviate.report.topics.caveat import Caveat
@@ -142,7 +142,7 @@ def _weak(facts: Comparability) -> Iterator[Caveat]:
 def _environments(facts: Comparability) -> Iterator[Caveat]:
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for part in facts.environments:
-        alike.setdefault(tuple(part.values.items()), []).append(part.name)
+        alike.setdefault(tuple(part.values.items()), []).append("GPU" if part.name == GPU_NAMES else part.name)
     for values, names in alike.items():
         labels: dict[str, list[str]] = {}
         for label, value in values:

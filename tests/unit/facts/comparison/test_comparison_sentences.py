@@ -157,10 +157,10 @@ def test_a_run_of_the_better_side_beats_one_of_the_other_whichever_values_are_be
 
 def test_environments_that_differ_are_named():
     comparison = compare_sides(sides(), ComparisonOptions(), "deviate compare")
-    part = EnvironmentDiffers(name="gpu", values={"baseline": "A100", "proposed": "H100"})
+    part = EnvironmentDiffers(name="gpu.names", values={"baseline": "A100", "proposed": "H100"})
     facts = structs.replace(comparison.comparability, environments=[part])
     assert (
-        "Made in different environments: gpu A100 in baseline and H100 in proposed. This may explain a difference."
+        "Made in different environments: GPU A100 in baseline and H100 in proposed. This may explain a difference."
         in [caveat.message for caveat in comparison_caveats(facts)]
     )
 

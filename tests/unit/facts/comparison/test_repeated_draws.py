@@ -135,3 +135,10 @@ def test_runs_that_all_drew_the_same_are_not_paired_for_that_reason():
     same, other = (pairing_text(pair_runs(*drawn(SAME, digests), "auto")) for digests in (SAME, OTHER))
     assert same.startswith("Runs are not paired: all runs compared used the same random numbers for data order, and no")
     assert other.startswith("Runs are not paired: no fingerprint shows")
+
+
+def test_a_gpu_on_one_side_alone_is_a_difference():
+    gpu, cpu = {"threads": "2", "gpu.names": "A100"}, {"threads": "2", "gpu": "None"}
+    first, second = (structs.replace(each, environment=part) for each, part in zip(sides(), (gpu, cpu), strict=True))
+    (part,) = compare([first, second]).comparability.environments
+    assert (part.name, part.values) == ("gpu.names", {first.label: "A100", second.label: "none"})

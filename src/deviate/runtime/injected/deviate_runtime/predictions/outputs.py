@@ -3,6 +3,7 @@
 import sys
 
 from ..streams.examples import array_of_tensor
+from ..streams.torch.objects import is_recorded
 
 #: Classes up to which the scores of all are kept where they are asked for.
 MAX_CLASSES = 1000
@@ -146,12 +147,6 @@ def read_device(tensor, keep_scores):
     if is_values(tensor):
         return Outputs(len(tensor), {"value": tensor.reshape(-1).double()})
     return None
-
-
-def is_recorded(torch):
-    """Tell whether a graph of CUDA's is being captured: what ran now would run again with it."""
-    capturing = getattr(torch.cuda, "is_current_stream_capturing", None)
-    return capturing is not None and torch.cuda.is_initialized() and capturing()
 
 
 def probabilities(numpy, columns):

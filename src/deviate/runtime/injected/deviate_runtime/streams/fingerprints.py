@@ -146,8 +146,12 @@ class Fingerprints:
         """Let the current factor's draws begin at the present states: what a library drew or seeded does not count."""
         current = self.streams.current
         for generator in generators:
-            mark = self.marks[self.slot(generator, current)] = self.mark(generator, current)
-            self.streams.repeats.rebase(generator, current, mark)
+            try:
+                mark = self.marks[self.slot(generator, current)] = self.mark(generator, current)
+            except Exception as error:
+                self.events.note("draws-not-seen", "%s: %r" % (generator.name, error), generator.name)
+            else:
+                self.streams.repeats.rebase(generator, current, mark)
 
     def add_draw(self, factor, number):
         """Take a draw into the digest that no switched generator makes."""

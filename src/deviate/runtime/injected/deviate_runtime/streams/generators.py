@@ -43,6 +43,9 @@ class Generator:
     #: False: a child process that is not forked makes its states itself.
     restarts_in_child = True
 
+    #: True: it lies on a device, which a forked child cannot use once its parent has started it.
+    is_on_device = False
+
     def __init__(self, streams, key=None):
         self.streams = streams
         self.key = key or (*streams.lineage, "start")

@@ -256,6 +256,9 @@ class Streams:
         self.lineage = (self.process.rank or 0, "child", *identity)
         self.counts = {}
         self.thread = get_ident()
+        if self.process.forked:
+            self.generators = [each for each in self.generators if not each.is_on_device]
+            self.made = {number: each for number, each in self.made.items() if not each.is_on_device}
         self.fingerprints.forget()
 
     def adopt(self, config):

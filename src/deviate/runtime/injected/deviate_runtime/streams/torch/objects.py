@@ -24,7 +24,21 @@ class Switched(Generator):
         self.cls = cls
         self.get, self.set = cls.get_state, cls.set_state
         self.device = device
+        self.is_on_device = device is not None and "cpu" not in str(device)
         self.find = lambda: item
+
+    def switch(self, factor):
+        try:
+            super().switch(factor)
+        except RuntimeError:
+            torch = sys.modules["torch"]
+            if not (self.is_on_device and is_recorded(torch)):
+                raise
+            self.streams.process.events.note(
+                "graph-not-switched",
+                "what a captured CUDA graph draws counts as other draws, whatever draws it",
+                "graph",
+            )
 
     def live(self):
         return self.get(self.find())
@@ -46,6 +60,12 @@ class Switched(Generator):
 
     def mark(self, state):
         return zlib.crc32(content(state))
+
+
+def is_recorded(torch):
+    """Tell whether a graph of CUDA's is being captured: what ran now would run again with it."""
+    capturing = getattr(torch.cuda, "is_current_stream_capturing", None)
+    return capturing is not None and torch.cuda.is_initialized() and capturing()
 
 
 def content(state):

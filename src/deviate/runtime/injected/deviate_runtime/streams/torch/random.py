@@ -1,6 +1,7 @@
 """PyTorch's default generators: that of the CPU, and those of the devices once they are started."""
 
 import functools
+import os
 import sys
 
 from ...factors import OTHER
@@ -54,6 +55,8 @@ class Defaults:
         self.cpu = cpu
         self.cls = cls
         self.of = {}
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.of.clear)
         self.keys = {}
         self.seeded_only = []
 
@@ -80,12 +83,14 @@ class Defaults:
         """Seed `generators`, and those of `kinds` that are to come."""
         seeded = self.streams.locate_seed(call, seed, frame)
         result = self.streams.reseed(call, seed, generators, plain, frame)
-        if seeded is None or not self.streams.controls:
+        if seeded is None:
             return result
-        key = generators[0].key if generators else self.streams.key(seed)
+        key = None
+        if self.streams.controls:
+            key = generators[0].key if generators else self.streams.key(seed)
         for kind in kinds:
             self.keys[kind] = (key, seeded)
-        return key
+        return result if key is None else key
 
     def seed_others(self, key):
         """Seed the devices that are seeded only."""
