@@ -119,3 +119,19 @@ def test_runs_are_compared_in_the_passes_that_all_made(runtime, tmp_path):
     assert (every.iterations, every.left_out, every.predictions.by) == ((0, 2), 1, "index")
     short = written(runtime, tmp_path / "short.bin", [({"target": TARGETS[:5], "label": TARGETS[:5]}, None)])
     assert isinstance(match_every(["r-0", "r-1"], [reads[0], short]), Withheld)
+
+
+def test_answers_for_the_same_targets_are_of_another_pass(runtime):
+    passes = importlib.import_module("deviate_runtime.predictions.passes")
+
+    def measured(*targets):
+        one = passes.Pass(passes.Point(0, (), ""), None, 0)
+        for number, target in enumerate(targets):
+            one.add(passes.Batch(len(target), target=target, label=np.full(len(target), number)))
+        return one
+
+    assert measured(TARGETS, TARGETS.copy()).rows == len(TARGETS)
+    assert measured(TARGETS, TARGETS.copy()).batches[0].label[0] == 1
+    # Other examples of the same number, few of them, and those of one class may be the rest of one pass.
+    assert measured(TARGETS, TARGETS[::-1], TARGETS[:5], TARGETS[:5]).rows == 2 * len(TARGETS) + 10
+    assert measured(0 * TARGETS, 0 * TARGETS).rows == 2 * len(TARGETS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.machinery
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from programs import Run
+from programs import INJECTED, Run
 
 Make = Callable[..., None]
 
@@ -114,3 +116,15 @@ def test_run_as_a_module_from_the_original_path(run: Run, project: Path, work: P
         (root / "src" / "package" / "__main__.py").write_text(f"print({word!r}, __name__)")
     outcome = run("", "-m", "package", path=(project / "src",))
     assert outcome.stdout == "overlay __main__\n"
+
+
+def test_what_pip_installed_into_any_folder_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(INJECTED))
+    outside = importlib.import_module("deviate_runtime.redirect").Outside({})
+    (tmp_path / "lib" / "plots-1.0.dist-info").mkdir(parents=True)
+    module = importlib.machinery.ModuleSpec("plots.lines", None)
+    package = importlib.machinery.ModuleSpec("plots", None, is_package=True)
+    assert outside.is_installed(module, str(tmp_path / "lib" / "plots" / "lines.py"))
+    assert outside.is_installed(package, str(tmp_path / "lib" / "plots" / "__init__.py"))
+    (tmp_path / "code" / "plots").mkdir(parents=True)
+    assert not outside.is_installed(module, str(tmp_path / "code" / "plots" / "lines.py"))

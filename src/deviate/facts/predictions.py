@@ -87,7 +87,8 @@ def disputed_accuracy(
     for at in at_all.values():
         if all(share is not None and any(rounds_to(share, value) for value in at[place]) for place, share in pairs):
             return ""
-    return next(iter(at_all), "")
+    # Beside one of a part of the data, one of none is of the training as a rule.
+    return next(iter(sorted(at_all, key=lambda name: not split_of(name))), "")
 
 
 def _is_accuracy(name: str) -> bool:

@@ -54,7 +54,10 @@ _CHECKPOINT_FOLDER = re.compile(r"(checkpoint|ckpt|global_step)[-_]?\d+")
 _CHECKPOINTS = re.compile(r"\.?(checkpoint|ckpt|chkpt)s?")
 
 #: Below a folder of these names a weights-like suffix is a data set's or a pretrained model's: an input.
-_INPUTS = re.compile(r"data|datas|dataset|datasets|processed|raw|corpus|corpora|pretrain|pretrained.*|pre_trained.*")
+_INPUTS = re.compile(
+    r"([a-z]+[-_])?(data|datas|dataset|datasets|processed|raw|corpus|corpora)([-_][a-z]+)?"
+    r"|pretrain|pretrained.*|pre_trained.*"
+)
 
 #: Left by desktops: files that nobody's training reads.
 _JUNK = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})

@@ -24,6 +24,8 @@ def recorded(**metrics):
     [
         ({"test_acc": [0.87, 0.88]}, "test_acc"),
         ({"loss": [0.3, 0.2], "accuracy": [87.1, 92.0]}, "accuracy"),
+        # Beside an accuracy of held-out data, one of no part of the data is of the training.
+        ({"accuracy": [0.99, 0.98], "val_accuracy": [0.87, 0.88]}, "val_accuracy"),
         # It differs by rounding alone, or another accuracy agrees.
         ({"test_acc": [0.91, 0.92]}, ""),
         ({"test_acc": [91.4, 92.0]}, ""),

@@ -73,7 +73,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
      ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},
       ["Runs differ as they are: initialisation varies.",
        "Values differ between runs by what is not drawn, too: the order in which threads finish."]),
-     ({"init": "varies"}, {"gpu": True}, ["initialisation varies, yet two runs are equal.", "Unknown: kernels."]),
+     ({"init": "varies"}, {"gpu": True},
+      ["initialisation varies, yet two runs reported the same.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="hash", lines=[LINE])]},
       ["Runs differ although every seed is fixed: hashes of strings (PYTHONHASHSEED), at train.py:3."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="unknown")]},
@@ -234,6 +235,9 @@ def test_the_screen_says_what_fixes_each_source():
         assert words in text
     varying = render_terminal(audit_view(audit(factor("init"), compared=DIFFERENT)).page("screen"), 80)
     assert "initialisation  nothing" in varying
+    # Draws of no known purpose may be of any that none was counted for.
+    unsure = audit(factor("other"), factor("init", "absent"), compared=WHOLE)
+    assert "initialisation  none seen" in render_terminal(audit_view(unsure).page("screen"), 80)
 
 
 def test_the_probes_are_counted_by_what_was_done_with_them():

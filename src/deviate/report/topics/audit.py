@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deviate.core.factors import SEEDED, plain_name
+from deviate.core.factors import OTHER, SEEDED, plain_name
 from deviate.probes.verdicts import Audit, AuditedFactor, Probe, Verdict
 from deviate.report.numbers import show_seconds
 from deviate.report.page import (
@@ -132,10 +132,12 @@ def _fixed_by(audit: Audit) -> Table:
     present = [factor for factor in audit.factors if factor.verdict != "absent"]
     absent = [plain_name(factor.factor) for factor in audit.factors if factor.verdict == "absent"]
     cut = any(probe.ended in ("all seen", "limit") for probe in audit.probes)
+    # Draws of no known purpose may have any.
+    unsure = cut or any(factor.factor == OTHER for factor in present)
     noise = Cell(_NOISE[implementation_noise(audit)])
     rows = [
         *(Row(cells=[Cell(plain_name(factor.factor)), *_fixed_cells(factor)]) for factor in present),
-        *([Row(cells=[Cell(", ".join(absent)), Cell("none seen" if cut else "none"), Cell("")])] if absent else []),
+        *([Row(cells=[Cell(", ".join(absent)), Cell("none seen" if unsure else "none"), Cell("")])] if absent else []),
         Row(cells=[Cell(KERNELS), noise, Cell("")]),
     ]
     return Table(

@@ -72,7 +72,11 @@ def _first(audit: Audit) -> str:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
         unlike = f"{joined(varying)} {'vary' if len(varying) > 1 or varying == [plain_name('other')] else 'varies'}"
-        return f"{unlike}, yet two runs are equal." if audit.compared.equal else f"Runs differ as they are: {unlike}."
+        return (
+            f"{unlike}, yet two runs reported the same."
+            if audit.compared.equal
+            else f"Runs differ as they are: {unlike}."
+        )
     pinned = _named(audit, "pinned")
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
     if audit.compared.equal:

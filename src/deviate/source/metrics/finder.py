@@ -21,7 +21,7 @@ from deviate.source.frameworks.reported import is_framework_logged, is_read_back
 from deviate.source.index import ModuleIndex, Nesting, Unit
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.capture import capture_of, root_of
-from deviate.source.metrics.finding import SELECTED_FROM, Finding, hints_of, metric_of, where
+from deviate.source.metrics.finding import OF_COUNTS, SELECTED_FROM, Finding, hints_of, metric_of, where
 from deviate.source.metrics.forms import is_record_of_sample
 from deviate.source.metrics.merging import merge
 from deviate.source.metrics.names import (
@@ -187,6 +187,8 @@ class MetricFinder:
         if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
+        if verdict.why == OF_COUNTS and finding.is_share and name == plain_variable(variable):
+            finding.name = f"share of {name}"
         finding.alarm = is_alarm(report.nesting)
         finding.switches = switches(self.flow, report.nesting, report.scope)
         return finding

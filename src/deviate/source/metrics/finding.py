@@ -210,6 +210,10 @@ _HOW_REPORTED = {
 }  # fmt: skip
 
 
+#: Why what is made of counts is a metric.
+OF_COUNTS = "counts, named like a metric"
+
+
 # Values that are named and shown like a metric, whatever their parts are: ``accuracy {:.2f}`` of two counters.
 
 #: A format that shows decimal places.
@@ -378,7 +382,7 @@ def of_counts(case: Case, earlier: str) -> Verdict | None:
     `earlier` is the name that the text gave to the value before, where that names this one too.
     """
     if _is_share_of_counts(case):
-        return Verdict(0.45, "counts, named like a metric", case.meaning)
+        return Verdict(0.45, OF_COUNTS, case.meaning)
     tracked = case.sink in {*TRACKERS, "visdom"}
     name = "" if is_called_metric(case, earlier) else case.name
     if is_shown_as_metric(case.flow, case.value, case.reported, name, case.description, is_tracked=tracked):

@@ -35,6 +35,7 @@ def kinds(*runs: str) -> dict[str, str]:
         ("test acc 1.00", "test acc 1.00", {"test acc": "metric"}),
         ("pid 4711", "pid 4712", {"pid": "identifier"}),
         ("pred is 1 label is 2", "pred is 3 label is 2", {"pred": "identifier", "label": "constant"}),
+        ("Input: 7", "Input: 9", {"Input": "identifier"}),
         ("Accuracy of class 0: 75.00% (3/4)\nAccuracy of class 1: 80.00% (4/5)\nAccuracy of class 2: 0.00% (0/4)",
          "Accuracy of class 0: 25.00% (1/4)\nAccuracy of class 1: 80.00% (4/5)\nAccuracy of class 2: 0.00% (0/4)",
          {"step": "counter", "Accuracy of class": "metric", "Accuracy of class (in brackets)": "identifier",

@@ -32,7 +32,7 @@ def test_what_trainings_save_looks_like_a_checkpoint(path):
         "train.py", "model.py", "data.npz", "mnist.pkl", "train.h5", "data/processed/training.pt", "remodel.npz",
         "datasets/cora/data.pt", "pretrained/resnet.pth", "pretrained_models/bert/pytorch_model.bin", "checkpoint.py",
         "checkpoints/__init__.py", "checkpoints/.gitkeep", "index.faiss", "corpus.index", "tokens.bin", "traindata.pt",
-        "valid_dataset.pth", "vocab.pt", "features.safetensors",
+        "valid_dataset.pth", "vocab.pt", "features.safetensors", "Data_raw/series_2870_samples.pt", "raw_data/x.pth",
     ],
 )  # fmt: skip
 def test_source_and_data_do_not(path):

@@ -73,6 +73,12 @@ def test_a_share_of_what_settings_say_is_a_metric(tmp_path):
     assert "accuracy" in names(analyse(tmp_path, train=looped(report, before)))
 
 
+def test_a_share_is_not_called_by_its_count_alone(tmp_path):
+    report = "if i == 1:\n    right += 1\nprint(f'Acurácia: {right}/{len(loader)} → {right / len(loader):.2%}')"
+    found = analyse(tmp_path, train=looped(report, HITS))
+    assert [metric.name for metric in found.metrics if metric.variable == "right"] == ["share of right"]
+
+
 def test_a_mean_of_counts_that_text_and_name_call_a_quality_is_a_metric(tmp_path):
     spread = "def spread(values):\n    return np.mean(values), max(values)\n"
     report = "right += 1\nshares = []\nshares.append(right / SIZE)\ntest_accuracy, h = spread(shares)\n"
