@@ -36,7 +36,7 @@ import one_node
 import one_ray
 
 RUNS = 6
-WORDS = f"run -n {RUNS} --name e --vary algo --retry-failed --even-so --set share=none"
+WORDS = f"run -n {RUNS} --name e --vary algo --retry-failed --set even_so=true --set share=none"
 COMMAND = f"-- {shlex.quote(sys.executable)} train.py"
 
 #: Kills of a round, seconds between two of them, for which a victim is waited for, and that a round may take.

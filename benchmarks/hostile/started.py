@@ -89,7 +89,7 @@ def start_deviate(program: Program, place: Path, deviate: Path) -> Started:
     folder = copy(program, place, deviate)
     before = files(folder)
     variants = " ".join(["--set share=none", *(f"--vary {variant}" for variant in VARIANTS)])
-    tool = f"{deviate} run -n 2 --name tried --project . --even-so --json {variants} {program.options} --"
+    tool = f"{deviate} run -n 2 --name tried --project . --set even_so=true --json {variants} {program.options} --"
     began = time.monotonic()
     status = typed(program.line.replace("{deviate}", tool), folder, place, deviate)
     seconds = time.monotonic() - began

@@ -29,7 +29,7 @@ def check_training(program: str, python: Path, folder: Path, environment: dict[s
     factors = factors_of((TRAININGS / program).read_text())
     vary = [word for variant in ("control", *factors) for word in ("--vary", variant)]
     variables = {"TF_CPP_MIN_LOG_LEVEL": "3", **environment}
-    command = ["run", "--name", "trained", "-n", "2", "--json", "--even-so", "--set", "share=none"]
+    command = ["run", "--name", "trained", "-n", "2", "--json", "--set", "even_so=true", "--set", "share=none"]
     command += [*vary, "--", str(python), program]
     finished = deviate(command, project, variables)
     if not finished.stdout.startswith("{"):

@@ -197,7 +197,7 @@ REFUSED = {
     "unknown metric": (["import", "results.csv", "--metric", "acc"], "names 'acc', which was not found"),
     "no aggregate": (["import", "results.csv", "--set", "aggregate=loss=median"], "is no aggregate"),
     "no direction": (["import", "results.csv", "--set", "direction=loss=down"], "Invalid enum value"),
-    "no sign": (["import", "results.csv", "--where", "fold"], "has no '='"),
+    "no sign": (["import", "results.csv", "--set", "where=fold"], "is not where=NAME=VALUE"),
     "bad name": (["import", "results.csv", "--name", ".."], "cannot name an experiment"),
     "a log without a pattern": (["import", "notes.txt"], "does not show what it is"),
     "nothing": (["import"], "PATHS"),

@@ -221,9 +221,12 @@ def test_runs_that_fail_alike_end_after_two_and_go_on_where_that_is_asked_for(pr
     done = deviate("run", "-n", "4", *COMMAND)
     assert done.status == 1
     assert "train.py failed alike, 2 of 2 runs (2 not started): " in done.err
-    assert done.err.count("--even-so") == 1
+    assert done.err.count("even_so=true") == 1
     assert started(project) == ["algo+impl-0", "algo+impl-1"]
-    assert deviate("run", "-n", "4", "--even-so", "--json", *COMMAND).json["variants"][0]["failures"]["failed"] == 4
+    assert (
+        deviate("run", "-n", "4", "--set", "even_so=true", "--json", *COMMAND).json["variants"][0]["failures"]["failed"]
+        == 4
+    )
 
 
 def test_failures_at_different_places_are_an_outcome(project):

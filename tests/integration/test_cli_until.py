@@ -128,7 +128,7 @@ def test_a_gate_against_records_that_were_exported_in_a_process_of_its_own(tmp_p
     (tmp_path / "baseline.csv").write_text(BASELINE)
     (tmp_path / "new.csv").write_text(BASELINE.replace("90.0", "91.0").replace(",90.", ",89."))
     for name in ("baseline", "new"):
-        assert deviate("import", f"{name}.csv", "--name", name, "--where", "variant=algo+impl").status == 0
+        assert deviate("import", f"{name}.csv", "--name", name, "--set", "where=variant=algo+impl").status == 0
     words = ["new", "--against", "baseline", "--metric", "val acc", "--json"]
     command = [sys.executable, "-m", "deviate", "check", *words, "--max-drop", "0.2"]
     alone = subprocess.run(command, capture_output=True, text=True)

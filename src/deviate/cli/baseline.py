@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import msgspec
 
-from deviate.cli.judge import training, training_options, workspace_of
+from deviate.cli.judge import jobs_option, training, workspace_of
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import show
-from deviate.cli.printing import examples, listing
+from deviate.cli.options import keys_option, statistics_keys
+from deviate.cli.output import json_option, show
+from deviate.cli.printing import examples
 from deviate.core.experiment import DEFAULT_RUNS
-from deviate.source.config import read_settings, says, settings_help
+from deviate.source.config import read_settings, says
 
 if TYPE_CHECKING:
     from deviate.facts.judged import Loop
@@ -35,8 +35,7 @@ FLOOR_KEYS = ("better", "tries", "max")
 @click.command(
     "baseline",
     cls=BeforeCommand,
-    epilog=listing("Keys of --set, beside those of deviate.toml", settings_help(FloorSettings, FLOOR_KEYS))
-    + "\n\n"
+    epilog=statistics_keys(FLOOR_KEYS, FloorSettings)
     + examples(
         "deviate baseline -- python train.py        measure a floor of 10 runs",
         "deviate baseline base --metric 'val acc'   runs that are there",
@@ -47,17 +46,17 @@ FLOOR_KEYS = ("better", "tries", "max")
 @click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of the floor.")
 @click.option("--value", "values", type=float, multiple=True, help="A run's result, made elsewhere. Repeatable.")
 @click.option("--metric", help="What is judged.  [default: the metric that leads the report]")
-@training_options
+@jobs_option
+@keys_option
+@json_option
 def command(
     words: tuple[str, ...],
     runs: int,
     values: tuple[float, ...],
-    project: Path | None,
+    metric: str | None,
     jobs: int | None,
     settings: tuple[str, ...],
     as_json: bool,
-    verbose: bool,
-    metric: str | None,
 ) -> int:
     """Measure the floor of noise that `deviate judge` holds changes against.
 
@@ -70,14 +69,12 @@ def command(
     from deviate.report.writers.registry import find_writer, writers
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    of_floor = [text for text in settings if text.partition("=")[0].strip() in FLOOR_KEYS]
-    asked = Floor(metric=metric, **read_settings(of_floor, FloorSettings))
-    settings = tuple(text for text in settings if text not in of_floor)
+    asked = Floor(metric=metric, **read_settings(settings, FloorSettings, FLOOR_KEYS))
 
     def train() -> Loop:
-        with training(words, settings, project, jobs=jobs, runs=runs) as (request, observe):
+        with training(words, jobs=jobs, runs=runs) as (request, observe):
             return measure_baseline(request, asked, observe)
 
-    loop = choose_baseline(workspace_of(project), words, values, asked, runs, train)
-    show(baseline_view(loop), writer, None, "deviate baseline", verbose=verbose)
+    loop = choose_baseline(workspace_of(None), words, values, asked, runs, train)
+    show(baseline_view(loop), writer, None, "deviate baseline")
     return 0

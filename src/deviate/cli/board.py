@@ -35,10 +35,8 @@ CELLS_FROM = 80
 FULL_WIDTH = 100
 
 
-def project_board(
-    workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None, order: str
-) -> list[str]:
-    """Return the experiments as lines below a head.
+def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None) -> list[str]:
+    """Return the experiments as lines below a head, the best first.
 
     Raises BadOption if no experiment has the metric.
     """
@@ -50,8 +48,6 @@ def project_board(
                 summaries[facts["name"]] = summary_of(workspace.experiment(facts["name"]))
     name = find_name(metric, metric_names(summaries)) if metric else leading_metric(summaries)
     found = entries(overviews, summaries, name)
-    if order == "made":
-        found = sorted(found, key=lambda each: each.made, reverse=True)
     head = head_text(name, found)
     return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
 

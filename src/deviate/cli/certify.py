@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, request_fields, show, verbose_option
+from deviate.cli.output import json_option, request_fields, show
 from deviate.cli.printing import examples, say, write_output
 from deviate.core.errors import BadOption
 
@@ -77,7 +77,6 @@ DEFAULT_FILE = Path("certificate.json")
     "beside it.  [default: certificate.json]",
 )
 @json_option
-@verbose_option
 def command(
     command: tuple[str, ...],
     runs: int | None,
@@ -88,7 +87,6 @@ def command(
     fixed: bool,
     output: Path | None,
     as_json: bool,
-    verbose: bool,
 ) -> int:
     """Certify that COMMAND repeats, bit by bit.
 
@@ -122,7 +120,7 @@ def command(
     certificate = getattr(view.facts, "certificate", None)
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
-    show(view, writer, target, view.page().command, "certificate", verbose=verbose)
+    show(view, writer, target, view.page().command, "certificate")
     if view.status and getattr(view.facts, "parting", None) is not None:
         say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)

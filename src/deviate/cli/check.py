@@ -15,7 +15,6 @@ from deviate.cli.printing import examples, say
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
-    from deviate.facts.comparison_options import PairingMode
     from deviate.facts.target import Target
 
 #: One-sided, where ``--set alpha`` says no other.
@@ -23,7 +22,7 @@ DEFAULT_ALPHA = 0.05
 
 #: What ``--set`` takes.
 TARGET_KEYS = ("aggregate", "direction", "alpha", "rule")
-KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_group_drop", "rule")
+KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_churn", "groups", "max_group_drop", "rule")
 
 
 @click.command(
@@ -60,13 +59,6 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "max_churn", "groups", "max_
     help="Largest share of A's runs that may fail, give no value or collapse, such as 10%. A passes if the runs show "
     "that the share is smaller. Without this option, lost runs keep a metric from passing.",
 )
-@click.option(
-    "--pairing",
-    type=click.Choice(["auto", "on", "off"]),
-    default="auto",
-    show_default=True,
-    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
-)
 @statistics_option
 @output_option(".txt, .md, .tex, .json, .html or .xml (JUnit, beside what is printed)")
 @json_option
@@ -82,7 +74,6 @@ def command(
     metrics: tuple[str, ...],
     drops: tuple[str, ...],
     max_failures: str | None,
-    pairing: PairingMode,
 ) -> int:
     """Test that A is not worse than B by more than a margin, or has reached a target; for gates.
 
@@ -101,7 +92,7 @@ def command(
     offered = writers(json=gate_json, junit=gate_junit)
     rule = read_statistics(settings, KEYS).get("rule")
     if target is not None or rule is not None:
-        further = [*drops, max_failures, pairing != "auto", *(metrics if target else ())]
+        further = [*drops, max_failures, *(metrics if target else ())]
         _check_alone(against, target, rule, further)
         facts = _target(name, against, target, metrics, settings)
         writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
@@ -116,7 +107,6 @@ def command(
         name,
         against,
         drops=parse_drops(metrics, drops),
-        pairing=pairing,
         max_failures=None if max_failures is None else _share("--max-failures ", max_failures),
         **_typed(settings),
     )
@@ -138,7 +128,7 @@ def _check_alone(against: str | None, target: str | None, rule: str | None, furt
     elif target is None or against is not None:
         raise BadOption("--target and --set rule are for one experiment", hint="type --target 'val loss<=3.28'")
     if any(further):
-        raise BadOption("a target is tested alone", hint="leave out --metric, --max-drop, --max-failures and --pairing")
+        raise BadOption("a target is tested alone", hint="leave out --metric, --max-drop and --max-failures")
 
 
 def _target(

@@ -32,15 +32,14 @@ if TYPE_CHECKING:
 @click.argument("command", nargs=-1, metavar="-- COMMAND... | NAME RUN RUN | NAME NAME")
 @click.option("--as-is", "as_it_is", is_flag=True, help="Hold nothing fixed: compare two runs as COMMAND makes them.")
 @click.option("--one", "alone", is_flag=True, help="Train once, and call each operation of PyTorch twice.")
-@click.option(
-    "--limit", type=float, metavar="SECONDS", help="Seconds after which each training is ended.  [default: 600]"
-)
 @json_option
-def command(command: tuple[str, ...], as_it_is: bool, alone: bool, limit: float | None, as_json: bool) -> int:
+def command(command: tuple[str, ...], as_it_is: bool, alone: bool, as_json: bool) -> int:
     """Find the first operation or line at which two runs of COMMAND part.
 
     COMMAND is trained twice with everything held fixed, then up to twice more for each rung: the step, the operation
     and the line. Of two runs of an experiment it is said which draws differ; where none do, both are trained again.
+    A training is ended after 600 seconds, or the timeout below [run] in deviate.toml.
+
     Exit status 0: the runs are equal; 1: they part.
     """
     from deviate.report.views import divergence_view
@@ -51,9 +50,9 @@ def command(command: tuple[str, ...], as_it_is: bool, alone: bool, limit: float 
         raise BadOption("no command to compare", hint="type it after --, such as deviate diverge -- python train.py")
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     if _names_runs(command):
-        facts = stored(command, limit)
+        facts = stored(command)
     else:
-        facts = _two(command) or trained(command, limit, as_it_is=as_it_is, alone=alone)
+        facts = _two(command) or trained(command, as_it_is=as_it_is, alone=alone)
     view = divergence_view(facts)
     show(view, writer, None, view.page().command)
     return facts.status
@@ -79,27 +78,33 @@ def _two(words: Sequence[str]) -> Divergence | None:
     return diverge_experiments((first, ours), (second, theirs))
 
 
-def stored(words: Sequence[str], limit: float | None) -> Divergence:
+def stored(words: Sequence[str]) -> Divergence:
     """Compare two runs of an experiment, which three words name."""
-    from deviate.probes.diverge import DEFAULT_LIMIT, diverge_runs
+    from deviate.probes.diverge import diverge_runs
     from deviate.store.folders import Workspace
 
     experiment = Workspace.nearest(Path.cwd()).find_experiment(words[0])
     first, second = (experiment.find_run(word) for word in words[1:])
-    return diverge_runs(experiment, (first, second), DEFAULT_LIMIT if limit is None else limit, announce=_announce)
+    return diverge_runs(experiment, (first, second), _limit(), announce=_announce)
 
 
-def trained(words: Sequence[str], limit: float | None, *, as_it_is: bool, alone: bool = False) -> Divergence:
+def trained(words: Sequence[str], *, as_it_is: bool, alone: bool = False) -> Divergence:
     """Train a command twice, and compare the two; or once, with each operation called twice, where it is `alone`."""
     from deviate.cli.stdin import given_input
-    from deviate.probes.diverge import DEFAULT_LIMIT, diverge
+    from deviate.probes.diverge import diverge
     from deviate.runs.request import Request
 
     with given_input() as stdin:
         request = Request(command=list(words), stdin=stdin, **request_fields((), None))
-        return diverge(
-            request, DEFAULT_LIMIT if limit is None else limit, announce=_announce, as_it_is=as_it_is, alone=alone
-        )
+        return diverge(request, _limit(), announce=_announce, as_it_is=as_it_is, alone=alone)
+
+
+def _limit() -> float:
+    """Return the seconds after which a training is ended."""
+    from deviate.probes.diverge import DEFAULT_LIMIT
+    from deviate.source.config import file_settings
+
+    return float(file_settings().get("timeout", DEFAULT_LIMIT))
 
 
 def _announce(name: str) -> None:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.options import statistics_keys
+from deviate.cli.options import keys_option, statistics_keys
 from deviate.cli.printing import examples, say, say_json
-from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
-from deviate.imports.request import FORMATS, IMPORT_KEYS, ImportSettings
+from deviate.imports.request import IMPORT_KEYS, ImportSettings
 
 if TYPE_CHECKING:
-    from deviate.imports.request import ImportRequest, TableOptions
+    from deviate.imports.request import ImportRequest
     from deviate.store.folders import ExperimentFolder, RunFolder
 
 
@@ -31,16 +30,12 @@ if TYPE_CHECKING:
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the experiment.  [default: from the first path]")
-@click.option("--format", "kind", type=click.Choice(list(FORMATS)), help="Format of the files, if they do not show it.")
 @click.option(
     "--run-column",
     "run",
     multiple=True,
     metavar="COLUMN",
     help="Column that identifies the run, such as seed; repeatable.",
-)
-@click.option(
-    "--iteration-column", "iteration", default="", metavar="COLUMN", help="Column that counts epochs or steps."
 )
 @click.option(
     "--experiment-column",
@@ -50,31 +45,13 @@ if TYPE_CHECKING:
     help="Column whose values each make an experiment.",
 )
 @click.option(
-    "--rows",
-    type=click.Choice(["runs", "iterations"]),
-    help="Read each row as a run or as an epoch, if no column tells.",
-)
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Take only these rows: fold=0; repeatable.")
-@click.option(
-    "--mean-over",
-    multiple=True,
-    metavar="COLUMN",
-    help="Average over this column within each run, such as fold; repeatable.",
-)
-@click.option(
     "--pattern",
     "patterns",
     multiple=True,
     help="A line of a log: 'Epoch {epoch} ... acc: {val acc}', or a regular expression with named groups; repeatable.",
 )
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="Take only this metric; repeatable.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Say one of the keys below, for this import. Repeatable.",
-)
+@keys_option
 @click.option("--replace", is_flag=True, help="Replace what was imported under this name before.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> None:
@@ -107,43 +84,28 @@ def command(as_json: bool, **options: Any) -> None:
 
 
 def _request(
-    paths: tuple[Path, ...], name: str | None, kind: Any, patterns: tuple[str, ...], metrics: tuple[str, ...],
+    paths: tuple[Path, ...], name: str | None, patterns: tuple[str, ...], metrics: tuple[str, ...],
     settings: tuple[str, ...], replace: bool, **columns: Any,
 ) -> ImportRequest:  # fmt: skip
     from deviate.core.secrets import mask_words
-    from deviate.imports.request import ImportRequest
+    from deviate.imports.request import ImportRequest, TableOptions
     from deviate.source.config import read_settings
     from deviate.store.folders import Workspace
 
     typed = read_settings(settings, ImportSettings, IMPORT_KEYS)
-    directions, aggregates = typed.pop("directions", {}), typed.pop("aggregates", {})
+    common = {name: typed.pop(name) for name in ("format", "directions", "aggregates") if name in typed}
+    where = tuple(typed.pop("where", {}).items())
     return ImportRequest(
         paths=list(paths),
         project=Workspace.nearest(Path.cwd()).project,
         name=name,
-        format=kind,
-        table=_table_options(**columns, **typed),
+        table=TableOptions(where=where, **columns, **typed),
         patterns=patterns,
         metrics=metrics,
-        directions=directions,
-        aggregates=aggregates,
         replace=replace,
         command=mask_words(["deviate", *sys.argv[1:]]),
+        **common,
     )
-
-
-def _table_options(where: tuple[str, ...], rows: Any, **columns: Any) -> TableOptions:
-    from deviate.imports.request import TableOptions
-
-    return TableOptions(where=tuple(_pairs(where)), rows=rows or "", **columns)
-
-
-def _pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    for text in texts:
-        if "=" not in text:
-            raise BadOption(f"--where {text!r} has no '='", hint="type for example --where fold=0")
-    parts = (text.rpartition("=") for text in texts)
-    return [(left.strip(), right.strip()) for left, _, right in parts]
 
 
 def _say_archive(folders: list[ExperimentFolder], *, as_json: bool) -> None:

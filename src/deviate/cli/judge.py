@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import Command, json_option, request_fields, set_option, show, verbose_option
+from deviate.cli.output import Command, json_option, request_fields, show
 from deviate.cli.printing import examples
 
 if TYPE_CHECKING:
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from deviate.store.folders import Workspace
 
 
-def training_options(command: Command) -> Command:
-    """Give a command what those have in common that make runs of a baseline or of a change."""
-    command = set_option(json_option(verbose_option(command)))
-    root = click.Path(path_type=Path, file_okay=False, exists=True)
-    command = click.option("--project", type=root, help="Root of the project.")(command)
+def jobs_option(command: Command) -> Command:
+    """Give a command ``-j``."""
     said = "Runs at the same time.  [default: as in earlier runs, else 1]"
     return click.option("-j", "--jobs", type=int, help=said)(command)
 
@@ -47,16 +44,9 @@ def training_options(command: Command) -> Command:
     multiple=True,
     help="A result of the change, all of them in the order of the runs; nan for a run that failed. Repeatable.",
 )
-@training_options
-def command(
-    words: tuple[str, ...],
-    values: tuple[float, ...],
-    project: Path | None,
-    jobs: int | None,
-    settings: tuple[str, ...],
-    as_json: bool,
-    verbose: bool,
-) -> int:
+@jobs_option
+@json_option
+def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None, as_json: bool) -> int:
     """Say whether a change is kept: whether it is better than the baseline.
 
     With COMMAND, the project is run as it is now, one run after the other, until that is decided. What is kept becomes
@@ -70,14 +60,14 @@ def command(
     from deviate.report.writers.registry import find_writer, writers
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    workspace = workspace_of(project)
+    workspace = workspace_of(None)
 
     def train() -> Judged:
-        with training(words, settings, project, jobs=jobs) as (request, observe):
+        with training(words, jobs=jobs) as (request, observe):
             return judge_command(request, workspace, observe)
 
     judged = choose_judged(workspace, words, values, train)
-    show(judged_view(judged), writer, None, "deviate judge", verbose=verbose)
+    show(judged_view(judged), writer, None, "deviate judge")
     return judged.status
 
 
@@ -92,17 +82,12 @@ def workspace_of(project: Path | None) -> Workspace:
 
 
 @contextmanager
-def training(
-    words: Sequence[str], settings: tuple[str, ...], project: Path | None, **fields: object
-) -> Iterator[tuple[Request, Observe]]:
+def training(words: Sequence[str], **fields: object) -> Iterator[tuple[Request, Observe]]:
     """Give a request of the command that was typed, and what shows how far its runs are."""
     from deviate.cli.progress import Progress
     from deviate.cli.stdin import given_input
     from deviate.runs.request import Request
 
-    known = {
-        **request_fields(settings, project),
-        **{name: value for name, value in fields.items() if value is not None},
-    }
+    known = {**request_fields((), None), **{name: value for name, value in fields.items() if value is not None}}
     with given_input() as stdin, Progress() as progress:
-        yield Request(command=list(words), stdin=stdin, project=project, **known), progress.observe
+        yield Request(command=list(words), stdin=stdin, **known), progress.observe

@@ -15,17 +15,11 @@ from deviate.cli.printing import examples, say, say_json
 if TYPE_CHECKING:
     from deviate.facts.overview import Unreadable
 
-#: What the rows are sorted by.
-ORDERS = ("value", "made")
-
 
 @click.command("list", epilog=examples("deviate list", "deviate list --metric 'test loss'", "deviate list --json"))
 @click.option("--metric", help="Metric by which experiments are compared.  [default: the main one of most]")
-@click.option(
-    "--by", "order", type=click.Choice(ORDERS), default="value", show_default=True, help="Best first, or newest first."
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(metric: str | None, order: str, as_json: bool) -> None:
+def command(metric: str | None, as_json: bool) -> None:
     """List the experiments of this project, the best first.
 
     Mean and SD are of the main metric. A line is the 95% interval of the mean, to scale. Behind a name stands what its
@@ -46,7 +40,7 @@ def command(metric: str | None, order: str, as_json: bool) -> None:
     if not found and not unreadable:
         click.echo("no experiment here yet; make one, such as deviate run -n 8 -- python train.py")
         return
-    say(*project_board(workspace, found, metric, order), *unread_rows(unreadable))
+    say(*project_board(workspace, found, metric), *unread_rows(unreadable))
     say(*hints(unreadable), err=True)
     # Programs read --json; the next command is for people.
     if sys.stdout.isatty():

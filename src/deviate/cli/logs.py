@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, shell_complete=experiment_names)
 @click.argument("run", required=False)
 @click.argument("evaluation", required=False)
-@click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
 @click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
-def command(name: str | None, run: str | None, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
+def command(name: str | None, run: str | None, evaluation: str | None, only_stdout: bool) -> None:
     """Print what a run printed, or an EVALUATION of it: standard output, then standard error.
 
     Tracebacks show your own lines. Without RUN, the runs to choose from are listed; an only run is printed. NAME may
@@ -50,9 +49,7 @@ def command(name: str | None, run: str | None, evaluation: str | None, only_stde
     for part in parts:
         if not part.path.is_dir():
             say(f"{evaluation} not started in {folder.run.folder}", err=True)
-        logs = [
-            path for path, shown in ((part.stdout_file, not only_stderr), (part.stderr_file, not only_stdout)) if shown
-        ]
+        logs = [part.stdout_file] if only_stdout else [part.stdout_file, part.stderr_file]
         if reason := _damage(part, logs):
             say(f"warning: {what} of {name} is shown as it is now: {reason}", err=True)
         for path in logs:

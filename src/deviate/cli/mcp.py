@@ -108,8 +108,8 @@ def diverge(desk: Desk, command: Words = (), experiment: str | None = None, pair
     from deviate.report.views import divergence_view
 
     if experiment is None:
-        return divergence_view(trained(desk.training(command), None, as_it_is=False))
-    return divergence_view(stored([experiment, *map(str, pair)], None))
+        return divergence_view(trained(desk.training(command), as_it_is=False))
+    return divergence_view(stored([experiment, *map(str, pair)]))
 
 
 def list_(desk: Desk) -> Any:
@@ -119,7 +119,7 @@ def list_(desk: Desk) -> Any:
     from deviate.facts.overview import overviews
 
     found, unreadable = overviews(desk.workspace)
-    rows = project_board(desk.workspace, found, None, "value") if found else ["no experiment here yet"]
+    rows = project_board(desk.workspace, found, None) if found else ["no experiment here yet"]
     return list_json(found, unreadable), "\n".join([*rows, *unread_rows(unreadable)])
 
 

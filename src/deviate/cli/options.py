@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from deviate.cli.printing import listing, say
 from deviate.core.errors import BadOption
@@ -48,17 +49,16 @@ SAMPLES = ("aggregate", "direction", "main", "weak", "reach", "test_size")
 
 def statistics_option(command: Command) -> Command:
     """Give a command ``--set``; it gets what was typed as `settings`, for `read_statistics`."""
-    return click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Say for this command one of the keys below; several are in the table [statistics] of deviate.toml, too. "
-        "Repeatable.",
-    )(command)
+    return keys_option(command, "; several are in the table [statistics] of deviate.toml, too")
 
 
-def statistics_keys(keys: Sequence[str], kind: type[TypedStatistics] = TypedStatistics) -> str:
+def keys_option(command: Command, more: str = "") -> Command:
+    """Give a command ``--set`` of keys that its help lists."""
+    text = f"Say for this command one of the keys below{more}. Repeatable."
+    return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)(command)
+
+
+def statistics_keys(keys: Sequence[str], kind: type[msgspec.Struct] = TypedStatistics) -> str:
     """Return the paragraph of a command's help that lists what its ``--set`` takes, and an empty line."""
     return listing("Keys of --set", settings_help(kind, keys)) + "\n\n"
 

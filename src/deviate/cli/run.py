@@ -156,11 +156,6 @@ VARIED = {
     "--retry-failed", is_flag=True, help="Repeat runs that failed or timed out, with the seeds that they had."
 )
 @click.option(
-    "--even-so",
-    is_flag=True,
-    help="Go on where the first runs of a variant fail alike.",
-)
-@click.option(
     "--edited",
     is_flag=True,
     help="Add runs to the experiment although the source was edited. They use the experiment's copy and are marked.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 
 import click
 
@@ -15,7 +14,7 @@ from deviate.cli.options import (
     statistics_keys,
     statistics_option,
 )
-from deviate.cli.output import PAGE_SUFFIXES, json_option, output_option, show, verbose_option
+from deviate.cli.output import show
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
@@ -26,32 +25,21 @@ from deviate.core.shell_words import typed_word
     epilog=statistics_keys(SAMPLES) + examples("deviate why sources", "deviate why sources --metric 'test loss'"),
 )
 @click.argument("name", required=False, shell_complete=experiment_names)
-@output_option(PAGE_SUFFIXES)
 @click.option("--metric", help="Explain this metric.  [default: the main one]")
 @statistics_option
-@json_option
-@verbose_option
-def command(
-    name: str | None,
-    output: Path | None,
-    metric: str | None,
-    settings: tuple[str, ...],
-    as_json: bool,
-    verbose: bool,
-) -> None:
+def command(name: str | None, metric: str | None, settings: tuple[str, ...]) -> None:
     """Say which source of randomness makes the runs of an experiment differ.
 
-    NAME may be left out where there is one experiment. Its runs are made with: deviate run --vary sources.
+    NAME may be left out where there is one experiment. Its runs are made with: deviate run --vary sources. All that
+    is known of them, in any format: deviate report NAME.
     """
     from deviate import api
-    from deviate.cli.report import experiment_writers
     from deviate.facts.experiment import experiment_facts
     from deviate.facts.samples import read_options
     from deviate.facts.stored import read_results
     from deviate.report.views import why_view
-    from deviate.report.writers.registry import find_writer
+    from deviate.report.writers.registry import find_writer, writers
 
-    writer = find_writer("json" if as_json else None, output, experiment_writers(()))
     name = name or only_experiment("why")
     folder = api.load(name).folder
     results = read_results(folder, read_options(**read_statistics(settings, SAMPLES)), weights=True)
@@ -62,4 +50,4 @@ def command(
             f"experiment {name!r} has one variant, so what makes its runs differ is unknown",
             hint=f"type deviate run -n {runs} --name {typed_word(name)}-why --vary sources -- …",
         )
-    show(why_view(facts), writer, output, f"deviate why {typed_word(name)}", verbose=verbose)
+    show(why_view(facts), find_writer("terminal", None, writers()), None, f"deviate why {typed_word(name)}")

@@ -289,7 +289,7 @@ def check_command(a: str, against: str, options: GateOptions) -> list[str]:
     ['--metric', 'test acc', '--max-drop', 'test acc=0.5', '--max-failures', '10%']
     """
     usual = GateOptions(drops={})
-    plain = {"alpha": "--set alpha=", "inconclusive": "--set inconclusive=", "pairing": "--pairing "}
+    plain = {"alpha": "--set alpha=", "inconclusive": "--set inconclusive=", "pairing": "--set pairing="}
     shares = {
         "--max-failures ": options.max_failures,
         "--set max_churn=": options.max_churn,

@@ -95,7 +95,9 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     names = [proposal.experiment.name for proposal in proposals]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise NotImportable(f"two groups of runs would be named {twice!r}", hint="import them one by one with --where")
+        raise NotImportable(
+            f"two groups of runs would be named {twice!r}", hint="import them one by one with --set where="
+        )
     return proposals
 
 
@@ -119,7 +121,7 @@ def _narrowed(run: ForeignRun, kept: list[str]) -> ForeignRun:
         if not -1 <= reading.iteration <= LARGEST:
             raise NotImportable(
                 f"{run.label}: iteration {reading.iteration} of {reading.metric!r} is not in 0 to {LARGEST}",
-                hint="type --rows iterations to count the rows in their order",
+                hint="type --set rows=iterations to count the rows in their order",
             )
     return msgspec.structs.replace(run, readings=readings)
 
@@ -144,14 +146,13 @@ def _proposal(
     present = [
         metric for metric in metrics if any(reading.metric == metric for run in runs for reading in run.readings)
     ]
-    option = "--where" if request.table.experiment else "--experiment-column"
     said = [note for run in runs for note in run.notes]
     imported = Imported(
         format=kind,
         sources=[encodable(str(path)) for path in request.paths],
         labels=dict(zip(map(str, range(len(runs))), _labels(runs), strict=True)),
         notes=[
-            *setting_notes(runs, option=option),
+            *setting_notes(runs, split=bool(request.table.experiment)),
             *dict.fromkeys(notes),
             *said[:MOST_SAID],
             *([f"So it is in {len(said) - MOST_SAID} more."] if len(said) > MOST_SAID else []),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -29,7 +29,7 @@ from deviate.imports.logs import ITERATION, Found, LinePattern, evenly_counting,
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
 from deviate.imports.repeated import check_recipes
-from deviate.imports.request import FORMATS, Format, ImportRequest, TableOptions
+from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
@@ -212,7 +212,7 @@ def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[lis
 
 def _asked(counted: str, members: Sequence[str]) -> NotRuns:
     names = f"{members[0]} to {members[-1]}"
-    hint = "type --mean-over file for the mean of each training over them, --run-column file if each is a training"
+    hint = "type --set mean_over=file for the mean of each training over them, --run-column file if each is a training"
     if counted == "folds":
         return refuse("folds", f"the names of {names} count folds", hint)
     return NotRuns(f"{names} may be trainings, or parallel parts of one, as their names say", hint=hint)
@@ -296,7 +296,7 @@ def _without_values(results: ForeignResults, kind: Format, request: ImportReques
             "some files are pointers of Git LFS in the place of what they stand for: type git lfs pull, and this again"
         )
     runs = "its runs logged none, so name another; " if results.runs else ""
-    return f"{runs}it was read as {kind}: --format names another format"
+    return f"{runs}it was read as {kind}: --set format=NAME reads another format"
 
 
 def _begins_with(path: Path, words: bytes, size: int = 0) -> bool:
@@ -368,7 +368,7 @@ def _not_known(path: Path) -> NotImportable:
     files = [file for file in files_below(path, "*") if file.name not in CONFIGS] if os.path.isdir(path) else []
     if files:
         return NotImportable(f"{path} is a folder of files", hint=_name_files(path, files))
-    formats = f"type --format with one of {', '.join(FORMATS)}; "
+    formats = f"type --set format=NAME with one of {', '.join(get_args(Format))}; "
     hint = f"{formats}{_PATTERN}" if os.path.isdir(path) else _pattern(found_rows(path), formats)
     return NotImportable(f"{path} does not show what it is", hint=hint)
 
@@ -453,7 +453,7 @@ def _check_one_kind(folder: Path, tables: Sequence[Path]) -> None:
         stars = "*/" * (len(others[0].relative_to(folder).parts) - 1)
         raise NotRuns(
             f"some runs of {folder} have event files, and others {others[0].name}",
-            hint=f"type --format tensorboard for the first; for the others "
+            hint=f"type --set format=tensorboard for the first; for the others "
             f"deviate import {_typed_pattern(folder, stars + others[0].name)}",
         )
 
@@ -472,7 +472,7 @@ def _kinds(request: ImportRequest, named: dict[Path, Format | None]) -> dict[Pat
         first = next(iter(named))
         raise NotImportable(
             f"{first} holds what was set, by its name, and no results",
-            hint=f"name the files of results beside it; if it is one, type --format {_SUFFIXES[first.suffix]}",
+            hint=f"name the files of results beside it; if it is one, type --set format={_SUFFIXES[first.suffix]}",
         )
     once = {path.resolve(): path for path in reversed(found or list(named))}
     return {path: named[path] for path in reversed(once.values())}

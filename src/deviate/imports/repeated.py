@@ -59,7 +59,7 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
         is_set = is_in_settings(name) or name in grid
         if not is_in_settings(name) and all(number(row[name]) is not None for row in rows if name in row):
             if not is_set and plain(name) != NUMBER:
-                yield f"--iteration-column {typed_word(name)} if {name!r} counts iterations"
+                yield f"--set iteration_column={typed_word(name)} if {name!r} counts iterations"
             runs = " ".join(f"--run-column {typed_word(each)}" for each in (*roles.run, name))
             yield f"{runs} if {name!r} names trainings"
             if not is_set and (plain(name) != NUMBER or of_experiment):
@@ -70,9 +70,9 @@ def _readings(rows: Sequence[Row], roles: Roles, options: TableOptions) -> Itera
             of_experiment = name
             what = "was set" if is_set else "names recipes or data sets"
             yield f"--experiment-column {typed_word(name)} if {name!r} {what}"
-        yield f"--where {typed_word(f'{name}={word}')} for one of them"
-    yield "--rows runs if each row is a training"
-    yield "--rows iterations if they follow one another in one training"
+        yield f"--set {typed_word(f'where={name}={word}')} for one of them"
+    yield "--set rows=runs if each row is a training"
+    yield "--set rows=iterations if they follow one another in one training"
 
 
 def _type(options: TableOptions) -> str:
@@ -114,7 +114,7 @@ def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> N
         raise NotRuns(
             f"{some_of(several, MOST_COLUMNS)} {'has' if len(several) == 1 else 'have'} several rows, and the other "
             f"{len(parts) - len(several)} runs one each: runs of one name, or the rows of one",
-            hint=f"{_type(options)} --rows runs if each row is a training, {named} if those of one name are of one",
+            hint=f"{_type(options)} --set rows=runs if each row is a training, {named} if those of one name are of one",
         )
 
 
@@ -151,8 +151,8 @@ def check_words(
             raise NotRuns(
                 f"{label} has rows of several {name!r}: they may be of several trainings, or of one",
                 hint=f"{_type(options)} --experiment-column {typed_word(name)} if {name!r} was set, --run-column "
-                f"{typed_word(name)} if it names trainings, --iteration-column {typed_word(roles.iteration)} if the "
-                "rows are one training",
+                f"{typed_word(name)} if it names trainings, --set iteration_column={typed_word(roles.iteration)} if "
+                "the rows are one training",
             )
 
 
@@ -176,7 +176,7 @@ def _several_recipes(label: str, name: str, word: str, options: TableOptions, va
     return NotRuns(
         f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
         hint=f"{_type(options)} {recipes}--run-column {typed_word(name)} if {'it' if recipes else repr(name)} "
-        f"names trainings, or take one: --where {typed_word(f'{name}={word}')}",
+        f"names trainings, or take one: --set {typed_word(f'where={name}={word}')}",
     )
 
 
@@ -236,15 +236,15 @@ def _both_readings(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) ->
     telling = next((name for name in names if _tells_apart(name, rows, roles)), None)
     if telling is None:
         is_one = len({row.get(roles.iteration) for row in rows}) == 1 and not roles.run
-        each = "--rows runs if each row is a training; " if is_one else ""
+        each = "--set rows=runs if each row is a training; " if is_one else ""
         return (
-            f"type {each}--rows iterations if the rows follow one another in one training; or add a column that "
-            "tells them apart, and type --run-column with its name if they are trainings, --mean-over if parts of an "
-            "iteration"
+            f"type {each}--set rows=iterations if the rows follow one another in one training; or add a column that "
+            "tells them apart, and type --run-column with its name if they are trainings, --set mean_over with it if "
+            "parts of an iteration"
         )
     runs = " ".join(f"--run-column {typed_word(name)}" for name in (*roles.run, telling))
     column = typed_word(telling)
-    return f"type {runs} if {telling!r} names trainings, --mean-over {column} if it counts parts of an iteration"
+    return f"type {runs} if {telling!r} names trainings, --set mean_over={column} if it counts parts of an iteration"
 
 
 def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
@@ -379,8 +379,8 @@ def settings_of(rows: Sequence[Row], metrics: Sequence[str], roles: Roles) -> di
     return found
 
 
-def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
-    """Say which settings differ between the runs of one experiment; `option` takes the name of one to split them by."""
+def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
+    """Say which settings differ between the runs of one experiment, which is one of a `split` by a column, or not."""
     differing = differing_settings(runs)
     if differing:
         settings = {tuple(alike(run.settings.get(name, "")) for name in differing) for run in runs}
@@ -391,11 +391,16 @@ def setting_notes(runs: Sequence[ForeignRun], *, option: str) -> Iterator[str]:
         first = next((name for name, values in differing.items() if UNSAID not in values), next(iter(differing)))
         # What was taken for a metric, or is not told, may have been set as well.
         more = "at least " if len(settings) < len(runs) else ""
-        value = f"={next(iter(differing[first]))}" if option == "--where" else ""
+        one = typed_word(f"where={first}={next(iter(differing[first]))}")
+        remedy = (
+            f"--set {one} takes one"
+            if split
+            else f"--experiment-column {typed_word(first)} makes an experiment of each"
+        )
         yield (
             f"{some_of(parts, MOST_SETTINGS)} {'differs' if len(differing) == 1 else 'differ'} between runs: if that "
             f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
-            f"{option} {typed_word(first + value)} {'takes one' if value else 'makes an experiment of each'}."
+            f"{remedy}."
         )
     if stems := recipes_in([run.label for run in runs if run.readings]):
         yield (
@@ -431,7 +436,7 @@ def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
 def assumed(runs: Sequence[ForeignRun]) -> str:
     """Return what several runs were taken for without a proof; empty where something tells that they are no repeats."""
     known = [run for run in runs if run.readings]
-    if len(known) < 2 or next(setting_notes(runs, option=""), None) is not None:
+    if len(known) < 2 or next(setting_notes(runs, split=False), None) is not None:
         return ""
     ends = sorted({max(reading.iteration for reading in run.readings) for run in known})
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""

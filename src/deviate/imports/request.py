@@ -12,15 +12,7 @@ from deviate.source.config import STATISTICS_KEYS, TypedStatistics, says
 
 Format = Literal["csv", "json", "tensorboard", "mlflow", "wandb", "log"]
 
-#: Formats with what they are, for ``--help``.
-FORMATS: dict[Format, str] = {
-    "csv": "tables: long or wide, Keras CSVLogger, exports of TensorBoard, MLflow and wandb",
-    "json": "lists of rows, JSON lines, a Keras history, trainer_state.json; the same in YAML",
-    "tensorboard": "folders with event files",
-    "mlflow": "a folder mlruns, or a SQLite store",
-    "wandb": "a folder wandb, or .wandb files",
-    "log": "text, read with --pattern",
-}
+Rows = Literal["runs", "iterations"]
 
 
 class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +31,7 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Every column but the iteration is a run of this metric.
     runs_of: str = ""
     #: What a row is, where no column tells.
-    rows: Literal["runs", "iterations", ""] = ""
+    rows: Rows | Literal[""] = ""
     #: Only rows with this value in this column.
     where: tuple[tuple[str, str], ...] = ()
     #: Values that differ in this column only are averaged.
@@ -51,13 +43,21 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: What ``--set`` takes, by fields of the request and of `TableOptions`.
-_COLUMNS = {"metric": "metric_column", "value": "value_column", "time": "time_column", "runs_of": "columns_are_runs"}
-IMPORT_KEYS = ("aggregate", "direction", *_COLUMNS.values())
+_COLUMNS = {
+    "iteration": "iteration_column", "metric": "metric_column", "value": "value_column", "time": "time_column",
+    "runs_of": "columns_are_runs",
+}  # fmt: skip
+IMPORT_KEYS = ("format", "rows", "where", "mean_over", *_COLUMNS.values(), "aggregate", "direction")
 
 
 class ImportSettings(TypedStatistics, frozen=True, kw_only=True, rename={**STATISTICS_KEYS, **_COLUMNS}):
     """What is rarely said of an import."""
 
+    format: Annotated[Format, says("of the files: csv, json, tensorboard, mlflow, wandb or log")] | None = None
+    rows: Annotated[Rows, says("what a row is, if no column tells: runs or iterations")] | None = None
+    where: Annotated[dict[str, str], says("COLUMN=VALUE: take only these rows, such as fold=0")] = {}  # noqa: RUF012
+    mean_over: Annotated[tuple[str, ...], says("COLUMN to average over within each run, such as fold")] = ()
+    iteration: Annotated[str, says("COLUMN that counts epochs or steps")] = ""
     metric: Annotated[str, says("COLUMN that names the metric, in a long table")] = ""
     value: Annotated[str, says("COLUMN that holds the value, in a long table")] = ""
     time: Annotated[str, says("COLUMN with the seconds since the run started")] = ""

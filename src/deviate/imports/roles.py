@@ -123,7 +123,7 @@ def refuse(counted: str, evidence: str, hint: str = "") -> NotRuns:
     `counted` is what the table counts, a key of `_WHY`; `evidence` the sentence that shows it; `hint` what to type, by
     default to name the iterations.
     """
-    remedy = hint or "say which column counts them: --iteration-column COLUMN, or --rows iterations"
+    remedy = hint or "say which column counts them: --set iteration_column=COLUMN, or --set rows=iterations"
     return NotRuns(f"{evidence}; {_WHY[counted]}", hint=remedy)
 
 
@@ -443,7 +443,7 @@ def _check_few_bad(name: str, parts: Sequence[Sequence[Row]]) -> None:
         raise NotImportable(
             f"column {name!r} counts iterations, and {len(bad)} of its {len(words)} cells hold words: "
             f"{some_of([repr(word) for word in dict.fromkeys(bad)], 3)}",
-            hint="mend or remove these rows, or type --rows iterations to count all rows in their order",
+            hint="mend or remove these rows, or type --set rows=iterations to count all rows in their order",
         )
 
 

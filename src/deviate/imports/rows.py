@@ -92,7 +92,7 @@ def csv_rows(path: Path) -> list[Row]:
         # Nothing shows which column has no name.
         raise NotImportable(
             f"{path}: a row has {len(longer)} values, and the head names {len(names)} columns: {some_of(longer, 3)}",
-            hint="name each column in the first line; for a log type --format log",
+            hint="name each column in the first line; for a log type --set format=log",
         )
     facts = _facts(lines[:start])
     return _with_points([{**facts, **present(zip(names, cells, strict=False))} for cells in rows])

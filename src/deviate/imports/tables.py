@@ -238,7 +238,7 @@ def check_runs(count: int) -> None:
     if count > MOST_RUNS:
         raise NotImportable(
             f"{count:,} runs were found; at most {MOST_RUNS:,} are imported",
-            hint="take some of them with --where COLUMN=VALUE; if the rows are no trainings, name the column of the "
+            hint="take some with --set where=COLUMN=VALUE; if the rows are no trainings, name the column of the "
             "run with --run-column",
         )
 
@@ -302,7 +302,8 @@ def _check_counted(tables: list[Table], roles: Roles) -> None:
 
 def _remedy(name: str, value: str, roles: Roles) -> str:
     option = (
-        f"take one: --where {typed_word(f'{name}={value}')}; or the mean of each run: --mean-over {typed_word(name)}"
+        f"take one: --set {typed_word(f'where={name}={value}')}; or the mean of each run: "
+        f"--set mean_over={typed_word(name)}"
     )
     return option if roles.run else f"{option} (each file is one run, because no column identifies runs)"
 
@@ -346,7 +347,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     )  # fmt: skip
     telling = telling_column(rows, metrics) if len(rows) > 1 else ""
     labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
-    notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --rows iterations."))
+    notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
     if options.in_time and not split.resumed and (twice := sum(map(_repeated, split.trainings))):
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
     return [
@@ -388,8 +389,8 @@ def _check_other_counters(
             raise NotRuns(
                 f"{part.label}: {name!r} begins again {times} times and the values begin anew with it, while "
                 f"{roles.iteration!r} goes on: {times + 1} trainings, or one",
-                hint=f"type --iteration-column {typed_word(name)} if a training begins there, --iteration-column "
-                f"{typed_word(roles.iteration)} if the rows are one training",
+                hint=f"type --set iteration_column={typed_word(name)} if a training begins there, --set "
+                f"iteration_column={typed_word(roles.iteration)} if the rows are one training",
             )
 
 
@@ -422,7 +423,7 @@ def _iterations(part: Part, roles: Roles, options: TableOptions) -> list[int]:
         if value is None and word is not None:
             raise NotImportable(
                 f"column {roles.iteration!r} counts iterations and holds {word!r}",
-                hint="leave --iteration-column away, or type --rows iterations to count the rows in their order",
+                hint="type --set rows=iterations to count the rows in their order, and no iteration_column",
             )
         counted.append(value if value is not None else counted[-1] if counted else -1)
     return list(range(len(counted))) if options.rows == "iterations" and _stalls(counted) else counted
@@ -539,7 +540,7 @@ def _check_columns(columns: list[str]) -> None:
             if counted == "iterations":
                 raise NotRuns(f"{evidence} of one training each row", hint="write a row for each epoch: seed,epoch,acc")
             head = f"seed,{'fold' if counted == 'folds' else 'example'},acc"
-            option = f"--mean-over {head.split(',')[1]}"
+            option = f"--set mean_over={head.split(',')[1]}"
             raise refuse(counted, evidence, f"write a row for each of them ({head}), and type {option}")
 
 

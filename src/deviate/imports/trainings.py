@@ -96,8 +96,8 @@ def _check_whole(split: Split, label: str, counter: str) -> None:
             f"{label} holds {len(ends)} trainings, as {counter!r} begins again with each, and "
             + (f"{short} of them end before {NEAR:.0%} of the longest" if short else "goes back within some")
             + ": trainings, starts that were broken off, or parts of one",
-            hint=f"type --iteration-column {typed_word(counter)} if each is a training, --rows iterations if the rows "
-            "are one training; the rows of starts that are none are to be removed",
+            hint=f"type --set iteration_column={typed_word(counter)} if each is a training, --set rows=iterations if "
+            "the rows are one training; the rows of starts that are none are to be removed",
         )
 
 
@@ -188,7 +188,8 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
     if several and not chosen:
         raise NotRuns(
             f"{run.label}: {counter!r} begins again {several} times: trainings one after the other, or parts of one",
-            hint=f"type --iteration-column {counter} if each is a training, --rows iterations if they are one training",
+            hint=f"type --set iteration_column={counter} if each is a training, --set rows=iterations if they "
+            "are one training",
         )
     notes = list(split_notes(run.label, split, counter, ""))
     if not several:
@@ -256,8 +257,8 @@ def _is_new(
     raise NotRuns(
         f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
         "the same one",
-        hint=f"type --iteration-column {typed_word(counter)} if a training begins there, --rows iterations if the rows "
-        "are one training",
+        hint=f"type --set iteration_column={typed_word(counter)} if a training begins there, --set rows=iterations if "
+        "the rows are one training",
     )
 
 
@@ -486,7 +487,7 @@ def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) ->
             f"{first.label} to {last.label} "
             + ("have one row each, at equal distances" if are_rows else "count on from one to the next")
             + f" in {roles.iteration!r}: they may be trainings, or one",
-            hint="type --run-column file if each file is a training, --mean-over file if they are parts of one",
+            hint="type --run-column file if each file is a training, --set mean_over=file if they are parts of one",
         )
 
 
@@ -512,5 +513,5 @@ def check_began_apart(tables: Sequence[Table], roles: Roles, options: TableOptio
             raise NotRuns(
                 f"{tables[0].source} to {tables[-1].source} began together: they may be trainings, or the parallel "
                 "environments of one",
-                hint="type --run-column file if each file is a training, --mean-over file if they are parts of one",
+                hint="type --run-column file if each file is a training, --set mean_over=file if they are parts of one",
             )

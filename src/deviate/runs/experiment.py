@@ -339,7 +339,7 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
             "correct the command and type it again"
             if refused
             else f"see deviate logs {typed_word(name)} {run}, then type the same command with --retry-failed, or with "
-            "--even-so to start the others all the same"
+            "--set even_so=true to start the others all the same"
         ),
     )
 

@@ -189,6 +189,8 @@ class TypedSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
     #: Folder of each machine of the cluster in which its runs are made.
     scratch: str | None = None
     address: str | None = None
+    #: Go on where the first runs of a variant fail alike.
+    even_so: bool = False
 
 
 #: Of what results are computed with, what is the same for all experiments of a project, and what only a command knows.
@@ -257,6 +259,10 @@ class TypedStatistics(
     seed: Annotated[int, says("of permutations and resamples, 0 if not said")] = 0
     max_churn: Annotated[str, says("SHARE of examples that A may label otherwise than B: 5%")] = ""
     max_group_drop: Annotated[str, says("SHARE by which accuracy on each of the groups may be lower: 2%")] = ""
+    pairing: (
+        Annotated[Literal["auto", "on", "off"], says("on: runs of the same index are pairs; auto: if proved; or off")]
+        | None
+    ) = None
     tests: Annotated[int, says("tests corrected together: claimed metrics × pairs of experiments", ge=1)] = 1
     correlation: Annotated[float, says("of paired runs, which used the same random numbers", gt=-1, lt=1)] | None = None
     failures: Annotated[float, says("share of runs that fail, that of the pilot if not said", ge=0, lt=1)] | None = None

@@ -162,7 +162,7 @@ def test_two_values_of_one_run_and_iteration_are_refused_with_both_readings(tmp_
     ) as no:
         imported(tmp_path, name)
     assert "--run-column" in no.value.hint
-    assert "--mean-over" in no.value.hint
+    assert "--set mean_over" in no.value.hint
     assert not (tmp_path / ".deviate").exists()
 
 

@@ -168,7 +168,7 @@ def test_yaml_is_read_as_json_is(log):
     path = log("DP:\n- 0.1\n- 0.2\n- 3e-1\nBA:\n- 0.4\n- 0.5\n- .nan\n", "base.yaml")
     with pytest.raises(NotRuns, match="3 rows") as caught:
         read(path)
-    assert "--rows runs" in caught.value.hint
+    assert "--set rows=runs" in caught.value.hint
     results = read(path, rows="runs")
     assert [run.label for run in results.runs] == ["row 1", "row 2", "row 3"]
     assert list(values(results, "DP").values()) == [[0.1], [0.2], [0.3]]
@@ -189,7 +189,7 @@ def test_a_list_of_curves_is_a_run_each(log):
     path = log(f"[{', '.join(runs)}]", "scores.json")
     with pytest.raises(NotRuns) as asked:
         read(path)
-    assert "--iteration-column xs if 'xs' counts iterations" in asked.value.hint
+    assert "--set iteration_column=xs if 'xs' counts iterations" in asked.value.hint
     results = read(path, iteration="xs")
     assert values(results, "loss") == {"seed 0": [4.0, 3.0, 2.0, 0.0], "seed 1": [4.0, 3.0, 2.0, 1.0]}
     assert iterations(results, "loss") == [10, 20, 30, 40] * 2
@@ -206,7 +206,7 @@ def test_rows_of_one_iteration_may_be_trainings(log):
     )
     with pytest.raises(NotRuns) as caught:
         read(path)
-    assert caught.value.hint.startswith("type --rows runs")
+    assert caught.value.hint.startswith("type --set rows=runs")
     assert list(values(read(path, rows="runs"), "loss").values()) == [[0.5], [0.4]]
 
 

@@ -250,7 +250,7 @@ def test_settings_of_a_store_that_come_once_are_counted(table):  # noqa: F811
 def test_settings_that_may_be_more_are_at_least_so_many():
     settings = [{"lr": str([0.1, 0.2][k % 2]), "odd": str(0.31 * 1.7**k)} for k in range(4)]
     runs = [ForeignRun(label=f"r{k}", readings=[], settings=each) for k, each in enumerate(settings)]
-    assert "these are at least 2 settings in 4 runs" in next(setting_notes(runs, option="--where"))
+    assert "these are at least 2 settings in 4 runs" in next(setting_notes(runs, split=True))
 
 
 def test_a_column_that_numbers_rows_is_no_learning_curve(table):  # noqa: F811
@@ -317,7 +317,7 @@ def test_what_was_set_is_told_from_what_is_a_runs_own(name, words, said):
         ForeignRun(label=f"r{k}", readings=[Reading("acc", 0, k)], settings={name: word} if word else {}, held=[name])
         for k, word in enumerate(words)
     ]
-    assert [f"{name!r} {said} differs" in note for note in setting_notes(runs, option="--where")] == [True] * bool(said)
+    assert [f"{name!r} {said} differs" in note for note in setting_notes(runs, split=True)] == [True] * bool(said)
     assert bool(assumed(runs)) is not bool(said)
 
 

@@ -329,7 +329,7 @@ def test_folds_without_a_seed_are_one_run_a_file(table):
     first, second = (table(f"kfold,acc\n0,{acc}\n1,{acc + 0.2}\n", f"{acc}.csv") for acc in (0.1, 0.5))
     with pytest.raises(NotRuns) as refused:
         read(first, second)
-    assert "--where kfold=0; or the mean of each run: --mean-over kfold" in refused.value.hint
+    assert "--set where=kfold=0; or the mean of each run: --set mean_over=kfold" in refused.value.hint
     averaged = values(read(first, second, mean_over=("kfold",)), "acc")
     assert averaged == {"0.1.csv": [pytest.approx(0.2)], "0.5.csv": [pytest.approx(0.6)]}
     assert values(read(first, where=(("kfold", "0"),)), "acc") == {"0.1.csv": [0.1]}
@@ -681,18 +681,18 @@ HINTS = {
     + "".join(f"{e},{9 / (e + 1 - s)},{e}\n" for s in (0, 2) for e in range(s, 10)),
 }  # fmt: skip
 
-OPTIONS = {"--rows": "rows", "--iteration-column": "iteration", "--experiment-column": "experiment",
-           "--run-column": "run", "--mean-over": "mean_over", "--where": "where"}  # fmt: skip
+NAMES = {"iteration_column": "iteration", "experiment_column": "experiment", "run_column": "run"}
 
 
 def typed(options, alternative):
     """Add what one alternative of a hint says to the options typed so far."""
     together = dict(options)
-    for option, word in re.findall(r"(--[a-z-]+) ((?:'[^']*'|\S)+?)(?=[,;]| |$)", alternative):
+    for option, word in re.findall(r"--(set '?[a-z_]+=|(?!set )[a-z-]+ )((?:'[^']*'|\S)+?)(?=[,;]| |$)", alternative):
         if word in ("with", "if"):
             continue
-        (value,) = shlex.split(word)
-        name = OPTIONS[option]
+        key = option.removeprefix("set ").strip("' =").replace("-", "_")
+        (value,) = shlex.split(f"'{word}" if "'" in option else word)
+        name = NAMES.get(key, key)
         several = (tuple(value.split("=")),) if name == "where" else (value,)
         known = together.get(name, ())
         together[name] = (*known, *(each for each in several if each not in known)) if name in (

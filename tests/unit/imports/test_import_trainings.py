@@ -36,7 +36,7 @@ def test_a_counter_that_begins_again_while_another_one_runs_on_leaves_two_readin
     path = table(RUNS_ON[name], name)
     with pytest.raises(NotRuns, match="begins again 2 times and the values begin anew with it") as refused:
         read(path)
-    again, on = (each.split()[0] for each in refused.value.hint.split("--iteration-column ")[1:])
+    again, on = (each.split()[0] for each in refused.value.hint.split("iteration_column=")[1:])
     assert len(read(path, iteration=again).runs) == 3
     assert len(read(path, iteration=on).runs) == 1
 

@@ -30,7 +30,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.topics.command import command_text
-from deviate.report.topics.metrics import columns, more_blocks, number
+from deviate.report.topics.metrics import columns, number
 from deviate.report.topics.proof import iteration_text
 from deviate.report.words import count, listed, nth_iteration
 
@@ -145,7 +145,8 @@ def _sections(certificate: Certificate, reader: Reader) -> Iterator[Section]:
     yield Section(slug="answer", blocks=[answer, *table])
     yield Section(slug="rests", title="What it rests on" if is_whole else "", blocks=[_rests(certificate)])
     if reader == "screen":
-        yield Section(slug="more", blocks=more_blocks("all digests", "the environment", "switches"))
+        more = "A page, -o page.html, has all digests, the environment and switches."
+        yield Section(slug="more", blocks=[Sentences(sentences=[more], emphasis="quiet")])
         return
     yield Section(slug="digests", title="Digests" if is_whole else "", blocks=[_digests(certificate)])
     environment = sorted(certificate.environment.items())
@@ -176,7 +177,7 @@ def _chains(certificate: Certificate, most: int | None) -> list[Block]:
             slug="values",
             columns=columns("metric", "values", "last", last="digest"),
             rows=rows,
-            notes=[f"{count(left, 'more metric')}: -v"] if left else [],
+            notes=[f"{count(left, 'more metric')}: -o page.html"] if left else [],
         )
     ]
 
@@ -294,7 +295,7 @@ def _changes(facts: Likened, most: int | None) -> list[Block]:
         slug="changes",
         columns=columns("what", facts.here, facts.there, words=3),
         rows=rows,
-        notes=[f"{count(left, 'more')}: -v"] if left else [],
+        notes=[f"{count(left, 'more')}: -o page.html"] if left else [],
     )
     return [Fold(title="What is another", blocks=[table])] if most is None else [table]
 
@@ -395,6 +396,6 @@ def _lost(lost: Sequence[Lost], most: int | None) -> list[Block]:
             slug="lost",
             columns=columns("what", "name", "of it", "when it went on", words=4),
             rows=rows,
-            notes=[f"{count(left, 'more')}: -v"] if left > 0 else [],
+            notes=[f"{count(left, 'more')}: -o page.html"] if left > 0 else [],
         )
     ]

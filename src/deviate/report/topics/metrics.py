@@ -207,16 +207,6 @@ def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
     return [Remarks(remarks=listed)] if listed else []
 
 
-def more_sentence(*parts: str) -> str:
-    """Return what says that ``-v`` shows more."""
-    return f"Add -v for {listed(parts)}."
-
-
-def more_blocks(*parts: str) -> list[Block]:
-    """Say what ``-v`` shows beside."""
-    return [Sentences(sentences=[more_sentence(*parts)], emphasis="quiet")] if parts else []
-
-
 def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:
     """Return the caveats as one block; none where there are none."""
     return remark_blocks(map(_remark, caveats))

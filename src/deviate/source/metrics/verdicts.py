@@ -173,10 +173,6 @@ def _evaluated(flow: Evaluator, reported: ReportedValue) -> Value:
     return value
 
 
-#: How many rows a mask takes for a part of the data: ``int(data.train_mask.sum())``.
-_SIZE_OF_PART = re.compile(r"(train|val|valid|validation|dev|test)_mask('])?\.sum\(\)(\.item\(\))?\)?$")
-
-
 def _reason_by_form(case: Case) -> Reason | None:
     """Return why the expression is of no metric, whatever it is called."""
     flow, reported = case.flow, case.reported
@@ -188,8 +184,6 @@ def _reason_by_form(case: Case) -> Reason | None:
         return "setting"
     if is_read_off_settings(flow, reported):
         return "setting"
-    if _SIZE_OF_PART.search(ast.unparse(reported.expr)):
-        return "counter"
     return "identifier" if is_position(reported.expr, reported.scope) else None
 
 

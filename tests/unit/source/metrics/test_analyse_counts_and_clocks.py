@@ -150,9 +150,3 @@ def test_a_total_that_the_text_calls_a_metric_is_no_counter(tmp_path, report, be
 def test_a_counter_is_one_whatever_metric_the_text_names_before(tmp_path, report):
     text = ONLINE.format(begins="random()", streams=True, report=report)
     assert analyse(tmp_path, train=text).metrics == []
-
-
-@pytest.mark.parametrize("size", ["data['train_mask'].sum().item()", "int(graph.train_mask.sum())"])
-def test_the_size_of_a_part_of_the_data_is_no_metric(tmp_path, size):
-    report = f"data = {{'train_mask': y == y}}\nprint('Train: {{}} nodes'.format({size}))\nprint('loss', loss.item())"
-    assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}
