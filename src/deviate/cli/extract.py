@@ -53,6 +53,11 @@ class _BeforeCommand(click.Command):
 )
 @click.argument("entry", required=False)
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Root of the project.  [default: .]",
+)
 @click.option("--diff", is_flag=True, help="Show how the source is instrumented.")
 @click.option(
     "--write", is_flag=True, help="Write the metrics into deviate.toml; with --verify those read from the output."
@@ -70,14 +75,14 @@ class _BeforeCommand(click.Command):
     "--limit", type=float, metavar="SECONDS", help="With --verify: seconds after which COMMAND is ended.  [default: 60]"
 )
 @json_option
-def command(entry: str | None, command: tuple[str, ...], **options: Any) -> int:
+def command(entry: str | None, command: tuple[str, ...], project: Path | None, **options: Any) -> int:
     """Find the main loop and the metrics that a script reports.
 
     COMMAND is not run: its arguments decide which of several models, say, is trained. With --verify it is run.
     Without ENTRY, the scripts that COMMAND starts are read.
     """
     if options["verify"]:
-        return _verify(entry, command, **options)
+        return _verify(entry, command, project, **options)
     if options["limit"] is not None:
         raise BadOption("--limit is only of use with --verify", hint="add --verify, or leave it out")
     if entry is None and not command:
@@ -86,11 +91,19 @@ def command(entry: str | None, command: tuple[str, ...], **options: Any) -> int:
         script = next(iter(likely_scripts(Path.cwd())), "")
         named = f": deviate extract {typed_word(script)}" if script else "; no Python file here looks like one"
         raise BadOption("no ENTRY to read", hint=f"name the script that trains{named}")
-    _extract(entry, command, **options)
+    _extract(entry, command, project, **options)
     return 0
 
 
-def _verify(entry: str | None, words: tuple[str, ...], *, limit: float | None, as_json: bool, **options: Any) -> int:
+def _verify(
+    entry: str | None,
+    words: tuple[str, ...],
+    project: Path | None,
+    *,
+    limit: float | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
     from deviate.cli.stdin import given_input
     from deviate.core.secrets import mask_words
     from deviate.probes.trial import DEFAULT_LIMIT, verify
@@ -111,9 +124,9 @@ def _verify(entry: str | None, words: tuple[str, ...], *, limit: float | None, a
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
         say(f"running {typed_line(mask_words(words))} as it is, for up to {limit:g} s", err=True)
-    fields = {**request_fields(options["settings"], None), **({"entry": entry} if entry else {})}
+    fields = {**request_fields(options["settings"], project), **({"entry": entry} if entry else {})}
     with given_input() as stdin:
-        request = Request(command=list(words), stdin=stdin, **fields)
+        request = Request(command=list(words), project=project, stdin=stdin, **fields)
         facts = verify(request, limit)
     view = verification_view(facts)
     show(view, writer, None, view.page().command, "verification")
@@ -131,7 +144,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     try:
         project = find_requested(request).project
     except NoScript:
-        project = unscripted_target(request.command, Path.cwd(), None).project
+        project = unscripted_target(request.command, Path.cwd(), request.project).project
     found = [
         ObservedWish(name=number.name, direction=number.direction, kind=number.kind)
         for number in facts.printed
@@ -143,10 +156,10 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     say(f"{metrics} metrics that are read from the output written to {path}", err=True)
 
 
-def _extract(entry: str | None, words: tuple[str, ...], **options: Any) -> None:
+def _extract(entry: str | None, words: tuple[str, ...], root: Path | None, **options: Any) -> None:
     from deviate.source.overlay import show_edits
 
-    project, findings = _read(entry, words, request_fields(options["settings"], None).get("factor", ()))
+    project, findings = _read(entry, words, root, request_fields(options["settings"], root).get("factor", ()))
     if options["review"]:
         require_terminal()
         findings = review_metrics(project, findings)
@@ -160,17 +173,19 @@ def _extract(entry: str | None, words: tuple[str, ...], **options: Any) -> None:
         say(*(_listing(project, findings) if options["verbose"] else _screen(project, findings, words)))
 
 
-def _read(entry: str | None, words: tuple[str, ...], factors: tuple[str, ...]) -> tuple[Path, Findings]:
+def _read(
+    entry: str | None, words: tuple[str, ...], root: Path | None, factors: tuple[str, ...]
+) -> tuple[Path, Findings]:
     """Return the project and what the entry, or else each script that the command starts, reports."""
     from deviate.source.selection import extract, extract_starts
     from deviate.source.target import find_target, project_root
 
     cwd = Path.cwd()
     if entry is None:
-        target = find_target(words, cwd, None, None)
+        target = find_target(words, cwd, None, root)
         return target.project, extract_starts(target.project, target.starts, factors, cwd)
     script = Path(os.path.abspath(entry))
-    project = project_root(cwd, script) if script.exists() else cwd
+    project = root.resolve() if root else project_root(cwd, script) if script.exists() else cwd
     relative = os.path.relpath(script, project) if script.exists() else entry
     return project, extract(project, relative, factors, words, cwd)
 

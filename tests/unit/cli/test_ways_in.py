@@ -385,3 +385,12 @@ def test_a_script_below_the_folder_is_found_where_none_lies_in_it(tmp_path):
     assert likely_scripts(tmp_path) == ["tools/train_net.py", "package/deep/er/train.py"]
     (tmp_path / "main.py").touch()
     assert likely_scripts(tmp_path) == ["main.py"]
+
+
+def test_extract_is_typed_as_the_contract_has_it(folder):
+    project = folder / "project"
+    project.mkdir()
+    (project / "train.py").write_text(TRAINING, encoding="utf-8")
+    typed = ["extract", str(project / "train.py"), "--project", str(project), "--json"]
+    found = json.loads(CliRunner().invoke(group, typed).output)
+    assert (found["entry"], [metric["name"] for metric in found["metrics"]]) == ("train.py", ["loss"])
