@@ -56,6 +56,19 @@ def test_each_place_that_gives_a_seed_is_told_and_no_seed_that_a_forest_draws(ru
     assert seeds == {(9, "42", False), (10, "42", False), (11, "42", False), (13, "42", True), (14, "42", True)}
     (data,) = [event for event in outcome.of("fingerprint") if event["name"] == "data" and event["moment"] == "end"]
     assert {source["line"] for source in data["sources"]} == {9, 10, 11}
+    # What is named is what the line calls.
+    named = ("make_moons", "train_test_split", "KFold", "RandomForestClassifier", "SGDClassifier")
+    assert {event["call"] for event in outcome.of("seed")} == {f"random_state of {name}" for name in named}
+
+
+def test_a_solver_that_draws_nothing_draws_nothing(run: Run) -> None:
+    source = "from sklearn.linear_model import LogisticRegression\n"
+    source += "LogisticRegression(random_state=0, solver={!r}).fit([[0.0], [1.0]], [0, 1])"
+    drawn = {}
+    for solver in ("lbfgs", "saga"):
+        outcome = run(source.format(solver), control="streams", seeds=dict.fromkeys(FACTORS, 7), warm=WARM)
+        drawn[solver] = {event["name"] for event in outcome.of("fingerprint")}
+    assert drawn == {"lbfgs": set(), "saga": {"other"}}
 
 
 def test_members_that_are_fitted_in_threads_are_no_draws_of_the_program(run: Run) -> None:

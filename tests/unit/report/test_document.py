@@ -267,13 +267,16 @@ def test_of_runs_with_the_programs_own_seeds_it_is_not_said_that_seeds_vary():
 
 def test_what_varied_and_what_was_held_is_said_for_each_variant():
     variants = {name: {"test acc": [0.5, 0.6]} for name in (ALGO, "control", "as-is")}
-    varied, fixed, untouched = (variant.factors for variant in cases.document(variants).variants)
+    runs = [*cases.proven(ALGO, 2), *cases.proven("control", 2), *cases.completed("as-is", 2)]
+    varied, fixed, untouched = (variant.factors for variant in cases.document(variants, runs=runs).variants)
     assert any("data order" in item for item in varied.varied)
     assert any("count as data" in item for item in varied.held)
     assert fixed.varied == []
     assert any("data order" in item for item in fixed.held)
     assert "own seeds were left alone" in " ".join(untouched.caveats)
     assert untouched.gloss == "the program as it is"
+    # Without a fingerprint nothing shows that anything was drawn.
+    assert only(cases.document({ALGO: {"test acc": [0.5, 0.6]}})).factors.varied == ["not known"]
 
 
 def test_a_caveat_of_one_variant_among_several_names_it():

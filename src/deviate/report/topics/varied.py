@@ -71,6 +71,9 @@ def factors_of(facts: VariantProof) -> Factors:
         return Factors(gloss=name, varied=[], held=[], caveats=[f"The variant {name} is not known to this version."])
     if facts.unseen:
         return Factors(gloss=_gloss(variant), varied=["not known"], held=_files(facts), caveats=[_unseen(facts)])
+    if _is_unproven(facts, variant):
+        held = [*_files(facts), *_pinned(facts.threads)]
+        return Factors(gloss=_gloss(variant), varied=["not known"], held=held, caveats=[_UNPROVEN])
     hidden = {*facts.absent, *facts.unwatched}
     order = [factor for factor in FACTORS if factor not in hidden] if variant.controlled else []
     varying = variant.varying - ({IMPLEMENTATION} if facts.without_noise else set())
@@ -87,6 +90,13 @@ def factors_of(facts: VariantProof) -> Factors:
         held=[*held, *_files(facts), *_pinned(facts.threads)],
         caveats=[*absences(facts), *(_noiseless(facts, variant) if variant.controlled else [_AS_IS_CAVEAT])],
     )
+
+
+def _is_unproven(facts: VariantProof, variant: Variant) -> bool:
+    """Tell whether runs ended and none of them shows that it drew anything for what was to vary."""
+    ended = any(run.status == "completed" for run in facts.runs)
+    is_proof_due = variant.controlled and bool(variant.drawn) and not variant.disturbed
+    return ended and is_proof_due and not facts.evidence
 
 
 def _files(facts: VariantProof) -> list[str]:
@@ -216,15 +226,22 @@ def varied_sentences(variants: Sequence[VariantProof]) -> Iterator[str]:
         yield "What varied between the imported runs is not known."
     for variant, known in known_variants:
         runs = f"the runs of {variant.variant}" if len(variants) > 1 else "the runs"
-        if known is None or (known.controlled and variant.unseen):
+        is_alone = len(variants) == 1 and variant.planned < 2 and not variant.unseen
+        if known is None or (known.controlled and _is_unknown(variant, known) and not is_alone):
             yield f"What varied between {runs} is not known."
         elif not known.controlled:
             yield f"Nothing was controlled in {runs}: the program's own seeds were left as they are."
     controlled = [
-        (variant, known) for variant, known in known_variants if known and known.controlled and not variant.unseen
+        (variant, known)
+        for variant, known in known_variants
+        if known and known.controlled and not _is_unknown(variant, known)
     ]
     yield from _controlled(controlled, len(variants))
     yield from _broken(variants)
+
+
+def _is_unknown(facts: VariantProof, variant: Variant) -> bool:
+    return bool(facts.unseen) or _is_unproven(facts, variant)
 
 
 def _controlled(controlled: Sequence[tuple[VariantProof, Variant]], variants: int) -> Iterator[str]:

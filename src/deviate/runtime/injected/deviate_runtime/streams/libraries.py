@@ -23,6 +23,9 @@ from .seeds import derived, keeps_seed, program_frame, record_seed, replace_ever
 #: Modules whose draws make or split data.
 OF_DATA = ("sklearn.model_selection._split", "sklearn.datasets")
 
+#: Solvers of linear models that draw nothing of the generator that they are given.
+DRAWLESS = ("lbfgs", "newton-cg", "newton-cholesky")
+
 
 def patch_check(module, streams):
     """Replace the seeds that scikit-learn is given."""
@@ -35,10 +38,10 @@ def patch_check(module, streams):
             factor = factor_at(streams, frame)
             if seed is None and factor != streams.current:
                 return unseeded(streams, factor, plain)
-            if is_number(seed) and not is_handed_on(streams, frame, seed):
-                owner = frame.f_locals.get("self")
-                name = frame.f_code.co_name if owner is None else type(owner).__name__
-                record_seed(streams, factor, "sklearn", "random_state of " + name, int(seed), frame)
+            drawn = frame.f_locals.get("solver") not in DRAWLESS
+            if drawn and is_number(seed) and not is_handed_on(streams, frame, seed):
+                call = "random_state of " + given_to(streams, frame, seed)
+                record_seed(streams, factor, "sklearn", call, int(seed), frame)
                 if not keeps_seed(streams, factor):
                     seed = int(derived(streams, factor, int(seed)))
         except Exception as error:
@@ -46,6 +49,19 @@ def patch_check(module, streams):
         return plain(seed)
 
     replace_everywhere(plain, check_random_state, "sklearn")
+
+
+def given_to(streams, frame, seed):
+    """Return what the program gave a seed to: the outermost estimator or function of the library that has it."""
+    name = frame.f_code.co_name
+    while frame is not None and not streams.callers.is_program(frame):
+        owner = frame.f_locals.get("self")
+        if is_equal(getattr(owner, "random_state", None), seed):
+            name = type(owner).__name__
+        elif owner is None and is_equal(frame.f_locals.get("random_state"), seed):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
 
 
 def is_number(seed):
