@@ -30,13 +30,13 @@ from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
 from deviate.imports.repeated import check_recipes
 from deviate.imports.request import Format, ImportRequest, TableOptions
-from deviate.imports.roles import FILE, is_counter, refuse
+from deviate.imports.roles import CLOCKS, FILE, columns_of, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
 from deviate.imports.texts import YAML, yaml_value
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
 from deviate.imports.trainings import Table, split_stored
-from deviate.lexicon.words import is_in_settings, meaning_of, split_of
+from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of
 from deviate.observe.trackers.mlflow import META
 from deviate.observe.trackers.tensorboard import DamagedFileError, read_events
 
@@ -485,8 +485,30 @@ def _files_of(path: Path, known: Format | None) -> tuple[dict[Path, Format | Non
     if (kind := _kind(path)) is not None:
         return {path: known or kind}, []
     files, rest = recurring(path)
-    files = files or _of_mlperf(path)
+    files = files or _of_mlperf(path) or ([] if known else _of_one_form(path))
     return {file: known or _kind(file) for file in files} or {path: known}, rest
+
+
+def _of_one_form(folder: Path) -> list[Path]:
+    """Return the files with values of metrics in a folder, where all are of one form: no other reading is possible."""
+    every = files_below(folder, "*")
+    files = [path for path in every if len(every) <= MOST_TRIED and _is_of_training(path)]
+    forms = {_form(path) for path in files}
+    # Of two trainings no times are the same.
+    are_timed = any(plain(name) in CLOCKS for form in forms for name in form)
+    once = {digest_of([path]) if are_timed else path: path for path in files}
+    return (
+        sorted(once.values(), key=lambda path: natural(path.as_posix())) if len(forms) == 1 != len(forms & {()}) else []
+    )
+
+
+def _form(path: Path) -> tuple[str, ...]:
+    """Return the ending of a file, and the names of its columns or the forms of its lines."""
+    kind = text_kind(path) or _SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        found = found_rows(path)
+        return (path.suffix, found.template) if found.template and not found.unclear else ()
+    return path.suffix, *columns_of(json_rows(path) if kind == "json" else csv_rows(path))
 
 
 def _of_mlperf(folder: Path) -> list[Path]:

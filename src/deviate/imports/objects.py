@@ -93,9 +93,15 @@ def _leaves(item: Any) -> dict[str, Any]:
     return leaves
 
 
+#: What each point of a chart holds that TensorBoard gave as JSON.
+CHART = ("Wall time", "Step", "Value")
+
+
 def _rows_of(whole: Any, name: str) -> list[Any]:
     """Return the rows in a value; those of numbers alone are called `name`."""
     if isinstance(whole, list):
+        if whole and all(isinstance(item, list) and len(item) == len(CHART) for item in whole):
+            return [dict(zip(CHART, item, strict=True)) for item in whole]
         items = [item for item in whole if not isinstance(item, list)]
         return [row for item in items for row in (_unfolded(item) if isinstance(item, dict) else [{name: item}])]
     if not isinstance(whole, dict):
@@ -109,7 +115,16 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
         longest = max(several.values(), key=len)
         alike = [key for key, value in several.items() if value[0].keys() == longest[0].keys()]
         column = "split" if all(map(split_of, alike)) else KEY
-        return [{column: key, **row} for key in alike for row in several[key]] if len(alike) > 1 else longest
+        if len(alike) == 1:
+            return longest
+        # Where each object is of curves, it is a training.
+        return [
+            {column: key, **({"run": f"{key} {place}"} if len(rows) > 1 else {}), **each}
+            for key in alike
+            for place, item in enumerate(several[key])
+            for rows in [_unfolded(item)]
+            for each in rows
+        ]
     for key, value in whole.items():
         if is_run_name(key) and isinstance(value, dict) and (numbered := _numbered_column(value)):
             return [
@@ -329,6 +344,8 @@ def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[
         group, _, last = key.rpartition("/")
         groups.setdefault(group, {})[last] = values
     if all(group and "values" in columns for group, columns in groups.items()):
+        # What stands beside values and is no number, as their times do, is not of each row.
+        constant = {key: value for key, value in constant.items() if key.rpartition("/")[0] not in groups}
         return [
             {**constant, "metric": group, **{_singular(key): value for key, value in row.items()}}
             for group, columns in groups.items()
@@ -409,6 +426,10 @@ def _reported(event: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+#: Fewer events of one key at one epoch may be the parts of one.
+FEWEST_EVENTS = 3
+
+
 def _with_set(events: list[dict[str, Any]]) -> list[Any]:
     """Give events of MLPERF what was set: what stands with one value before the first event that is counted."""
     first = next((place for place, event in enumerate(events) if any(map(is_counter, event))), 0)
@@ -421,7 +442,14 @@ def _with_set(events: list[dict[str, Any]]) -> list[Any]:
         if isinstance(each[0], str | int | float) and all(value == each[0] for value in each)
     }
     rest = [event for place, event in enumerate(events) if place >= first or f"{SET}{event.get('key')}" not in facts]
-    return [{**facts, **event} for event in rest]
+    counts: dict[str, list[list[Any]]] = {}
+    for event in rest:
+        seen = counts.setdefault(str(event.get("key")), [])
+        seen.append([value for name, value in event.items() if is_counter(name) and event.get("value") is not None])
+        event["step"] = len(seen) - 1
+    # Where all of one key are of one epoch, they follow one another.
+    stands = any(each[0] and len(each) > FEWEST_EVENTS and each.count(each[0]) == len(each) for each in counts.values())
+    return [{**facts, **{name: value for name, value in event.items() if stands or name != "step"}} for event in rest]
 
 
 def _word(value: object) -> str:

@@ -134,7 +134,9 @@ def check_words(
     differing: list[str] = []
     for name in columns_of(rows):
         words = [{row[name] for row in each if name in row} for each in trainings]
-        is_free = name not in roles.taken.union(metrics) - {roles.group} and len(set().union(*words)) > 1
+        every = set().union(*words)
+        are_results = meaning_of(name) is not None and all(word.startswith("[") for word in every)
+        is_free = name not in roles.taken.union(metrics) - {roles.group} and len(every) > 1 and not are_results
         if is_free and len(trainings) > 1 and all(len(each) == 1 for each in words) and is_name(min(words[0])):
             raise _several_recipes(label, name, min(words[0]), options)
         if is_free and all(is_name(row.get(name, "")) for row in rows) and not _is_own(name, list(words[0])):

@@ -124,7 +124,8 @@ def left_out_notes(
 ) -> Iterator[str]:  # fmt: skip
     """Say which columns of numbers are no metrics, and why."""
     columns = columns_of(rows)
-    others = [name for name in columns if name not in roles.taken.union(metrics)]
+    passed = {name for name in roles.counters if name not in (roles.iteration, *metrics)}
+    others = [name for name in columns if name in passed or name not in roles.taken.union(metrics)]
     commas = list(_decimal_commas(others, rows))
     for name in commas:
         yield f"Column {name!r} is left out: its commas may part thousands or decimals. Write 1234, or 1.234."

@@ -183,7 +183,12 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
     """
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)
-    split = split_trainings([[each] for each in in_time], [True] * len(in_time), run.label, counter, begins_anew=chosen)
+    rows: list[list[Reading]] = []
+    for each in in_time:
+        if not rows or each.iteration != rows[-1][0].iteration or each.metric in {other.metric for other in rows[-1]}:
+            rows.append([])
+        rows[-1].append(each)
+    split = split_trainings(rows, [True] * len(rows), run.label, counter, begins_anew=chosen)
     several = len(split.trainings) - 1
     if several and not chosen:
         raise NotRuns(
@@ -426,6 +431,10 @@ def _joined(parts: Sequence[Part]) -> Part:
 def _overlap(parts: Sequence[Part], roles: Roles) -> bool:
     """Tell whether two files have a value for the same: they are not the parts of one run."""
     known: set[tuple[str, ...]] = set()
+    rows = [row for part in parts for row in part.rows]
+    # The epochs of `0.25` and `0.5` are no places at which two files could meet.
+    sound = tuple(name for name in roles.counters if all(whole(row.get(name, "0")) is not None for row in rows))
+    roles = msgspec.structs.replace(roles, counters=sound)
     for part in parts:
         keys = {key for row in part.rows for key in _keys(row, roles)}
         if not known.isdisjoint(keys):

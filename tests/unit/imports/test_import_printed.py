@@ -271,8 +271,9 @@ def test_hints_of_a_folder_judge_files_by_what_they_hold(tmp_path):
     config = tmp_path / "config.json"
     config.write_text('{"lr": 0.1, "epochs": 3}')
     with pytest.raises(NotImportable) as asked:
-        read(tmp_path)
+        read(tmp_path, kind="csv")
     assert asked.value.hint.endswith("/progress.txt") or asked.value.hint.endswith("/*.txt")
+    assert [run.label for run in read(tmp_path).runs] == ["progress.txt"]
     with pytest.raises(NotImportable, match="holds what was set"):
         read(config)
 
