@@ -22,7 +22,9 @@ def split():
 """
 NUMPY = """
 import numpy as np
+made = np.random.default_rng(8)
 def split():
+    print(made.spawn(2)[1].random(), made.spawn(1)[0].random())
     spawned = np.random.SeedSequence(42).spawn(2)
     listed = [7, 1]
     rng = np.random.default_rng(listed)

@@ -48,6 +48,23 @@ def test_without_a_seed_the_data_are_held_all_the_same(run: Run) -> None:
     assert control[1] != fitted[1]
 
 
+def test_the_split_of_a_generator_that_the_program_hands_over_stays(run: Run) -> None:
+    source = [
+        *SOURCE.splitlines()[1:4],
+        "from sklearn.model_selection import KFold",
+        "given = np.random.RandomState(3)",
+    ]
+    source.append("print(next(KFold(9, shuffle=True, random_state=given).split(np.zeros(40)))[1], given.rand())")
+    text = "\n".join(source)
+    plain = run(text, "program.py", runtime=False, warm=WARM).stdout
+    held, varied = (
+        run(text, "program.py", control="streams", seeds=dict.fromkeys(FACTORS, 7), varying=varying, warm=WARM).stdout
+        for varying in ([], ["data"])
+    )
+    assert held.split("]")[0] == plain.split("]")[0] != varied.split("]")[0]
+    assert held.split("]")[1] != plain.split("]")[1]
+
+
 def test_each_place_that_gives_a_seed_is_told_and_no_seed_that_a_forest_draws(run: Run) -> None:
     outcome = trained(run, "42", control="observe")
     assert outcome.stdout == run(SOURCE, "program.py", "42", runtime=False, warm=WARM).stdout

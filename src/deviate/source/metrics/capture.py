@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 
 import msgspec
@@ -326,14 +327,14 @@ def _iterated(node: ast.Name, scope: Scope) -> tuple[ast.expr, Scope] | None:
     return value, home.parent
 
 
-# Conversions and constant factors around a value: ``100 * accuracy.item()`` is ``accuracy``.
+# Conversions and units around a value: ``100 * accuracy.item()`` is ``accuracy``, and ``loss / 2`` is another value.
 
 _CONVERTING_CALLS = {"float", "int", "round", "str"}
 _CONVERTING_METHODS = {"item", "detach", "cpu", "numpy", "tolist", "float", "double"}
 
 
 def converted(node: ast.expr) -> ast.expr:
-    """Take conversions and constant factors off: ``100 * accuracy.item()`` is ``accuracy``."""
+    """Take conversions and units off: ``100 * accuracy.item()`` is ``accuracy``."""
     while True:
         inner = conversion(node) or factor(node)
         if inner is None:
@@ -351,9 +352,14 @@ def conversion(node: ast.expr) -> ast.expr | None:
 
 
 def factor(node: ast.expr) -> ast.expr | None:
-    """Return what a constant multiplies or divides; None where none does."""
+    """Return what a power of ten multiplies or divides, as percent and milliseconds are made; None where none does."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
         return None
-    if isinstance(node.right, ast.Constant):
+    if _is_unit(node.right):
         return node.left
-    return node.right if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant) else None
+    return node.right if isinstance(node.op, ast.Mult) and _is_unit(node.left) else None
+
+
+def _is_unit(node: ast.expr) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, (int, float)) and value > 0 and math.log10(value).is_integer()

@@ -118,7 +118,7 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
         return False
     if (finding.report is other.report and _tags_differ(finding, other)) or _sums_differ(finding, other):
         return False
-    if _are_calls_apart(finding, other):
+    if _are_calls_apart(finding, other) or _is_computed(finding, other) or _is_computed(other, finding):
         return False
     if _is_given_anew(flow, finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
         return False
@@ -145,6 +145,23 @@ def _are_calls_apart(finding: Finding, other: Finding) -> bool:
     if not (isinstance(one, ast.Call) and isinstance(another, ast.Call)) or text_of(one.func) != text_of(another.func):
         return False
     return list(map(text_of, one.args)) != list(map(text_of, another.args))
+
+
+def _is_computed(finding: Finding, other: Finding) -> bool:
+    """Whether a value is computed of another and of constants, under a name of its own: ``1 - error``, ``loss / 2``."""
+    node, base = (converted(numeric_part(each.reported)) for each in (finding, other))
+    apart = plain(finding.name) != plain(other.name) and text_of(node) != text_of(base)
+    return apart and not isinstance(base, ast.Constant) and _is_made_of(node, text_of(base))
+
+
+def _is_made_of(node: ast.expr, base: str) -> bool:
+    if isinstance(node, ast.Constant) or text_of(node) == base:
+        return True
+    if isinstance(node, ast.BinOp):
+        return _is_made_of(node.left, base) and _is_made_of(node.right, base)
+    if isinstance(node, ast.UnaryOp):
+        return _is_made_of(node.operand, base)
+    return isinstance(node, ast.Call) and bool(node.args) and all(_is_made_of(each, base) for each in node.args)
 
 
 def _tags_differ(finding: Finding, other: Finding) -> bool:
@@ -314,7 +331,7 @@ MAX_DEPTH = 6
 
 @dataclass(eq=False)
 class Identity:
-    """The expression that computes a value, conversions and constant factors removed."""
+    """The expression that computes a value, conversions and units removed."""
 
     node: ast.expr
     #: Reached through a name: computed where the name is given its value, not where it is reported.

@@ -316,3 +316,17 @@ def test_two_clocks_are_two_metrics_though_their_text_is_one(tmp_path):
     found = selected(analyse(tmp_path, train=looped(report)))
     assert len([metric for metric in found.values() if metric.kind == "speed"]) == 2
     assert not [metric for metric in found.values() if "also reported" in metric.why]
+
+
+@pytest.mark.parametrize(
+    ("report", "values"),
+    [
+        ("print(f'gap {gap:.4f} accuracy {1 - gap:.4f}')", {"gap": "gap", "accuracy": "1 - gap"}),
+        ("print(f'gap {gap:.4f}')\nprint(f'val_gap loss {gap / 2:.4f}')", {"gap": "gap", "val_gap loss": "gap / 2"}),
+        ("print('mse', gap, 'rmse', gap ** 0.5)", {"mse": "gap", "rmse": "gap ** 0.5"}),
+        ("print('loss %.2f%% loss %.3f' % (100 * gap, gap))", {"loss": "100 * gap"}),
+    ],
+)
+def test_what_is_computed_of_a_value_under_a_name_of_its_own_is_another_one(tmp_path, report, values):
+    findings = analyse(tmp_path, train=looped(f"gap = loss.item()\n{report}", HEAD))
+    assert {name: metric.expression for name, metric in selected(findings).items()} == values

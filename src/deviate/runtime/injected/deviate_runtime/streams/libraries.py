@@ -36,8 +36,9 @@ def patch_check(module, streams):
         frame = sys._getframe(1)
         try:
             factor = factor_at(streams, frame)
-            if seed is None and factor != streams.current:
-                return unseeded(streams, factor, plain)
+            generator = generator_of(streams, seed) if factor != streams.current else None
+            if generator is not None:
+                return sharing(streams, factor, generator)
             drawn = frame.f_locals.get("solver") not in DRAWLESS
             if drawn and is_number(seed) and not is_handed_on(streams, frame, seed):
                 call = "random_state of " + given_to(streams, frame, seed)
@@ -97,11 +98,17 @@ def factor_at(streams, frame):
     return DATA if frame.f_globals.get("__name__", "").startswith(OF_DATA) else OTHER
 
 
-def unseeded(streams, factor, plain):
-    """Return what draws from NumPy's global generator for `factor`."""
-    generator = next((known for known in streams.generators if known.name == "numpy"), None)
-    if generator is None or not streams.controls:
-        return plain(None)
+def generator_of(streams, seed):
+    """Return the generator that stands for a seed: one the program made, NumPy's global one for None; else None."""
+    if not streams.controls:
+        return None
+    if seed is None:
+        return next((known for known in streams.generators if known.name == "numpy"), None)
+    return streams.made.get(id(seed)) if type(seed).__name__ == "RandomState" else None
+
+
+def sharing(streams, factor, generator):
+    """Return what draws from a generator for `factor`, which is not the one that draws now."""
     state = generator.state(factor)
     streams.fingerprints.of(factor).sources[generator.name] = generator.seeded
     # It need not draw: folds in their order are given a generator, too.

@@ -85,6 +85,21 @@ class MadeSwitched(Made, Switched):
         self.watch(item)
         self.find = self.item
         self.name = "numpy." + cls.__name__
+        self.sequence = sequence_of(item._bit_generator)
+
+    def fresh(self, seed):
+        return self.descending(super().fresh(seed))
+
+    def copy(self, state):
+        return self.descending(super().copy(state))
+
+    def descending(self, state):
+        """Return a state whose `spawn` makes what the author's generator would make, whichever factor draws."""
+        if self.sequence is None:
+            return state
+        heir = type(state)(self.sequence)
+        heir.state = state.state
+        return heir
 
 
 def mark(bits):
@@ -251,8 +266,12 @@ def is_fresh(streams, bit_generator, frame):
     """
     if frame.f_globals.get("__name__", "").startswith("numpy.") or made_at(streams, frame) is None:
         return False
-    sequence = getattr(bit_generator, "seed_seq", None) or getattr(bit_generator, "_seed_seq", None)
-    return getattr(sequence, "entropy", None) in streams.fresh
+    return getattr(sequence_of(bit_generator), "entropy", None) in streams.fresh
+
+
+def sequence_of(bit_generator):
+    """Return the sequence of seeds that a bit generator was made of, from which it spawns others; None without one."""
+    return getattr(bit_generator, "seed_seq", None) or getattr(bit_generator, "_seed_seq", None)
 
 
 def is_plain_seed(seed):
