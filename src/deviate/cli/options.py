@@ -28,13 +28,15 @@ Value = TypeVar("Value")
 def named_values(option: str, texts: tuple[str, ...], read: Callable[[str], Value], example: str) -> dict[str, Value]:
     """Read what was given for a repeatable option, by name; names may hold ``=``.
 
-    Raises BadOption if a text has no name or no value.
+    Raises BadOption if a text has no name or no value, or a name comes twice.
     """
     values: dict[str, Value] = {}
     for text in texts:
         name, sign, value = text.rpartition("=")
         if not sign or not name.strip() or not value.strip():
             raise BadOption(f"{option} {text!r} is not NAME=VALUE", hint=f"type for example {option} {example}")
+        if name.strip() in values:
+            raise BadOption(f"{option} of {name.strip()!r} is typed twice", hint="leave one")
         values[name.strip()] = read(value.strip())
     return values
 

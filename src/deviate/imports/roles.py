@@ -403,6 +403,7 @@ def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: Tab
         return Counted()
     if broken and not options.rows:
         name = broken[0]
+        _check_goes_on(name, parts, roles)
         return Counted(
             in_order=True,
             notes=(f"Rows are counted in their order: {name!r} holds no whole numbers, or too large ones.",),
@@ -444,6 +445,24 @@ def _check_few_bad(name: str, parts: Sequence[Sequence[Row]]) -> None:
             f"column {name!r} counts iterations, and {len(bad)} of its {len(words)} cells hold words: "
             f"{some_of([repr(word) for word in dict.fromkeys(bad)], 3)}",
             hint="mend or remove these rows, or type --set rows=iterations to count all rows in their order",
+        )
+
+
+def _check_goes_on(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> None:
+    """Refuse rows that cannot be counted by a column, and not in their order where that column goes back.
+
+    Raises
+    ------
+    NotRuns
+        With the numbers.
+    """
+    back = next((step for step in _steps(name, parts, roles) if step.after < step.before), None)
+    if back is not None:
+        raise NotRuns(
+            f"column {name!r} goes back from {back.earlier[name]} to {back.later[name]}: its rows may be of several "
+            "trainings, and which ones, only whole numbers would show",
+            hint="type --rows iterations if the rows follow one another in one training; or add a column that tells "
+            "the trainings apart, and type --run-column with its name",
         )
 
 

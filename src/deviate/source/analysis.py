@@ -261,7 +261,7 @@ def _read(program: Program, flow: Flow, graph: CallGraph) -> Results:
     finder = MetricFinder(flow, reports)
     finder.classify_all()
     trained = loops.find()
-    main_loop = trained or loops.find_reporting(finder.reporting(), finder.counted())
+    main_loop = trained or loops.find_reporting(finder.reporting(), finder.counted)
     training, phases = _weights(program, graph, loops, main_loop)
     main_loop = _sized(program, main_loop)
     loop_file = main_loop.file if main_loop is not None else ""

@@ -421,7 +421,10 @@ def read_settings(
             name, _, what = value.rpartition("=")
             if not name.strip() or not what.strip():
                 raise BadOption(f"--set {text!r} is not {key}=NAME=VALUE", hint=_means(key, kind))
-            given.setdefault(key, {})[name.strip()] = what.strip()
+            known = given.setdefault(key, {})
+            if name.strip() in known:
+                raise BadOption(f"--set {key} of {name.strip()!r} is typed twice", hint="leave one")
+            known[name.strip()] = what.strip()
         elif key in given:
             raise BadOption(f"--set {key} is typed twice and has one value", hint="leave one")
         else:

@@ -25,6 +25,8 @@ STEPS = _LISTS["steps"]
 _REPEATS = _LISTS["repeats"]
 #: What a count of whole trainings is called, and one of the passes of a training.
 _TIMES = _LISTS["times"]
+#: What one of them is called.
+ONE_TIME = {word for word in _REPEATS if f"{word}s" in _TIMES}
 ROUNDS = _LISTS["rounds"]
 #: What the parties of a federated training are called.
 CLIENTS = _LISTS["clients"]
@@ -119,6 +121,8 @@ class Candidate:
     @property
     def repeats(self) -> bool:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
+        if isinstance(self.node, ast.While) and _advanced(self.node):
+            return bool(self.own & ONE_TIME) and not self.counts  # ``while trial < 4: ... trial += 1``
         if not isinstance(self.node, (ast.For, ast.AsyncFor)):
             return False
         if _tries_counts(self.node):

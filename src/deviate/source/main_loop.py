@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from deviate.core.experiment import MainLoop, Pace
@@ -17,6 +17,7 @@ from deviate.source.index import CallSite, Loop, Nesting, Unit, enclosing_branch
 from deviate.source.loop_candidates import (
     CLIENTS,
     COUNTS,
+    ONE_TIME,
     PASSES,
     ROUNDS,
     STEPS,
@@ -46,6 +47,9 @@ _OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]p
 _HOOKED = re.compile(r"(Callback|LightningModule)$")
 #: Methods of a library's objects that train for a while.
 _RUNNING = {"fit", "run", "step", "train"}
+
+#: File, line and name of reported counters, with the words that name them in the text.
+Counters = Mapping[tuple[str, int, str], str]
 
 
 class LoopFinder:
@@ -120,9 +124,7 @@ class LoopFinder:
         self.repeating = [(one.unit, one.loop) for one in usable if one.loop is not None and one not in self.usable]
         return self._main([one for one in self.usable if not _gives_data(one)] or self.usable)
 
-    def find_reporting(
-        self, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
-    ) -> MainLoop | None:
+    def find_reporting(self, reporting: list[tuple[Unit, Nesting | None]], counted: Counters) -> MainLoop | None:
         """Return the outermost loop that reports metrics and counts, where nothing is known to train.
 
         Where none does, it is one that counts epochs and hands them to a library: ``train_epoch.run(loader)``.
@@ -143,7 +145,11 @@ class LoopFinder:
         return Candidate(loop.node, unit, loop, self.graph.inside(unit, loop.node), names[0])
 
     def _reporting_candidate(
-        self, unit: Unit, loop: Loop, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
+        self,
+        unit: Unit,
+        loop: Loop,
+        reporting: list[tuple[Unit, Nesting | None]],
+        counted: Counters,
     ) -> Candidate | None:
         inside = self.graph.inside(unit, loop.node)
         if not any(
@@ -363,12 +369,16 @@ def _aside_words(name: str) -> set[str]:
     return set(map(str.lower, _ASIDE.findall(name)))
 
 
-def _reports_counter(candidate: Candidate, counted: set[tuple[str, int, str]]) -> bool:
-    """Whether what the loop counts is reported within it."""
+def _reports_counter(candidate: Candidate, counted: Counters) -> bool:
+    """Whether what the loop counts is reported within it, and not as the number of a training: ``fold {k}``."""
     first, last = candidate.node.lineno, candidate.node.end_lineno or candidate.node.lineno
     module = candidate.unit.module
     return any(
-        file == module.file and first < line <= last and name in candidate.variable for file, line, name in counted
+        file == module.file
+        and first < line <= last
+        and name in candidate.variable
+        and not set(words_of(label)) & ONE_TIME
+        for (file, line, name), label in counted.items()
     )
 
 

@@ -157,3 +157,10 @@ def test_a_folder_without_results_names_none_of_its_files(table, tmp_path):  # n
     with pytest.raises(NotImportable) as refused:
         read(tmp_path / "logs")
     assert refused.value.hint.startswith("name a file of results")
+
+
+def test_parts_of_epochs_that_go_back_are_asked_about_and_not_counted_in_their_order(table):  # noqa: F811
+    rows = "".join(f"{at},{loss(at)}\n" for at in (0.5, 1.0, 1.5, 2.0))
+    assert last(read(table("epoch,loss\n" + rows)), "loss") == [loss(2.0)]
+    with pytest.raises(NotRuns, match=r"'epoch' goes back from 2.0 to 0.5"):
+        read(table("epoch,loss\n" + 2 * rows))

@@ -42,6 +42,8 @@ def test_what_is_no_setting_is_refused_with_those_there_are(text, said, hint):
 def test_a_setting_with_one_value_is_typed_once():
     with pytest.raises(BadOption, match="typed twice"):
         read_settings(["stall=1", "stall=2"])
+    with pytest.raises(BadOption, match="direction of 'acc' is typed twice"):
+        read_settings(["direction=acc=higher", "direction=acc=lower"], TypedStatistics)
 
 
 def test_the_file_says_how_runs_of_all_experiments_are_made(tmp_path):

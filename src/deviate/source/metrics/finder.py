@@ -58,6 +58,8 @@ class MetricFinder:
         self.reports = reports
         self.findings: list[Finding] = []
         self.rejected: list[Rejected] = []
+        #: File, line and name of reported counters, with the words that name them in the text.
+        self.counted: dict[tuple[str, int, str], str] = {}
 
     def classify_all(self) -> None:
         """Classify the values of all reports."""
@@ -102,14 +104,6 @@ class MetricFinder:
     def reporting(self) -> list[tuple[Unit, Nesting | None]]:
         """Return the function that reports each metric, and the nesting of the report in it."""
         return [(finding.unit, finding.report.nesting) for finding in self.findings]
-
-    def counted(self) -> set[tuple[str, int, str]]:
-        """Return file, line and name of reported counters."""
-        return {
-            (rejection.file, rejection.line, rejection.variable)
-            for rejection in self.rejected
-            if rejection.reason == "counter"
-        }
 
     def weigh(self, trained: set[Unit], phases: Phases | None, unchosen: set[ModuleIndex]) -> None:
         """Raise the confidence of what the training reports, lower that of what only prepares it; then merge.
@@ -171,6 +165,8 @@ class MetricFinder:
         verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
         if verdict.reason is not None:
             self._reject(report, variable, verdict.reason)
+            if verdict.reason == "counter":
+                self.counted[report.scope.module.file, report.line, variable] = words_before(reported)
             return None
         label = label_for(self.flow, reported, report.values)
         if label is not None and self.flow.resolved(label, reported.scope).plain() == {From.SETTING}:

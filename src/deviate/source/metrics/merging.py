@@ -118,7 +118,7 @@ def _is_same(flow: Evaluator, finding: Finding, identity: Identity, other: Findi
         return False
     if (finding.report is other.report and _tags_differ(finding, other)) or _sums_differ(finding, other):
         return False
-    if _are_calls_apart(finding, other) or _is_computed(finding, other) or _is_computed(other, finding):
+    if _are_calls_apart(finding, other) or _are_computed_apart(finding, other):
         return False
     if _is_given_anew(flow, finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
         return False
@@ -147,11 +147,13 @@ def _are_calls_apart(finding: Finding, other: Finding) -> bool:
     return list(map(text_of, one.args)) != list(map(text_of, another.args))
 
 
-def _is_computed(finding: Finding, other: Finding) -> bool:
-    """Whether a value is computed of another and of constants, under a name of its own: ``1 - error``, ``loss / 2``."""
-    node, base = (converted(numeric_part(each.reported)) for each in (finding, other))
-    apart = plain(finding.name) != plain(other.name) and text_of(node) != text_of(base)
-    return apart and not isinstance(base, ast.Constant) and _is_made_of(node, text_of(base))
+def _are_computed_apart(finding: Finding, other: Finding) -> bool:
+    """Whether two values are computed of one and of constants, each under its own name: ``error``, ``1 - error``."""
+    nodes = [converted(numeric_part(each.reported)) for each in (finding, other)]
+    texts = [*map(text_of, nodes)]
+    if plain(finding.name) == plain(other.name) or texts[0] == texts[1]:
+        return False
+    return any(all(_is_made_of(node, base) for node in nodes) for base in (*texts, finding.variable))
 
 
 def _is_made_of(node: ast.expr, base: str) -> bool:

@@ -56,6 +56,17 @@ def test_a_loop_that_counts_whole_trainings_is_not_the_main_one(tmp_path, outer)
     assert "# main" in found(tmp_path, train=text)
 
 
+def test_a_while_loop_over_trials_is_not_the_main_one(tmp_path):
+    text = HEAD + training("train") + "trial = 0\nwhile trial < 4:\n    train()\n    trial += 1\n"
+    assert found(tmp_path, train=text).lstrip().startswith("for epoch in range(3):")
+
+
+@pytest.mark.parametrize(("label", "line"), [("fold", ""), ("it", "for k in range(5):")])
+def test_a_loop_that_reports_its_counter_as_the_number_of_a_training_is_not_the_main_one(tmp_path, label, line):
+    text = f"for k in range(5):\n    accuracy = measure(k)\n    print(f'{label} {{k}}: accuracy {{accuracy:.3f}}')\n"
+    assert found(tmp_path, train=f"def measure(k):\n    return sum(map(float, open(str(k)))) / 9\n{text}") == line
+
+
 @pytest.mark.parametrize("outer", ["for epochs, size in zip(counts, sizes):", "for steps in [10, 90]:"])
 def test_a_loop_over_counts_of_passes_is_not_the_main_one(tmp_path, outer):
     text = HEAD + training("fit", mark="  # main") + f"{outer}\n    fit()\n"

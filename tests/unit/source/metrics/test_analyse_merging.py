@@ -324,6 +324,10 @@ def test_two_clocks_are_two_metrics_though_their_text_is_one(tmp_path):
         ("print(f'gap {gap:.4f} accuracy {1 - gap:.4f}')", {"gap": "gap", "accuracy": "1 - gap"}),
         ("print(f'gap {gap:.4f}')\nprint(f'val_gap loss {gap / 2:.4f}')", {"gap": "gap", "val_gap loss": "gap / 2"}),
         ("print('mse', gap, 'rmse', gap ** 0.5)", {"mse": "gap", "rmse": "gap ** 0.5"}),
+        (
+            "print('error', gap * 2, 'iou', 1 - gap, 'mae', gap ** 0.5)",
+            {"error": "gap * 2", "iou": "1 - gap", "mae": "gap ** 0.5"},
+        ),
         ("print('loss %.2f%% loss %.3f' % (100 * gap, gap))", {"loss": "100 * gap"}),
     ],
 )
