@@ -160,7 +160,7 @@ def experiment_view(
 
     def figures() -> list[Figure]:
         from deviate.report.topics.curves import experiment_figures
-        from deviate.report.topics.plain import plain_curves, plain_facts
+        from deviate.report.topics.experiment import plain_curves, plain_facts
 
         return experiment_figures(plain_facts(facts), plain_curves(curves()))
 
@@ -282,13 +282,13 @@ def resumed_view(facts: Resumed) -> View[Resumed]:
 
 def priced_view(facts: Priced) -> View[Priced]:
     """Return the view of what held kernels cost."""
-    from deviate.report.topics.price import priced_page
+    from deviate.report.topics.certificate import priced_page
 
     return View(facts, lambda reader: priced_page(facts, reader))
 
 
 def fixed_view(facts: Fixed) -> View[Fixed]:
     """Return the view of switches under which a program repeats."""
-    from deviate.report.topics.price import fixed_page
+    from deviate.report.topics.certificate import fixed_page
 
     return View(facts, lambda reader: fixed_page(facts, reader))

@@ -9,7 +9,7 @@ from deviate.probes.certificate import Parting
 from deviate.probes.fix import SWITCHES, Fixed, Mended, applicable
 from deviate.probes.price import Priced
 from deviate.probes.training import Failure
-from deviate.report.topics.price import fixed_sentences, priced_sentences
+from deviate.report.topics.certificate import fixed_sentences, priced_sentences
 from deviate.report.views import fixed_view, priced_view
 from deviate.stats.price import paired_price
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
 
 from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+from deviate.report.figures.figure import Figure, drawing_module
 from deviate.report.numbers import show
+from deviate.store.files import write_whole
 
 #: The version of Vega-Lite that Altair 6 and vl-convert 1.8 know.
 SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -441,3 +444,46 @@ def _columns(names: Sequence[str]) -> int:
     """Return how many entries of a legend stand beside each other in a column of a paper."""
     entry = LEGEND_LINE + _GAP + LETTER * THEMES["print"]["legend"]["labelFontSize"] * max(map(len, names))
     return max(1, min(3, int(PAPER_WIDTH / entry)))
+
+
+# Figures as files.
+
+FigureFormat = Literal["pdf", "svg", "png"]
+
+FIGURE_FORMATS: tuple[FigureFormat, ...] = get_args(FigureFormat)
+
+#: Dots of a PNG for each point of its size: 300 an inch in a single column.
+DOTS = 300 / 72
+
+
+def render_figure(figure: Figure, format_name: FigureFormat = "pdf", width: int = PAPER_WIDTH) -> bytes:
+    """Return a figure as the bytes of a file, in the size and the fonts of a paper.
+
+    PNG has 300 dots an inch; `width` is in points of 1/72 inch.
+    """
+    library = drawing_module("vl_convert")
+    # Encoded by msgspec, which writes a number as Python does; NaN and infinities are not in a figure.
+    spec: Any = msgspec.json.encode(themed(figure, "print", width)).decode()
+    if format_name == "svg":
+        return bytes(library.vegalite_to_svg(spec).encode())
+    if format_name == "png":
+        return bytes(library.vegalite_to_png(spec, scale=DOTS))
+    return bytes(library.vegalite_to_pdf(spec))
+
+
+def write_figures(figures: Sequence[Figure], folder: Path, format_name: FigureFormat = "pdf") -> Iterator[Path]:
+    """Write each figure into `folder`, which is made, and yield what was written; old files of the name are replaced.
+
+    Raises
+    ------
+    OSError
+        If the folder or a file in it cannot be written.
+    NotInstalled
+        If the package that draws is not installed; then nothing is written.
+    """
+    drawing_module("vl_convert")
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        path = folder / f"{figure.slug}.{format_name}"
+        write_whole(path, render_figure(figure, format_name))
+        yield path

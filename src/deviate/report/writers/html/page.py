@@ -21,9 +21,9 @@ import jinja2
 from markupsafe import Markup, escape
 
 from deviate.core.errors import NotInstalled
-from deviate.report.drawing import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
 from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.figures import THEMES, Figure, themed
+from deviate.report.figures.figure import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
 from deviate.report.page import Answer, Bars, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
 from deviate.store.files import write_whole
 
