@@ -200,8 +200,6 @@ THEMES: dict[Theme, dict[str, Any]] = {
 def wrapped(title: str, width: int | None, size: int) -> list[str]:
     """Break a title into lines that fit a picture `width` pixels wide; one line where its width is not known.
 
-    Examples
-    --------
     >>> wrapped("How much test acc differs between runs", 200, 14)
     ['How much test acc', 'differs between runs']
     """
@@ -256,8 +254,6 @@ MOST_DECADES = 8
 def domain(values: Iterable[float | None]) -> list[float]:
     """Return the ends of an axis on which all finite values lie, with some room.
 
-    Examples
-    --------
     >>> domain([1.0, 3.0, None]), domain([5.0]), domain([])
     ([0.92, 3.08], [4.95, 5.05], [0.0, 1.0])
     """
@@ -275,8 +271,6 @@ def points_domain(points: Iterable[float | None], intervals: Iterable[float | No
     The interval of two runs is so wide that on an axis as long the runs would lie upon each other: it may lengthen the
     axis at each end by half the length that the points take, and `interval_views` marks what is cut.
 
-    Examples
-    --------
     >>> points_domain([1.0, 2.0], [0.5, 2.5]), points_domain([1.0, 2.0], [-9.0, 2.5])
     ([0.42, 2.58], [0.42, 2.58])
     """
@@ -315,8 +309,6 @@ def number_format(ends: Sequence[float]) -> dict[str, Any]:
 
     Vega writes 0.000000000001 in full. With an exponent it takes as many digits as the length of the axis asks for.
 
-    Examples
-    --------
     >>> number_format([1e12, 1.01e12]), number_format([96.0, 97.0])
     ({'format': '.5~g'}, {})
     """
@@ -339,8 +331,6 @@ def quantitative(ends: Sequence[float], title: str, **axis: Any) -> dict[str, An
 def decades(values: Iterable[float | None]) -> list[float]:
     """Return the powers of ten between the smallest and the largest positive value: the ticks of a logarithmic axis.
 
-    Examples
-    --------
     >>> decades([0.02, 30.0])
     [0.1, 1.0, 10.0]
     """
@@ -355,8 +345,6 @@ def decades(values: Iterable[float | None]) -> list[float]:
 def axis_title(name: str, unit: str = "", remark: str = "") -> str:
     """Name a quantity with its unit.
 
-    Examples
-    --------
     >>> axis_title("time per run", "s"), axis_title("loss", remark="log scale")
     ('time per run (s)', 'loss (log scale)')
     """
@@ -397,8 +385,6 @@ def rows(names: Sequence[str], field: str = "variant") -> dict[str, Any]:
 def shared_keys(names: Sequence[str]) -> list[str]:
     """Return the keys of cells of a grid; none where the names are no cells, or cells of several grids.
 
-    Examples
-    --------
     >>> shared_keys(["lr=0.1,width=64", "lr=0.01,width=64"]), shared_keys(["algo", "lr=0.1"])
     (['lr', 'width'], [])
     """

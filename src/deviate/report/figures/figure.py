@@ -71,8 +71,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 def slug(*words: str) -> str:
     """Join words to lower-case ASCII with hyphens.
 
-    Examples
-    --------
     >>> slug("distribution", "test acc@1"), slug("curves", "потери"), slug("curves", "Précision")
     ('distribution-test-acc-1', 'curves', 'curves-precision')
     """
