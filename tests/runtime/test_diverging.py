@@ -77,7 +77,7 @@ def test_what_the_first_run_has_is_put_in_place_of_what_the_second_has(monkeypat
     import torch
 
     monkeypatch.syspath_prepend(str(INJECTED))
-    from deviate_runtime.diverging.kept import Kept
+    from deviate_runtime.diverging.operations import Kept
 
     place = ["aten.mul.Tensor", "", "train.py", 3, "program"]
     runs = [

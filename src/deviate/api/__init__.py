@@ -97,10 +97,10 @@ def audit(
     """
     from deviate.probes.audit import audit as probe
     from deviate.probes.trial import DEFAULT_LIMIT
-    from deviate.report.views import audit_view
+    from deviate.report.views import page_view
 
     request = _request(_words(command), **options)
-    return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
+    return page_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
 
 
 @known_keywords(RunKeywords)
@@ -120,9 +120,9 @@ def certify(command: Sequence[str] | str, *, n: int | None = None, **options: Un
     """
     from deviate.probes.certify import DEFAULT_RUNS
     from deviate.probes.certify import certify as probe
-    from deviate.report.views import certified_view
+    from deviate.report.views import page_view
 
-    return certified_view(probe(_request(_words(command), **options), DEFAULT_RUNS if n is None else n))
+    return page_view(probe(_request(_words(command), **options), DEFAULT_RUNS if n is None else n))
 
 
 @known_keywords(TrainingKeywords)
@@ -163,7 +163,7 @@ def baseline(
     """
     from deviate.api.progress import observer
     from deviate.facts.judging import Floor, choose_baseline, measure_baseline
-    from deviate.report.views import baseline_view
+    from deviate.report.views import page_view
 
     workspace, words = _judged_words(runs, options.get("project"))
     floor = Floor(metric=metric, better=better, tries=tries, most=most)
@@ -171,7 +171,7 @@ def baseline(
     def train() -> Loop:
         return measure_baseline(_request(words, runs=n, **options), floor, observer(progress))
 
-    return baseline_view(choose_baseline(workspace, words, values, floor, n, train))
+    return page_view(choose_baseline(workspace, words, values, floor, n, train))
 
 
 @known_keywords(TrainingKeywords)
@@ -199,14 +199,14 @@ def judge(
     """
     from deviate.api.progress import observer
     from deviate.facts.judging import choose_judged, judge_command
-    from deviate.report.views import judged_view
+    from deviate.report.views import page_view
 
     workspace, words = _judged_words(runs, options.get("project"))
 
     def train() -> Judged:
         return judge_command(_request(words, **options), workspace, observer(progress))
 
-    return judged_view(choose_judged(workspace, words, values, train))
+    return page_view(choose_judged(workspace, words, values, train))
 
 
 def _judged_words(

@@ -54,7 +54,7 @@ def command(
     from deviate.cli.stdin import given_input
     from deviate.probes.audit import audit
     from deviate.probes.trial import DEFAULT_LIMIT
-    from deviate.report.views import audit_view
+    from deviate.report.views import page_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
@@ -70,6 +70,6 @@ def command(
             quick=quick,
             explain=explain,
         )
-    view = audit_view(facts)
+    view = page_view(facts)
     show(view, writer, output, view.page().command, "audit", verbose=verbose)
     return facts.status

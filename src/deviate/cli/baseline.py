@@ -64,7 +64,7 @@ def command(
     runs than before begin a new count of tries.
     """
     from deviate.facts.judging import Floor, choose_baseline, measure_baseline
-    from deviate.report.views import baseline_view
+    from deviate.report.views import page_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
@@ -76,5 +76,5 @@ def command(
             return measure_baseline(request, asked, observe)
 
     loop = choose_baseline(workspace_of(None), words, values, asked, runs, train)
-    show(baseline_view(loop), writer, None, "deviate baseline")
+    show(page_view(loop), writer, None, "deviate baseline")
     return 0

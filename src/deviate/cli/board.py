@@ -303,8 +303,6 @@ def _ends(found: Sequence[Entry]) -> tuple[float, float] | None:
 def _scale(standing: Standing, ends: tuple[float, float], cells: int) -> str:
     """Draw a mean with its interval between the ends of the scale.
 
-    Examples
-    --------
     >>> one = Standing(name="acc", taken="last", kind="quality", direction="higher", values=[1.0, 3.0], mean=2.0,
     ...                sd=1.4, low=1.0, high=3.0)
     >>> _scale(one, (0.0, 4.0), 9)

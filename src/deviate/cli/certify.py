@@ -160,15 +160,15 @@ def _stored(files: list[Path]) -> View[Any]:
     """Return a certificate that is there, or two compared."""
     from deviate.probes.certificate import liken, read_certificate
     from deviate.probes.certify import Certified
-    from deviate.report.views import certified_view, likened_view
+    from deviate.report.views import page_view
 
     if len(files) > 2:
         raise BadOption(f"at most two certificates are compared, found {len(files)}", hint="name two")
     if len(files) == 2:
         here, there = files
-        return likened_view(liken(read_certificate(here), read_certificate(there), (here.name, there.name)))
+        return page_view(liken(read_certificate(here), read_certificate(there), (here.name, there.name)))
     certificate = read_certificate(files[0])
-    return certified_view(Certified(command=certificate.command, certificate=certificate))
+    return page_view(Certified(command=certificate.command, certificate=certificate))
 
 
 def _probed(
@@ -176,24 +176,23 @@ def _probed(
 ) -> View[Any]:
     """Resume the training, look for switches, or measure what held kernels cost."""
     from deviate.probes import fix, price, resume
-    from deviate.report import views
+    from deviate.report.views import page_view
 
     if resume_at is not None:
-        return views.resumed_view(resume.resume(request, resume_at, resume_with, _announce))
+        return page_view(resume.resume(request, resume_at, resume_with, _announce))
     if fixed:
-        return views.fixed_view(fix.fix(request, _announce))
-    return views.priced_view(price.price(request, price.DEFAULT_PAIRS if pairs is None else pairs, _announce))
+        return page_view(fix.fix(request, _announce))
+    return page_view(price.price(request, price.DEFAULT_PAIRS if pairs is None else pairs, _announce))
 
 
 def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:
     """Make the control runs and return their certificate, or the comparison with the one that is verified."""
-    from deviate.probes.certify import DEFAULT_RUNS, Certified, certify, verify_certificate
-    from deviate.report.views import certified_view, likened_view
+    from deviate.probes.certify import DEFAULT_RUNS, certify, verify_certificate
+    from deviate.report.views import page_view
 
     if verify is None:
-        return certified_view(certify(request, DEFAULT_RUNS if runs is None else runs, _announce))
-    result = verify_certificate(verify, request, 1 if runs is None else runs, _announce)
-    return certified_view(result) if isinstance(result, Certified) else likened_view(result)
+        return page_view(certify(request, DEFAULT_RUNS if runs is None else runs, _announce))
+    return page_view(verify_certificate(verify, request, 1 if runs is None else runs, _announce))
 
 
 def _announce(text: str) -> None:

@@ -83,7 +83,7 @@ def command(
     from deviate import api
     from deviate.facts.comparison_options import parse_drops
     from deviate.report.topics.target import target_command
-    from deviate.report.views import target_view
+    from deviate.report.views import page_view
     from deviate.report.writers.contracts import gate_json
     from deviate.report.writers.gate_junit import gate_junit, github_lines
     from deviate.report.writers.json_object import facts_json
@@ -96,7 +96,7 @@ def command(
         _check_alone(against, target, rule, further)
         facts = _target(name, against, target, metrics, settings)
         writer = find_writer("json" if as_json else None, output, writers(json=facts_json))
-        show(target_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
+        show(page_view(facts), writer, output, target_command(facts), "target", verbose=verbose)
         return 0 if facts.passed else 1
     if against is None:
         raise BadOption(

@@ -42,7 +42,7 @@ def command(command: tuple[str, ...], as_it_is: bool, alone: bool, as_json: bool
 
     Exit status 0: the runs are equal; 1: they part.
     """
-    from deviate.report.views import divergence_view
+    from deviate.report.views import page_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
@@ -53,7 +53,7 @@ def command(command: tuple[str, ...], as_it_is: bool, alone: bool, as_json: bool
         facts = stored(command)
     else:
         facts = _two(command) or trained(command, as_it_is=as_it_is, alone=alone)
-    view = divergence_view(facts)
+    view = page_view(facts)
     show(view, writer, None, view.page().command)
     return facts.status
 

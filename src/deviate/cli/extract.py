@@ -107,7 +107,7 @@ def _verify(
     from deviate.cli.stdin import given_input
     from deviate.core.secrets import mask_words
     from deviate.probes.trial import DEFAULT_LIMIT, verify
-    from deviate.report.views import verification_view
+    from deviate.report.views import page_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.runs.request import Request
@@ -128,7 +128,7 @@ def _verify(
     with given_input() as stdin:
         request = Request(command=list(words), project=project, stdin=stdin, **fields)
         facts = verify(request, limit)
-    view = verification_view(facts)
+    view = page_view(facts)
     show(view, writer, None, view.page().command, "verification")
     if options["write"] or options["review"]:
         _write_observed(request, facts, asks=options["review"])

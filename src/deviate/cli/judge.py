@@ -55,7 +55,7 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
     The exit status is 0 for keep, 1 for discard, 3 for run more, and 2 where the change or the question cannot be run.
     """
     from deviate.facts.judging import choose_judged, judge_command
-    from deviate.report.views import judged_view
+    from deviate.report.views import page_view
     from deviate.report.writers.json_object import facts_json
     from deviate.report.writers.registry import find_writer, writers
 
@@ -67,7 +67,7 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
             return judge_command(request, workspace, observe)
 
     judged = choose_judged(workspace, words, values, train)
-    show(judged_view(judged), writer, None, "deviate judge")
+    show(page_view(judged), writer, None, "deviate judge")
     return judged.status
 
 

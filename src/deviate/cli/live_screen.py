@@ -154,8 +154,6 @@ def title(screen: LiveScreen) -> str:
 def planned_text(planned: Mapping[str, int], jobs: int) -> str:
     """Say how many runs there are, and how many go on side by side.
 
-    Examples
-    --------
     >>> planned_text({"algo+impl": 8}, 2), planned_text({"init": 8, "control": 8}, 1)
     ('8 runs, 2 at a time', '16 runs, 8 each of 2 kinds')
     """

@@ -105,11 +105,11 @@ def report(desk: Desk, experiment: str) -> Any:
 def diverge(desk: Desk, command: Words = (), experiment: str | None = None, pair: tuple[int, int] = (0, 1)) -> Any:
     """Find the operation or line at which two trainings of a command first part, or two runs of an experiment."""
     from deviate.cli.diverge import stored, trained
-    from deviate.report.views import divergence_view
+    from deviate.report.views import page_view
 
     if experiment is None:
-        return divergence_view(trained(desk.training(command), as_it_is=False))
-    return divergence_view(stored([experiment, *map(str, pair)]))
+        return page_view(trained(desk.training(command), as_it_is=False))
+    return page_view(stored([experiment, *map(str, pair)]))
 
 
 def list_(desk: Desk) -> Any:

@@ -43,8 +43,6 @@ def say_json(text: str) -> None:
 def shortened(text: str, before: int = 0) -> str:
     """Cut a text that starts behind `before` characters to the rest of the terminal's line; whole where there is none.
 
-    Examples
-    --------
     >>> shortened("print(loss)")
     'print(loss)'
     """
@@ -65,8 +63,6 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequ
     Where lines are longer than `width`, the columns `going`, by their places from the last to the first, go one after
     the other. What is still longer is cut, and ends in dots.
 
-    Examples
-    --------
     >>> aligned([("a", "b"), ("long", "c")])
     ['a     b', 'long  c']
     >>> aligned([("a", "python train.py")], width=12)
@@ -108,8 +104,6 @@ def steps(pairs: Sequence[tuple[str, str]]) -> list[str]:
 def cut(line: str, width: int) -> str:
     """Return a line that has no more than `width` cells; a longer one ends in dots.
 
-    Examples
-    --------
     >>> cut("python train.py", 9), cut("python", 9)
     ('python t…', 'python')
     """
@@ -212,8 +206,6 @@ class _Messages(io.FileIO):
 def show_duration(seconds: float) -> str:
     """Return seconds as people read them.
 
-    Examples
-    --------
     >>> [show_duration(value) for value in (0.04, 3.21, 75, 3700)]
     ['0.0 s', '3.2 s', '1 min 15 s', '1 h 01 min']
     """
@@ -226,8 +218,6 @@ def show_duration(seconds: float) -> str:
 def show_range(low: float, high: float) -> str:
     """Return the seconds between which durations lie; their unit once where it is the same.
 
-    Examples
-    --------
     >>> show_range(7.46, 12.8), show_range(3.0, 3.04), show_range(12.0, 75.0)
     ('7.5 to 12.8 s', '3.0 s', '12.0 s to 1 min 15 s')
     """
@@ -243,8 +233,6 @@ def show_range(low: float, high: float) -> str:
 def show_size(size: float) -> str:
     """Return a number of bytes as people read it.
 
-    Examples
-    --------
     >>> [show_size(value) for value in (0, 640, 2_900, 999_960, 4.2e6, 31e9)]
     ['0 bytes', '640 bytes', '2.9 kB', '1.0 MB', '4.2 MB', '31.0 GB']
     """

@@ -209,8 +209,6 @@ def _runs_text(proof: VariantProof, files: Sequence[RunFiles]) -> str:
 def _runs(indices: Sequence[str]) -> str:
     """Name runs by their numbers.
 
-    Examples
-    --------
     >>> _runs(["0"]), _runs(["0", "1", "2"]), _runs(["0", "2"])
     ('run 0', 'runs 0 to 2', 'runs 0 and 2')
     """

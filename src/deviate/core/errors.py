@@ -45,8 +45,6 @@ UPDATE = "update Deviate: in its folder, type git pull && pip install '.[all]'"
 def some_of(names: Sequence[str], most: int) -> str:
     """Join names for a message, counting those beyond the first `most`.
 
-    Examples
-    --------
     >>> some_of(["a", "b"], 3), some_of(list("abcde"), 3)
     ('a, b', 'a, b, c and 2 more')
     """

@@ -149,8 +149,6 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     def word(self) -> str:
         """What a round of it is called, as far as its variable says so.
 
-        Examples
-        --------
         >>> [MainLoop(file="", line=3, variable=name, kind="for", why="").word for name in ("n_episode", "ep")]
         ['episode', 'iteration']
         """
@@ -159,8 +157,6 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     def value_taken(self, aggregate: str) -> str:
         """Say which of its values stands for a run; another aggregate than those of a run as it is.
 
-        Examples
-        --------
         >>> loop = MainLoop(file="train.py", line=3, variable="epoch", kind="for", why="")
         >>> loop.value_taken("last"), loop.value_taken("mean"), loop.value_taken("at 5")
         ('last epoch', 'mean over epochs', 'at epoch 5')

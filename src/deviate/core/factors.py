@@ -97,8 +97,6 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     def plain(self) -> str:
         """What varies, as people read it; of several factors, all of them.
 
-        Examples
-        --------
         >>> parse_variant("algo").plain, parse_variant("init,shuffle").plain, parse_variant("algo,data").plain
         ("training's draws", 'initialisation + data order', "training's draws + data split")
         """
@@ -176,8 +174,6 @@ def parse_variant(text: str) -> Variant:
 
     Raises BadOption if `text` names no variant.
 
-    Examples
-    --------
     >>> parse_variant("layers, init").name, parse_variant("impl,algo").name
     ('init,layers', 'algo+impl')
     >>> parse_variant("everything").name, parse_variant("data order + initialisation").name

@@ -163,8 +163,6 @@ _USER = frozenset({"-u", "--user", "--proxy-user"})
 def mask_words(command: Sequence[str]) -> list[str]:
     """Return the words of a command with stars in place of secrets.
 
-    Examples
-    --------
     >>> mask_words(["python", "a.py", "--api-key", "abc", "--lr=0.1", "hub.token=abc"])
     ['python', 'a.py', '--api-key', '***', '--lr=0.1', 'hub.token=***']
     """
@@ -229,8 +227,6 @@ def _is_set(name: str) -> bool:
 def mask_text(text: str) -> str:
     """Return a text with stars in place of secrets that are in it by name or by shape.
 
-    Examples
-    --------
     >>> mask_text("cd x && python a.py --password abc git://me:abc@host/x?token=abc")
     'cd x && python a.py --password *** git://***@host/x?token=***'
     """
@@ -271,8 +267,6 @@ def _masked_pair(match: re.Match[str]) -> str:
 def is_secret(name: str) -> bool:
     """Tell whether a value of that name is a secret: an option, a variable, or a key with dots.
 
-    Examples
-    --------
     >>> is_secret("--hub-token"), is_secret("WANDB_API_KEY"), is_secret("--pad-token"), is_secret("PWD")
     (True, True, False, False)
     """
@@ -286,8 +280,6 @@ def is_secret(name: str) -> bool:
 def is_secret_variable(name: str) -> bool:
     """Tell whether a variable of that name holds a secret; a token there is none of a vocabulary.
 
-    Examples
-    --------
     >>> is_secret_variable("MY_TOKEN"), is_secret_variable("TOKENIZERS_PARALLELISM")
     (True, False)
     """

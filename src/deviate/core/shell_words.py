@@ -14,8 +14,6 @@ def typed_word(word: str) -> str:
     Line breaks, control characters, bytes that are no text and blanks beside blanks are escaped, for which Bash, Zsh
     and Ksh have ``$'...'``.
 
-    Examples
-    --------
     >>> print(typed_word("a b"), typed_word("two\nlines"), typed_word("it's  two"))
     'a b' $'two\nlines' $'it\'s \x20two'
     """

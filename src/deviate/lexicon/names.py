@@ -13,8 +13,6 @@ def same_name(name: str, names: Sequence[str]) -> str | None:
 
     A metric of an evaluation, ``evaluate: accuracy``, may be named without the evaluation where that leaves no doubt.
 
-    Examples
-    --------
     >>> same_name("test accuracy", ["Test accuracy", "loss"])
     'Test accuracy'
     >>> same_name("Loss", ["loss", "Loss"])
@@ -42,8 +40,6 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
 
     Raises BadOption with the names there are, in their order, if none of them or more than one is meant.
 
-    Examples
-    --------
     >>> find_name("test accuracy", ["Test accuracy", "loss"])
     'Test accuracy'
     """
@@ -58,8 +54,6 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
 def missing_name(name: str, names: Sequence[str], missing: str, what: str = "metric") -> tuple[str, str]:
     """Return what to say of a name that is not there, and what to type: the name that it is nearly, else any of them.
 
-    Examples
-    --------
     >>> missing_name("test accc", ["test acc", "loss"], "no metric 'test accc'")
     ("no metric 'test accc'; did you mean 'test acc'?", '')
     >>> missing_name("f1", ["test acc", "loss"], "no metric 'f1'")

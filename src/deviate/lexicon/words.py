@@ -51,8 +51,6 @@ def words_like(whole: str = "", begun: str = "") -> str:
 def plain(name: str) -> str:
     """Return a name without case and punctuation.
 
-    Examples
-    --------
     >>> plain("Global_Step"), plain("_step")
     ('globalstep', 'step')
     """
@@ -313,8 +311,6 @@ def aggregate_of(kind: Kind, name: str = "") -> str:
     Losses and qualities: the last. The best of many evaluations on the data that selects it is biased upwards, so that
     is left to the user to choose. A clock that goes on from the start, by its name: the last.
 
-    Examples
-    --------
     >>> aggregate_of("speed", "time per epoch"), aggregate_of("speed", "time elapsed")
     ('mean', 'last')
     """
@@ -450,8 +446,6 @@ _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 def clauses_of(text: str, breaks: re.Pattern[str], trim: str) -> list[str]:
     """Split a text at `breaks` that are not inside a call; take the marks in `trim` off the ends.
 
-    Examples
-    --------
     >>> clauses_of("step 3, D(G(z)): ", re.compile(r"[(),]+"), " :")
     ['step 3', 'D(G(z))']
     """

@@ -152,8 +152,6 @@ class Groups:
 def group_label(column: str, name: str) -> str:
     """Return what a group is called beside those of other columns.
 
-    Examples
-    --------
     >>> group_label("sex", "male"), group_label("", "3")
     ('sex=male', '3')
     """

@@ -56,8 +56,6 @@ Metric = TypeVar("Metric", bound=Named)
 def group(kind: Kind, direction: Direction | None) -> int:
     """Rank a kind of metric: quality, loss, what was not foreseen, resource, time.
 
-    Examples
-    --------
     >>> group("quality", "higher"), group("loss", "lower"), group("quality", None), group("speed", "lower")
     (0, 1, 2, 4)
     """
@@ -67,8 +65,6 @@ def group(kind: Kind, direction: Direction | None) -> int:
 def split(name: str) -> int:
     """Rank the data that a metric is of: test, validation, not named, training.
 
-    Examples
-    --------
     >>> split("test acc"), split("val_loss"), split("f1"), split("train acc")
     (0, 1, 2, 3)
 
@@ -90,8 +86,6 @@ def ranks(metrics: Iterable[Named]) -> Callable[[Named], tuple[int, int, int, bo
     explained variance behind the reward of an episode, what is of a step behind the same of an epoch; items of lists
     and spreads are behind all other results.
 
-    Examples
-    --------
     >>> from collections import namedtuple
     >>> metric = namedtuple("metric", "name kind direction")
     >>> loss, part = metric("train loss", "loss", "lower"), metric("train dice_loss", "loss", "lower")
@@ -144,8 +138,6 @@ def runner_up(metrics: Iterable[Metric]) -> Metric | None:
 
     None where there is none, or the user chose.
 
-    Examples
-    --------
     >>> from collections import namedtuple
     >>> metric = namedtuple("metric", "name kind direction")
     >>> known = [metric(f"{data} acc", "quality", "higher") for data in ("train", "val", "test")]
@@ -194,8 +186,6 @@ def equals(metrics: Iterable[Metric], *, in_order: bool) -> list[Metric]:
 def by_kind(metrics: Sequence[Metric]) -> list[Metric]:
     """Return all metrics, the main one first, then qualities before losses before costs.
 
-    Examples
-    --------
     >>> from collections import namedtuple
     >>> metric = namedtuple("metric", "name kind direction")
     >>> losses = [metric(f"{part} loss", "loss", "lower") for part in ("train", "test")]

@@ -183,8 +183,6 @@ def remember_directions(workspace: Workspace, directions: Directions) -> None:
 def directions_of(names: Iterable[str], said: Directions) -> dict[str, Direction]:
     """Return what is said of each of the names; upper and lower case are one where a name is not there as it is.
 
-    Examples
-    --------
     >>> directions_of(["Score", "loss"], {"score": "higher"})
     {'Score': 'higher'}
     """

@@ -160,8 +160,6 @@ def _named(table: dict[str, Any], path: Path) -> dict[str, Any]:
 def plain_name(name: str) -> str:
     """Return the name of a column in lower case, letters and digits only.
 
-    Examples
-    --------
     >>> plain_name("Image_ID")
     'imageid'
     """
@@ -392,8 +390,6 @@ ADD_UP = 1e-3
 def as_probabilities(scores: Array) -> Array:
     """Return probabilities of classes, from such, from their logarithms or from logits (by the softmax).
 
-    Examples
-    --------
     >>> as_probabilities(np.array([[0.25, 0.75]])).tolist(), as_probabilities(np.array([[0.0, 0.0]])).tolist()
     ([[0.25, 0.75]], [[0.5, 0.5]])
     """

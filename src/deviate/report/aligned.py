@@ -18,8 +18,6 @@ def aligned(values: Sequence[float | None], digits: int) -> list[str]:
     The largest has `digits` digits and the smallest two at least; numbers too far apart for that are written one by
     one.
 
-    Examples
-    --------
     >>> aligned([100.0, 99.724, None], 4), aligned([0.64, 0.6684, 0.0], 4), aligned([2e9, 0.5], 4)
     (['100.0', '99.7', '–'], ['0.6400', '0.6684', '0.0000'], ['2e+09', '0.5'])
     >>> aligned([-1.5, 12.25, 12345.6], 4), aligned([123456.0], 4), aligned([float("nan")], 4)
@@ -45,8 +43,6 @@ def _written(value: float | None, place: int | None, digits: int) -> str:
 def about_seconds(seconds: float) -> str:
     """Write a duration that is estimated.
 
-    Examples
-    --------
     >>> about_seconds(3.2), about_seconds(75.4), about_seconds(754.2), about_seconds(9000)
     ('3 s', '75 s', '13 min', '2 h 30 min')
     """
@@ -63,8 +59,6 @@ VALUE_DIGITS = 4
 def value_texts(values: Sequence[float | None], decimals: int | None) -> list[str]:
     """Write values of a metric as the program does, else with as many digits as tell them apart.
 
-    Examples
-    --------
     >>> value_texts([87.6, None], 2), value_texts([0.5, 12.25], None)
     (['87.60', '–'], ['0.50', '12.25'])
     """

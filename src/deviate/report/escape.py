@@ -31,8 +31,6 @@ def clean(text: str) -> str:
 
     Of a line redrawn with carriage returns (a progress bar) the last drawing is kept.
 
-    Examples
-    --------
     >>> clean("\x1b[31mloss\x1b[0m\tis\x07 nan"), clean(" 10%|#   |\r100%|####|")
     ('loss is� nan', '100%|####|')
     """
@@ -47,8 +45,6 @@ def clean(text: str) -> str:
 def markdown(text: str) -> str:
     r"""Return one line that Markdown shows as `text` and nothing else.
 
-    Examples
-    --------
     >>> print(markdown("val_acc|<b>*top*</b>"))
     val_acc\|\<b\>\*top\*\</b\>
     """
@@ -62,8 +58,6 @@ def code_pieces(text: str) -> list[str]:
 
     Where accents have no partner, or nothing between them, the sentence is one piece.
 
-    Examples
-    --------
     >>> code_pieces("`python a.py` was run"), code_pieces("a ` b")
     (['', 'python a.py', ' was run'], ['a ` b'])
     """
@@ -75,8 +69,6 @@ def code_pieces(text: str) -> list[str]:
 def markdown_prose(text: str) -> str:
     r"""Return a sentence as `markdown` does, with what one types as code.
 
-    Examples
-    --------
     >>> print(markdown_prose("`python a_b.py *` gave a_loss|*"))
     `python a_b.py *` gave a_loss\|\*
     """
@@ -97,8 +89,6 @@ def csv_cell(text: str) -> str:
 
     Numbers must not be given to it: a minus begins a formula, too.
 
-    Examples
-    --------
     >>> csv_cell("=1+1"), csv_cell("val acc"), csv_cell("@loss")
     ("'=1+1", 'val acc', "'@loss")
     """
@@ -110,8 +100,6 @@ def csv_cell(text: str) -> str:
 def json_shown(text: str) -> str:
     r"""Return JSON in which no string holds a character that a terminal obeys; it means the same.
 
-    Examples
-    --------
     >>> print(json_shown('"é\x9b1m"'))
     "é\u009b1m"
     """

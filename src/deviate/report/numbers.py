@@ -70,8 +70,6 @@ _SIGN = re.compile(r"(?<![\w.)\]])-(?=\d)")
 class Numbers(msgspec.Struct, frozen=True):
     """What is written with regard to alpha, the share of wrong claims.
 
-    Examples
-    --------
     >>> numbers = Numbers(0.01)
     >>> numbers.p(0.00999), numbers.p(0.01), numbers.p(0.0504), numbers.level()
     ('0.00999', '0.010', '0.050', '99%')
@@ -82,8 +80,6 @@ class Numbers(msgspec.Struct, frozen=True):
     def p(self, p: float | None) -> str:
         """Write a p-value with two significant digits, and with more where two would make it look like alpha.
 
-        Examples
-        --------
         >>> numbers = Numbers(0.05)
         >>> [numbers.p(p) for p in (0.01234, 1e-7, 1.0, 0.05, 0.0504, None)]
         ['0.012', '<0.001', '1.0', '0.050', '0.0504', '–']
@@ -98,8 +94,6 @@ class Numbers(msgspec.Struct, frozen=True):
     def compared_p(self, p: float | None) -> str:
         """Write a p-value with the sign before it.
 
-        Examples
-        --------
         >>> [Numbers(0.05).compared_p(p) for p in (0.0213, 1e-9, 0.0504, None)]
         ['= 0.021', '< 0.001', '= 0.0504', '–']
         """
@@ -109,8 +103,6 @@ class Numbers(msgspec.Struct, frozen=True):
     def equal_p(self, p: float | None, correction: str, family: int) -> str:
         """Write ``p = 0.003``, and where it was adjusted after what.
 
-        Examples
-        --------
         >>> numbers = Numbers(0.05)
         >>> numbers.equal_p(0.003, "holm", 12), numbers.equal_p(1e-7, "holm", 1), numbers.equal_p(0.2, "none", 6)
         ('p = 0.0030 after Holm', 'p < 0.001', 'p = 0.20')
@@ -128,8 +120,6 @@ class Numbers(msgspec.Struct, frozen=True):
 def last_place(sd: float | None) -> int | None:
     """Give the power of ten of the last digit worth showing beside `sd`; None where nothing says.
 
-    Examples
-    --------
     >>> last_place(0.534), last_place(0.0996), last_place(0.0)
     (-2, -2, None)
     """
@@ -144,8 +134,6 @@ def metric_place(decimals: int | None, *sds: float | None) -> int | None:
     Another one where the smallest SD would have no digit there or more than `MOST_SD_DIGITS` behind the point; None
     where nothing says.
 
-    Examples
-    --------
     >>> metric_place(2, 0.76, 0.41), metric_place(4, 0.0136), metric_place(2, 30.34), metric_place(2, 0.0)
     (-2, -4, -2, -2)
     >>> metric_place(1, 0.012), metric_place(6, 0.0136), metric_place(None, 0.534), metric_place(None, None)
@@ -161,8 +149,6 @@ def metric_place(decimals: int | None, *sds: float | None) -> int | None:
 def unit_text(unit: str) -> str:
     """Write the unit behind a value; percent goes without, as the values stand below each other.
 
-    Examples
-    --------
     >>> unit_text("s"), unit_text("%"), unit_text("")
     (' s', '', '')
     """
@@ -172,8 +158,6 @@ def unit_text(unit: str) -> str:
 def unit_in_name(unit: str) -> str:
     """Write the unit behind the name of a metric.
 
-    Examples
-    --------
     >>> unit_in_name("s"), unit_in_name("%")
     (' (s)', '')
     """
@@ -183,8 +167,6 @@ def unit_in_name(unit: str) -> str:
 def difference_unit(unit: str) -> str:
     """Write the unit behind a difference of two values.
 
-    Examples
-    --------
     >>> difference_unit("s"), difference_unit("%")
     (' s', ' points')
     """
@@ -194,8 +176,6 @@ def difference_unit(unit: str) -> str:
 def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGITS) -> str:
     """Write a number down to the digit of weight ``10**place``; without a place, of at most `digits` digits.
 
-    Examples
-    --------
     >>> show(96.9371, -2), show(96.9371), show(None), show(1.23456e-12, -14), show(3e-9, -2)
     ('96.94', '96.9371', '–', '1.23e-12', '0.00')
     >>> show(96.9371, digits=4), show(0.5, digits=4), show(60000.0, digits=4)
@@ -222,8 +202,6 @@ def mean_and_sd(mean: float | None, sd: float | None, place: int | None) -> str:
 def significant(value: float | None, digits: int) -> str:
     """Write a number with as many digits as are worth showing, zeros among them, and more before the point only.
 
-    Examples
-    --------
     >>> significant(2.0, 2), significant(0.97, 3), significant(363.4, 2), significant(0.0, 2), significant(1e-7, 2)
     ('2.0', '0.970', '363', '0', '1.0e-7')
     """
@@ -259,8 +237,6 @@ def _shown(value: float | None, place: int | None, digits: int) -> str:
 def show_percent(share: float | None) -> str:
     """Write a share as a percentage of two significant digits.
 
-    Examples
-    --------
     >>> show_percent(0.1312), show_percent(0.0055), show_percent(1.0), show_percent(0.0), show_percent(2e-9)
     ('13%', '0.55%', '100%', '0%', '2e-7%')
     """
@@ -275,8 +251,6 @@ def show_percent(share: float | None) -> str:
 def points(share: float) -> str:
     """Write a difference of shares in percentage points.
 
-    Examples
-    --------
     >>> points(0.0123), points(0.0004)
     ('1.2 points', '0.040 points')
     """
@@ -286,8 +260,6 @@ def points(share: float) -> str:
 def show_share(share: float | None) -> str:
     """Write a share of examples in percent with one decimal.
 
-    Examples
-    --------
     >>> show_share(0.0436), show_share(0.0), show_share(1.0), show_share(0.0004), show_share(None)
     ('4.4%', '0.0%', '100%', '<0.1%', '–')
     """
@@ -301,8 +273,6 @@ def show_share(share: float | None) -> str:
 def show_shares(interval: Interval) -> str:
     """Write an interval of a share of examples in percent.
 
-    Examples
-    --------
     >>> from deviate.stats.intervals import Interval
     >>> show_shares(Interval(low=0.0342, high=0.0681, level=0.95, method="t"))
     '[3.4, 6.8]'
@@ -314,8 +284,6 @@ def show_shares(interval: Interval) -> str:
 def show_interval(interval: Interval, place: int | None) -> str:
     """Write an interval.
 
-    Examples
-    --------
     >>> from deviate.stats.intervals import Interval
     >>> show_interval(Interval(low=-0.5, high=1.25, level=0.95, method="t"), -2)
     '[−0.50, 1.25]'
@@ -326,8 +294,6 @@ def show_interval(interval: Interval, place: int | None) -> str:
 def show_level(level: float) -> str:
     """Write a confidence level.
 
-    Examples
-    --------
     >>> show_level(0.95), show_level(0.999)
     ('95%', '99.9%')
     """
@@ -337,8 +303,6 @@ def show_level(level: float) -> str:
 def show_seconds(seconds: float | None) -> str:
     """Write a duration of a run.
 
-    Examples
-    --------
     >>> show_seconds(0.000673), show_seconds(3.14159), show_seconds(754.2), show_seconds(9000)
     ('0.00067 s', '3.1 s', '12 min 34 s', '2 h 30 min')
     """
@@ -356,8 +320,6 @@ def show_seconds(seconds: float | None) -> str:
 def show_hours(hours: float | None) -> str:
     """Write how long runs will take together.
 
-    Examples
-    --------
     >>> show_hours(1234.56), show_hours(0.01), show_hours(None)
     ('1,234.6 h', '36 s', '–')
     """
@@ -369,8 +331,6 @@ def show_hours(hours: float | None) -> str:
 def show_factor(value: float | None) -> str:
     """Write a ratio or a standardised effect with two decimals; large and small ones with two digits.
 
-    Examples
-    --------
     >>> show_factor(363.4), show_factor(0.0047), show_factor(123456.0), show_factor(-1.256), show_factor(None)
     ('363', '0.0047', '1.2e5', '−1.26', '–')
     >>> show_factor(4.0), show_factor(0.9), show_factor(20.0), show_factor(0.0)

@@ -35,8 +35,6 @@ def strip(values: Sequence[float], width: int = STRIP_WIDTH, ends: tuple[float, 
     `width` is the number of cells. `ends` are the values at the ends of the line, at or beyond all of `values`. Where
     there is no spread to draw, with fewer than two values or both ends equal, the line is empty.
 
-    Examples
-    --------
     >>> strip([1.0, 1.02, 2.0, 10.0])
     '●•·······•'
     >>> strip([1.0] * 8 + [2.0] * 12 + [4.0] * 4 + [5.0])
@@ -57,8 +55,6 @@ def strip(values: Sequence[float], width: int = STRIP_WIDTH, ends: tuple[float, 
 def block_line(shares: Sequence[float] | NDArray[np.float64], gap: str = GAP) -> str:
     """Draw each share of the full height, in [0, 1], as a block; NaN is drawn as the character `gap`.
 
-    Examples
-    --------
     >>> block_line([0.0, 0.5, float("nan"), 1.0])
     '▁▅ █'
     """
@@ -73,8 +69,6 @@ def sampled(
 
     Between the iterations that were reported, which rise, it is interpolated linearly; `width` is at least 2.
 
-    Examples
-    --------
     >>> [float(height) for height in sampled([0, 1, 4], [0.0, 1.0, 4.0], 3)]
     [0.0, 2.0, 4.0]
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deviate.core.errors import BadOption
@@ -15,18 +16,8 @@ if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
-    from deviate.facts.judged import Judged, Loop
     from deviate.facts.plan import Plan
-    from deviate.facts.target import Target
     from deviate.observe.identity import RunValues
-    from deviate.probes.certificate import Likened
-    from deviate.probes.certify import Certified
-    from deviate.probes.diverge import Divergence
-    from deviate.probes.fix import Fixed
-    from deviate.probes.price import Priced
-    from deviate.probes.resume import Resumed
-    from deviate.probes.trial import Verification
-    from deviate.probes.verdicts import Audit
     from deviate.report.figures import Figure
     from deviate.report.writers.notebook import Figures
 
@@ -160,7 +151,7 @@ def experiment_view(
 
     def figures() -> list[Figure]:
         from deviate.report.topics.curves import experiment_figures
-        from deviate.report.topics.plain import plain_curves, plain_facts
+        from deviate.report.topics.experiment import plain_curves, plain_facts
 
         return experiment_figures(plain_facts(facts), plain_curves(curves()))
 
@@ -205,13 +196,6 @@ def gate_view(facts: Gate) -> View[Gate]:
     return View(facts, lambda reader: gate_page(facts, reader), figures)
 
 
-def target_view(facts: Target) -> View[Target]:
-    """Return the view of a target."""
-    from deviate.report.topics.target import target_page
-
-    return View(facts, lambda reader: target_page(facts, reader))
-
-
 def plan_view(facts: Plan) -> View[Plan]:
     """Return the view of a plan."""
     from deviate.report.topics.plan import plan_page
@@ -224,71 +208,24 @@ def plan_view(facts: Plan) -> View[Plan]:
     return View(facts, lambda reader: plan_page(facts, reader), figures)
 
 
-def divergence_view(facts: Divergence) -> View[Divergence]:
-    """Return the view of a search for the place where two runs part."""
-    from deviate.report.topics.diverge import divergence_page
-
-    return View(facts, lambda reader: divergence_page(facts, reader))
-
-
-def judged_view(facts: Judged) -> View[Judged]:
-    """Return the view of a change that was judged."""
-    from deviate.report.topics.judge import judged_page
-
-    return View(facts, lambda reader: judged_page(facts, reader))
-
-
-def baseline_view(facts: Loop) -> View[Loop]:
-    """Return the view of a baseline."""
-    from deviate.report.topics.judge import baseline_page
-
-    return View(facts, lambda reader: baseline_page(facts, reader))
+#: Views with a page and no figures: by the class of their facts, the topic and the function that makes the page.
+_PAGES = {
+    "Audit": "audit.audit_page",
+    "Certified": "certificate.certified_page",
+    "Divergence": "diverge.divergence_page",
+    "Fixed": "certificate.fixed_page",
+    "Judged": "judge.judged_page",
+    "Likened": "certificate.likened_page",
+    "Loop": "judge.baseline_page",
+    "Priced": "certificate.priced_page",
+    "Resumed": "certificate.resumed_page",
+    "Target": "target.target_page",
+    "Verification": "verify.verification_page",
+}
 
 
-def audit_view(facts: Audit) -> View[Audit]:
-    """Return the view of an audit."""
-    from deviate.report.topics.audit import audit_page
-
-    return View(facts, lambda reader: audit_page(facts, reader))
-
-
-def verification_view(facts: Verification) -> View[Verification]:
-    """Return the view of a command that was tried out."""
-    from deviate.report.topics.verify import verification_page
-
-    return View(facts, lambda reader: verification_page(facts, reader))
-
-
-def certified_view(facts: Certified) -> View[Certified]:
-    """Return the view of a training that was certified, or could not be."""
-    from deviate.report.topics.certificate import certified_page
-
-    return View(facts, lambda reader: certified_page(facts, reader))
-
-
-def likened_view(facts: Likened) -> View[Likened]:
-    """Return the view of two certificates compared, or of a training and the certificate it was made again from."""
-    from deviate.report.topics.certificate import likened_page
-
-    return View(facts, lambda reader: likened_page(facts, reader))
-
-
-def resumed_view(facts: Resumed) -> View[Resumed]:
-    """Return the view of a training that was interrupted and resumed."""
-    from deviate.report.topics.certificate import resumed_page
-
-    return View(facts, lambda reader: resumed_page(facts, reader))
-
-
-def priced_view(facts: Priced) -> View[Priced]:
-    """Return the view of what held kernels cost."""
-    from deviate.report.topics.price import priced_page
-
-    return View(facts, lambda reader: priced_page(facts, reader))
-
-
-def fixed_view(facts: Fixed) -> View[Fixed]:
-    """Return the view of switches under which a program repeats."""
-    from deviate.report.topics.price import fixed_page
-
-    return View(facts, lambda reader: fixed_page(facts, reader))
+def page_view(facts: Facts) -> View[Facts]:
+    """Return the view of facts that have a page of their own and no figures, such as those of an audit."""
+    topic, _, name = _PAGES[type(facts).__name__].partition(".")
+    make = getattr(import_module(f"deviate.report.topics.{topic}"), name)
+    return View(facts, lambda reader: make(facts, reader))

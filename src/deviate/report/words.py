@@ -28,8 +28,6 @@ NAMES_LISTED = 5
 def ended_as(status: Status, runs: int = 1) -> str:
     """Say how one run or several ended.
 
-    Examples
-    --------
     >>> ended_as("timed-out"), ended_as("cancelled", 2)
     ('timed out', 'were cancelled')
     """
@@ -39,8 +37,6 @@ def ended_as(status: Status, runs: int = 1) -> str:
 def count(number: int, noun: str) -> str:
     """Return the number with its noun.
 
-    Examples
-    --------
     >>> count(1, "run"), count(8, "run")
     ('1 run', '8 runs')
     """
@@ -50,8 +46,6 @@ def count(number: int, noun: str) -> str:
 def compared_runs(n: int, m: int, *, paired: bool) -> str:
     """Return how many runs of two sides are compared.
 
-    Examples
-    --------
     >>> compared_runs(8, 8, paired=True), compared_runs(8, 8, paired=False), compared_runs(8, 5, paired=False)
     ('8 pairs', '8 runs of each', '8 against 5 runs')
     """
@@ -63,8 +57,6 @@ def compared_runs(n: int, m: int, *, paired: bool) -> str:
 def ordinal(number: int) -> str:
     """Return a place in an order.
 
-    Examples
-    --------
     >>> [ordinal(number) for number in (1, 2, 3, 11, 22)]
     ['1st', '2nd', '3rd', '11th', '22nd']
     """
@@ -80,8 +72,6 @@ def nth_iteration(iteration: int) -> str:
 def seed_text(seed: ReplacedSeed) -> str:
     """Name the place where a program seeds itself.
 
-    Examples
-    --------
     >>> from deviate.observe.events import ReplacedSeed
     >>> seed_text(ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0"))
     'torch.manual_seed(0) at train.py:12'
@@ -93,8 +83,6 @@ def seed_text(seed: ReplacedSeed) -> str:
 def run_name(run: Run, *, alone: bool) -> str:
     """Name a run by its number, and by what varies in it unless its variant stands `alone`.
 
-    Examples
-    --------
     >>> run_name(Run(variant="algo+impl", index=3), alone=True), run_name(Run(variant="init", index=3), alone=False)
     ('run 3', 'initialisation, run 3')
     """
@@ -114,8 +102,6 @@ def disturbed(run: RunResult) -> str:
 def drawn_factors(factors: Iterable[str]) -> str:
     """Name what is drawn as people read it.
 
-    Examples
-    --------
     >>> drawn_factors(["init", "shuffle"])
     'initialisation and data order'
     """
@@ -125,8 +111,6 @@ def drawn_factors(factors: Iterable[str]) -> str:
 def joined(names: Sequence[str]) -> str:
     """Join all names, however many they are.
 
-    Examples
-    --------
     >>> joined(list("abcdef"))
     'a, b, c, d, e and f'
     """
@@ -136,8 +120,6 @@ def joined(names: Sequence[str]) -> str:
 def code(text: str) -> str:
     """Mark what one types; writers that can show it in another type do, see `escape.code_pieces`.
 
-    Examples
-    --------
     >>> code("python train.py"), code("echo `date`")
     ('`python train.py`', 'echo `date`')
     """
@@ -147,8 +129,6 @@ def code(text: str) -> str:
 def listed(names: Sequence[str], most: int = NAMES_LISTED) -> str:
     """Join names, counting those beyond the first `most`.
 
-    Examples
-    --------
     >>> listed(["a"]), listed(["a", "b", "c"]), listed(list("abcdefgh"))
     ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
     """
@@ -159,8 +139,6 @@ def listed(names: Sequence[str], most: int = NAMES_LISTED) -> str:
 def capital(text: str) -> str:
     """Return a text as a sentence begins.
 
-    Examples
-    --------
     >>> capital("data order"), capital("")
     ('Data order', '')
     """

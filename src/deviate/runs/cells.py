@@ -370,8 +370,6 @@ def _meant(workspace: Workspace, word: str) -> list[str]:
 def cells_of(word: str, names: Iterable[str]) -> list[str]:
     """Return the cells that a word means as the name of a grid or as a pattern.
 
-    Examples
-    --------
     >>> names = ["base", "digits@lr=0.1,w=8", "digits@lr=1,w=8"]
     >>> cells_of("digits", names) == cells_of("digits@*", names) == names[1:]
     True

@@ -243,8 +243,6 @@ def without_doubles(environment: Mapping[str, str]) -> dict[str, str]:
 def passed(environment: Mapping[str, str]) -> list[str]:
     """Return the names of the variables that a run in a container has, sorted.
 
-    Examples
-    --------
     >>> passed({"PATH": "/bin", "OMP_NUM_THREADS": "1", "CONDA_PREFIX": "/c", "BASH_FUNC_x%%": "", "PYTHONPATH": "a"})
     ['OMP_NUM_THREADS', 'PYTHONPATH']
     """
@@ -291,8 +289,6 @@ def _mounts(inside: Inside, container: Container) -> list[str]:
 def outermost(paths: Iterable[str]) -> list[str]:
     """Return the paths that lie below no other one, each once.
 
-    Examples
-    --------
     >>> outermost(["/b/c", "/a", "/b", "/a", "/bc"])
     ['/a', '/b', '/bc']
     """

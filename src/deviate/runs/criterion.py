@@ -53,8 +53,6 @@ def parse_until(text: str) -> Criterion:
 
     Raises BadOption if it is not written so, or the width of an SD is no percentage.
 
-    Examples
-    --------
     >>> parse_until("val acc ±0.3")
     Criterion(metric='val acc', of='mean', width=0.3, relative=False)
     >>> parse_until("val acc sd +-25%")

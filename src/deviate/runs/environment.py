@@ -206,8 +206,6 @@ def platforms(flags: Collection[str], threads: int | None) -> list[Platform]:
 
     `flags` is what the processor can do, as ``/proc/cpuinfo`` says; `threads` are those of a run on this machine.
 
-    Examples
-    --------
     >>> [platform.name for platform in platforms({"avx", "avx2", "fma", "sse4_2"}, 2)][:4]
     ['AVX2 (this machine), 2 threads', 'AVX, 2 threads', 'AVX2 (this machine), 1 thread', 'SSE4.2, 2 threads']
     """
@@ -224,8 +222,6 @@ def platforms(flags: Collection[str], threads: int | None) -> list[Platform]:
 def thread_counts(threads: int | None) -> list[int | None]:
     """Return the thread counts to try, that of this machine first, then halves of it down to one.
 
-    Examples
-    --------
     >>> thread_counts(8), thread_counts(1), thread_counts(None)
     ([8, 4, 2, 1], [1, 2], [None, 1])
     """

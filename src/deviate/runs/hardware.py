@@ -206,8 +206,6 @@ def _is_named(gpu: Gpu, name: str) -> bool:
 def listed_gpus(text: str) -> list[str]:
     """Return the devices of a value of CUDA_VISIBLE_DEVICES; CUDA reads it up to the first that cannot be one.
 
-    Examples
-    --------
     >>> listed_gpus("2,3"), listed_gpus("GPU-8932f937, GPU-a1"), listed_gpus("0,-1,1"), listed_gpus("")
     (['2', '3'], ['GPU-8932f937', 'GPU-a1'], ['0'], [])
     """

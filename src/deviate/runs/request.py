@@ -70,8 +70,6 @@ class Request(TypedSettings, frozen=True, kw_only=True):
 def option_words(request: Request) -> list[str]:
     """Return the options that decide what a run is, as they are typed.
 
-    Examples
-    --------
     >>> option_words(Request(command=["sh", "go.sh"], entry="train.py", exclude=("*.ckpt",), jobs=2))
     ['-j', '2', '--set', 'entry=train.py', '--set', 'exclude=*.ckpt']
     """

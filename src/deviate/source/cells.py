@@ -137,8 +137,6 @@ def _step(step: EvaluateEntry, fill: Callable[[str], str]) -> EvaluateEntry:
 def _filled(text: str, settings: dict[str, Setting]) -> str:
     """Return a text with the settings in place.
 
-    Examples
-    --------
     >>> _filled("--lr={lr} --json={{a}}", {"lr": 0.1})
     '--lr=0.1 --json={a}'
     """

@@ -400,8 +400,6 @@ def read_settings(
     Raises BadOption if a text is not KEY=VALUE, or the key, which must be one of `keys`, or its value is none that can
     be.
 
-    Examples
-    --------
     >>> read_settings(["stall=60", "exclude=*.ckpt", "exclude=logs/**", "accept_status=0,1"])
     {'stall': 60.0, 'accept_status': (0, 1), 'exclude': ('*.ckpt', 'logs/**')}
     >>> read_settings(["aggregate=test acc=best", "alpha=0.01"], TypedStatistics)

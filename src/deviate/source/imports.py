@@ -349,8 +349,6 @@ def leading_packages(entry: Path, folders: Sequence[Path], wanted: Collection[st
     import and define, what it imports later is left out: it may depend on what was done, as on a variable of the
     environment. Packages that are not wanted are passed over.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     entry = pathlib.Path(folder, "train.py")

@@ -15,8 +15,7 @@ from compared_sides import write_experiment
 from msgspec import structs
 
 from deviate.cli.main import group
-from deviate.cli.watch import WatchServer
-from deviate.cli.watched import Watched
+from deviate.cli.watch import Watched, WatchServer
 from deviate.core.experiment import Run
 from deviate.core.interrupts import Stopped
 from deviate.facts.live import LiveReader

@@ -24,7 +24,7 @@ from deviate.report.topics.explanation import (
     implementation_noise,
     implementation_text,
 )
-from deviate.report.views import audit_view, verification_view
+from deviate.report.views import page_view
 from deviate.report.writers.terminal import render_terminal
 from deviate.source.unseen import Suspect
 
@@ -173,7 +173,7 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
         factor("init", "pinned", why="only one of two probes used it"), workers=[workers], probes=[probe, ended],
         draws_left=[draw], causes=[Cause(kind="clock")], gpu=True,
     )  # fmt: skip
-    written = repr(audit_view(shown).page().sections)
+    written = repr(page_view(shown).page().sections)
     for words in (
         "2 worker processes draw the same numbers: a generator made at d.py:4 is copied into each of them. Seed "
         "it in each, as in worker_init_fn.",
@@ -227,17 +227,17 @@ def test_the_screen_says_what_fixes_each_source():
         factor("other", "absent"),
         factor("layers", "absent"), compared=WHOLE,
     )  # fmt: skip
-    text = render_terminal(audit_view(made).page("screen"), 80)
+    text = render_terminal(page_view(made).page("screen"), 80)
     assert [line.split("  ") for line in map(str.rstrip, text.splitlines()) if "train.py:12" in line] != []
     for words in ("initialisation        torch.manual_seed(0)", "data split", "a constant or a fixed order",
                   "other draws, dropout", "none", "kernels", "no noise seen, no GPU", "see how much it matters:",
                   "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text
-    varying = render_terminal(audit_view(audit(factor("init"), compared=DIFFERENT)).page("screen"), 80)
+    varying = render_terminal(page_view(audit(factor("init"), compared=DIFFERENT)).page("screen"), 80)
     assert "initialisation  nothing" in varying
     # Draws of no known purpose may be of any that none was counted for.
     unsure = audit(factor("other"), factor("init", "absent"), compared=WHOLE)
-    assert "initialisation  none seen" in render_terminal(audit_view(unsure).page("screen"), 80)
+    assert "initialisation  none seen" in render_terminal(page_view(unsure).page("screen"), 80)
 
 
 def test_the_probes_are_counted_by_what_was_done_with_them():
@@ -273,7 +273,7 @@ def test_an_explanation_says_where_probes_part_and_what_was_not_seen():
 def test_fingerprints_of_probes_that_were_ended_are_said_to_be_of_other_parts(ended, said):
     ends = ("completed", ended)
     probes = [Probe(name="as it is", ended=each, seconds=1, iterations=1, fingerprints={"init": "a"}) for each in ends]
-    written = repr(audit_view(audit(factor(), probes=probes)).page().sections)
+    written = repr(page_view(audit(factor(), probes=probes)).page().sections)
     assert ("Probes that were ended at different points have different fingerprints" in written) == said
 
 
@@ -298,7 +298,7 @@ def verification(**changes):
      ("failed", 3, ["the program failed after 2.0 s", "not reported before the program failed"])],
 )  # fmt: skip
 def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(ended, iterations, texts):
-    written = repr(verification_view(verification(ended=ended, iterations=iterations)).page().sections)
+    written = repr(page_view(verification(ended=ended, iterations=iterations)).page().sections)
     assert [text for text in texts if text not in written] == []
 
 
@@ -311,7 +311,7 @@ def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(en
 )  # fmt: skip
 def test_what_is_seen_in_the_output_alone_is_counted(silent, printed, text):
     made = verification(verified=[], silent=silent, printed=printed)
-    assert text in repr(verification_view(made).page().sections)
+    assert text in repr(page_view(made).page().sections)
     assert not made.measured or (printed and not silent)
 
 
@@ -323,7 +323,7 @@ def test_what_is_seen_in_the_output_alone_is_counted(silent, printed, text):
 )  # fmt: skip
 def test_a_page_says_what_was_checked_and_what_came_of_it(recorded, silent, text, badge):
     yielded = [YieldedMetric(name=name, count=2, first=1.0, last=0.5) for name in recorded]
-    page = verification_view(verification(verified=yielded, silent=silent)).page()
+    page = page_view(verification(verified=yielded, silent=silent)).page()
     (answer, *_) = page.sections[0].blocks
     assert page.subtitle == "check that its metrics are recorded"
     assert answer.sentences[0].startswith(text)
@@ -333,8 +333,8 @@ def test_a_page_says_what_was_checked_and_what_came_of_it(recorded, silent, text
 def test_names_of_run_time_are_listed_with_their_origin():
     names = [UnforeseenName(name=name, metric=metric, count=1, first=1.0, last=1.0)
              for name, metric in (("a", "loss"), ("b", "loss"), ("c", None))]  # fmt: skip
-    written = repr(verification_view(verification(unforeseen=names)).page().sections)
+    written = repr(page_view(verification(unforeseen=names)).page().sections)
     for text in ("under 2 names, see below", "reported by a framework", "Names known at run time only"):
         assert text in written
     unmeasured = verification(ended="completed", reason="no metric was recorded")
-    assert "was not measured: no metric was recorded" in repr(verification_view(unmeasured).page().sections)
+    assert "was not measured: no metric was recorded" in repr(page_view(unmeasured).page().sections)

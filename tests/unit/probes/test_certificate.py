@@ -13,7 +13,7 @@ from deviate.probes.certificate import Certificate, chain_of, content_digest, li
 from deviate.probes.certify import Certified, replace_command
 from deviate.probes.training import Failure
 from deviate.report.topics.certificate import likened_sentences, repeated_sentence
-from deviate.report.views import certified_view, likened_view
+from deviate.report.views import page_view
 from deviate.report.writers.json_object import facts_json
 from deviate.runs.request import Request
 
@@ -118,7 +118,7 @@ def test_a_page_says_what_repeated_and_what_was_not_observed():
     assert repeated_sentence(made) == (
         "It repeats: 2 runs bit-identical in 3 values of 1 metric and the final weights over 3 iterations."
     )
-    text = repr(certified_view(Certified(command=made.command, certificate=made)))
+    text = repr(page_view(Certified(command=made.command, certificate=made)))
     assert all(part in text for part in ("not equal", "data order", "not observed", "predictions", made.digest))
     predicted = certificate(predicted={"train.py:3 test (last)": "66"})
     assert "predictions over" in repeated_sentence(predicted)
@@ -127,7 +127,7 @@ def test_a_page_says_what_repeated_and_what_was_not_observed():
 def test_without_a_certificate_the_reason_is_given():
     failed = Certified(command=["python"], failure=Failure(run="control-0", reason="it ended with status 2", hint="x"))
     assert failed.status == 1
-    assert "No certificate: control-0 did not complete (it ended with status 2)." in repr(certified_view(failed))
+    assert "No certificate: control-0 did not complete (it ended with status 2)." in repr(page_view(failed))
 
 
 def test_a_stored_certificate_is_read_again_and_anything_else_is_refused(tmp_path):
@@ -144,7 +144,7 @@ def test_a_stored_certificate_is_read_again_and_anything_else_is_refused(tmp_pat
 
 def test_changes_are_a_table():
     here = certificate(values=(0.5,), environment={"python": "3.12", "threads": 1})
-    text = repr(likened_view(liken(here, certificate(), ("here", "c.json"))))
+    text = repr(page_view(liken(here, certificate(), ("here", "c.json"))))
     assert "threads" in text
     assert "3.12" in text
 

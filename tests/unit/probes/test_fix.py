@@ -9,8 +9,8 @@ from deviate.probes.certificate import Parting
 from deviate.probes.fix import SWITCHES, Fixed, Mended, applicable
 from deviate.probes.price import Priced
 from deviate.probes.training import Failure
-from deviate.report.topics.price import fixed_sentences, priced_sentences
-from deviate.report.views import fixed_view, priced_view
+from deviate.report.topics.certificate import fixed_sentences, priced_sentences
+from deviate.report.views import page_view
 from deviate.stats.price import paired_price
 
 COMMAND = ["python", "train.py"]
@@ -103,8 +103,8 @@ def test_a_price_says_what_it_buys():
         "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect.",
         "The runs with held kernels differ: `deviate audit` looks for the cause.",
     ]
-    assert "peak" not in repr(priced_view(pinned))
-    assert "time per run" in repr(priced_view(pinned))
+    assert "peak" not in repr(page_view(pinned))
+    assert "time per run" in repr(page_view(pinned))
 
 
 def test_the_cheapest_switches_are_named_first():
@@ -120,4 +120,4 @@ def test_the_cheapest_switches_are_named_first():
         "First difference: loss in the 1st iteration: 0.5 in the last run, 0.25 in the first.",
         "It differs even with everything held.",
     ]
-    assert "deviate audit" in repr(fixed_view(none))
+    assert "deviate audit" in repr(page_view(none))

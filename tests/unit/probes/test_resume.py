@@ -6,7 +6,7 @@ from deviate.probes.certificate import Parting
 from deviate.probes.resume import Lost, Resumed, lost_parts, newest_checkpoint
 from deviate.probes.training import Failure
 from deviate.report.topics.certificate import lost_text, resumed_sentences
-from deviate.report.views import resumed_view
+from deviate.report.views import page_view
 
 COMMAND = ["python", "train.py"]
 PARTING = Parting(metric="loss", iteration=3, here=0.5, there=0.25)
@@ -47,7 +47,7 @@ def test_a_difference_names_the_first_value_and_what_was_not_restored():
         "What was not restored is not known: all that was looked at was as it was.",
     ]
     assert resumed(parting=PARTING).status == resumed(weights_differ=True).status == resumed(anew=True).status == 1
-    text = repr(resumed_view(resumed(parting=PARTING, lost=[VELOCITY])))
+    text = repr(page_view(resumed(parting=PARTING, lost=[VELOCITY])))
     assert "as at the beginning" in text
 
 
@@ -55,7 +55,7 @@ def test_what_was_not_resumed_is_not_compared():
     assert said(anew=True) == ["Not resumed: the command began again at the first iteration."]
     failed = Failure(run="the training", reason="it ended with status 1", stderr=["KeyError: 'epoch'"])
     assert said(failure=failed) == ["Not compared: the training: it ended with status 1."]
-    assert "KeyError" in repr(resumed_view(resumed(failure=failed)))
+    assert "KeyError" in repr(page_view(resumed(failure=failed)))
 
 
 def state(**variables):

@@ -15,7 +15,7 @@ from deviate.probes.audit import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WI
 from deviate.probes.causes import Outcome, differ
 from deviate.probes.verdicts import Audit, Probe, assess_factor
 from deviate.report.topics.audit_sentences import factor_notes, pin_text
-from deviate.report.views import audit_view
+from deviate.report.views import page_view
 from deviate.report.writers.markdown import render_markdown
 from deviate.store.folders import RunFolder
 from deviate.store.records import TICK
@@ -223,10 +223,10 @@ def test_an_audit_fails_where_a_probe_did_or_a_factor_is_not_controlled():
 
 def test_what_is_said_names_the_cause_and_no_control_character_gets_through():
     nasty = msgspec.structs.replace(SEED, given="\x1b[31m1\x1b[0m")
-    text = repr(audit_view(audit(factors=[judged(prints(sources=[nasty]), prints(sources=[nasty]))], gpu=True)))
+    text = repr(page_view(audit(factors=[judged(prints(sources=[nasty]), prints(sources=[nasty]))], gpu=True)))
     assert "torch.manual_seed(1) at train.py:12" in text
     assert "`deviate run --vary impl` measures it" in text
-    assert "Deviate saw" in repr(audit_view(audit(factors=[judged(prints(), prints())])))
+    assert "Deviate saw" in repr(page_view(audit(factors=[judged(prints(), prints())])))
 
 
 def test_a_program_that_fails_in_every_probe_is_shown_once():
@@ -235,14 +235,14 @@ def test_a_program_that_fails_in_every_probe_is_shown_once():
         stderr=["RuntimeError: no data"],
     )  # fmt: skip
     draw = ReachedDraw(factor="other", call="random.gauss", file="train.py", line=6)
-    view = audit_view(audit(probes=[failed, failed], draws_left=[draw]))
+    view = page_view(audit(probes=[failed, failed], draws_left=[draw]))
     for text in (repr(view), render_markdown(view.page())):
         assert text.count("exit status 1") == text.count("RuntimeError: no data") == 1
         assert "random.gauss at train.py:6" in text
 
 
 def test_a_notebook_shows_the_sources_of_an_audit():
-    view = audit_view(audit(factors=[judged(prints(digest="a"), prints(digest="b"))]))
+    view = page_view(audit(factors=[judged(prints(digest="a"), prints(digest="b"))]))
     assert "<td>initialisation</td><td>varies</td><td>a ≠ b</td>" in view._repr_html_()
     assert view.factors[0].verdict == "varies"
 

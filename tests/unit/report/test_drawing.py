@@ -10,8 +10,8 @@ import report_cases as cases
 
 import deviate
 from deviate.core.errors import NotInstalled
-from deviate.report.drawing import DISTRIBUTIONS
-from deviate.report.figures.files import write_figures
+from deviate.report.figures.charts import write_figures
+from deviate.report.figures.figure import DISTRIBUTIONS
 from deviate.report.topics.curves import experiment_figures
 from deviate.report.writers.html import page as bundle
 from deviate.report.writers.notebook import Figures

@@ -14,9 +14,8 @@ from html_outline import assert_whole
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.report.topics.caveats import experiment_caveats
-from deviate.report.topics.experiment import SECTIONS, experiment_page
+from deviate.report.topics.experiment import SECTIONS, experiment_page, plain_facts
 from deviate.report.topics.headline import screen_headline
-from deviate.report.topics.plain import plain_facts
 from deviate.report.topics.proof import evidence_sentences
 from deviate.report.writers.html.page import embeddable, packed
 from deviate.report.writers.markdown import render_markdown

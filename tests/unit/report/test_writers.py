@@ -17,10 +17,9 @@ from deviate.cli.report import experiment_writers
 from deviate.core.errors import BadOption
 from deviate.core.factors import plain_name
 from deviate.report.strips import strip
-from deviate.report.topics.experiment import experiment_page
+from deviate.report.topics.experiment import experiment_page, plain_facts
 from deviate.report.topics.headline import screen_headline
 from deviate.report.topics.metrics import METRICS_SHOWN
-from deviate.report.topics.plain import plain_facts
 from deviate.report.writers.registry import find_writer
 from deviate.report.writers.tables_csv import RECORD_COLUMNS, csv_rows, records_csv, summary_csv
 from deviate.report.writers.terminal import print_page

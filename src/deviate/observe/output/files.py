@@ -237,8 +237,6 @@ _HASH = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 def stable_name(path: str) -> str:
     """Return a path with the time at which a run made it, and its random identifiers, replaced.
 
-    Examples
-    --------
     >>> stable_name("runs/Nov22_18-10-16_host/loss"), stable_name("outputs/2026-11-22/18-10-16/train.log")
     ('runs/⟨time⟩_host/loss', 'outputs/⟨time⟩/⟨time⟩/train.log')
     >>> stable_name("lightning_logs/version_0/metrics.csv"), stable_name("fold_12/model_1024.csv")

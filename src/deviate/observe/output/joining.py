@@ -282,8 +282,6 @@ def says_the_same(name: str, other: str) -> bool:
 
     Words that name no kind of metric must be the same, but for those that say which part.
 
-    Examples
-    --------
     >>> says_the_same("val acc", "val_acc"), says_the_same("Loss", "train loss"), says_the_same("loss", "accuracy")
     (True, True, False)
     >>> says_the_same("epochs", "Epochs"), says_the_same("epochs", "total epochs")

@@ -489,8 +489,6 @@ _SETTINGS = word_lists("judge")["settings"]
 def options_given(command: Sequence[str]) -> dict[str, float]:
     """Return the numbers that a command gives to options, by their names.
 
-    Examples
-    --------
     >>> options_given(["python", "train.py", "--top-k", "20", "--lr=0.1", "depth=3"])
     {'top_k': 20.0, 'lr': 0.1, 'depth': 3.0}
     """

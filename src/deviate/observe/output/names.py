@@ -79,8 +79,6 @@ def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bo
     `whole` says of each field whether its number is printed without a point, and `rising` whether it goes up from line
     to line.
 
-    Examples
-    --------
     >>> from deviate.observe.output.templates import take_apart
     >>> [one.name for one in names_in(take_apart(b"Epoch 3 | val acc 97.1% | took 12 s").template)]
     ['Epoch', 'val acc', 'time']
@@ -240,8 +238,6 @@ def _inside_remark(before: str) -> str:
 def words_of_clause(text: str) -> str:
     """Return the words at the end of a text that can name what follows it.
 
-    Examples
-    --------
     >>> words_of_clause("Epoch done, the average loss is "), words_of_clause("Test set: Accuracy:")
     ('average loss', 'Test Accuracy')
     """

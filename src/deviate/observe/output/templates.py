@@ -161,8 +161,6 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
 
     `thousands` says whether commas part thousands in this log, or values.
 
-    Examples
-    --------
     >>> take_apart(b"Epoch 3 conv1 [0.1, 0.2] 12:30:00 loss=1.5e-3").template.text
     'Epoch ⟨n⟩ conv1 ⟨list⟩ ⟨time⟩ loss=⟨n⟩'
     """
@@ -446,8 +444,6 @@ def _checked(names: list[str]) -> list[str]:
 def cell_name(label: str, column: str) -> str:
     """Name a cell by its row and column; the row alone where it is a metric under the head of another.
 
-    Examples
-    --------
     >>> cell_name("macro avg", "recall"), cell_name("accuracy", "f1-score"), cell_name("", "loss")
     ('macro avg recall', 'accuracy', 'loss')
     """

@@ -145,8 +145,6 @@ _TRACEBACK = b"Traceback (most recent call last)"
 def reported_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     r"""Yield the displayed lines but those of tracebacks, which show source code.
 
-    Examples
-    --------
     >>> log = b"loss 1\nTraceback (most recent call last):\n  File \"a.py\", line 3\n    acc = 2\nError: 4\nloss 5"
     >>> [line for _, line in reported_lines(log)]
     [b'loss 1', b'loss 5']
@@ -177,8 +175,6 @@ def displayed_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     A line that is rewritten (a progress bar) comes once, in its last state, with the offset of that state. The text is
     without escape sequences; bytes that are no UTF-8 stay as they are, or become U+FFFD in lines that are rewritten.
 
-    Examples
-    --------
     >>> list(displayed_lines(b"1/2\r2/2 done\n\x1b[1mloss\x1b[0m 0.5\r\nend"))
     [(4, b'2/2 done'), (13, b'loss 0.5'), (31, b'end')]
     """
@@ -285,8 +281,6 @@ def read_number(text: str) -> tuple[float, int] | None:
     A percent sign behind it is passed over. The number of digits is negative where a power of ten is printed with fewer
     digits than it has: ``1.2e5`` is known to 10^4.
 
-    Examples
-    --------
     >>> read_number("97.50%"), read_number("1,234"), read_number("1.2e5"), read_number("v2")
     ((97.5, 2), (1234.0, 0), (120000.0, -4), None)
     """
@@ -369,8 +363,6 @@ def is_duration(clock: str, before: str, after: str) -> bool:
     It is one by the words around it, or as Python prints a difference of times: one digit for the hours. Bars, which
     show elapsed times in brackets with what is left, are none.
 
-    Examples
-    --------
     >>> is_duration("0:00:05", "Time: ", ""), is_duration("01:23", "took ", ""), is_duration("12:30:00", "at ", "")
     (True, True, False)
     >>> is_duration("0:00:05", "ETA: ", ""), is_duration("00:05", "7/9 [", "<00:03"), is_duration("9:30:00", "", "AM")
@@ -389,8 +381,6 @@ def is_duration(clock: str, before: str, after: str) -> bool:
 def seconds_of(text: str) -> tuple[float, int]:
     """Return the seconds of a printed duration, and its digits after the point.
 
-    Examples
-    --------
     >>> seconds_of("0:00:05.94"), seconds_of("01:23"), seconds_of("1 day, 2:03:04")
     ((5.94, 2), (83.0, 0), (93784.0, 0))
     """

@@ -35,8 +35,6 @@ _TABLE = _table()
 def crc32c(data: bytes) -> int:
     """Return the CRC-32C of `data`.
 
-    Examples
-    --------
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
     """

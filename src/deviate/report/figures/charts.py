@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
 
 from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+from deviate.report.figures.figure import Figure, drawing_module
 from deviate.report.numbers import show
+from deviate.store.files import write_whole
 
 #: The version of Vega-Lite that Altair 6 and vl-convert 1.8 know.
 SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -197,8 +200,6 @@ THEMES: dict[Theme, dict[str, Any]] = {
 def wrapped(title: str, width: int | None, size: int) -> list[str]:
     """Break a title into lines that fit a picture `width` pixels wide; one line where its width is not known.
 
-    Examples
-    --------
     >>> wrapped("How much test acc differs between runs", 200, 14)
     ['How much test acc', 'differs between runs']
     """
@@ -253,8 +254,6 @@ MOST_DECADES = 8
 def domain(values: Iterable[float | None]) -> list[float]:
     """Return the ends of an axis on which all finite values lie, with some room.
 
-    Examples
-    --------
     >>> domain([1.0, 3.0, None]), domain([5.0]), domain([])
     ([0.92, 3.08], [4.95, 5.05], [0.0, 1.0])
     """
@@ -272,8 +271,6 @@ def points_domain(points: Iterable[float | None], intervals: Iterable[float | No
     The interval of two runs is so wide that on an axis as long the runs would lie upon each other: it may lengthen the
     axis at each end by half the length that the points take, and `interval_views` marks what is cut.
 
-    Examples
-    --------
     >>> points_domain([1.0, 2.0], [0.5, 2.5]), points_domain([1.0, 2.0], [-9.0, 2.5])
     ([0.42, 2.58], [0.42, 2.58])
     """
@@ -312,8 +309,6 @@ def number_format(ends: Sequence[float]) -> dict[str, Any]:
 
     Vega writes 0.000000000001 in full. With an exponent it takes as many digits as the length of the axis asks for.
 
-    Examples
-    --------
     >>> number_format([1e12, 1.01e12]), number_format([96.0, 97.0])
     ({'format': '.5~g'}, {})
     """
@@ -336,8 +331,6 @@ def quantitative(ends: Sequence[float], title: str, **axis: Any) -> dict[str, An
 def decades(values: Iterable[float | None]) -> list[float]:
     """Return the powers of ten between the smallest and the largest positive value: the ticks of a logarithmic axis.
 
-    Examples
-    --------
     >>> decades([0.02, 30.0])
     [0.1, 1.0, 10.0]
     """
@@ -352,8 +345,6 @@ def decades(values: Iterable[float | None]) -> list[float]:
 def axis_title(name: str, unit: str = "", remark: str = "") -> str:
     """Name a quantity with its unit.
 
-    Examples
-    --------
     >>> axis_title("time per run", "s"), axis_title("loss", remark="log scale")
     ('time per run (s)', 'loss (log scale)')
     """
@@ -394,8 +385,6 @@ def rows(names: Sequence[str], field: str = "variant") -> dict[str, Any]:
 def shared_keys(names: Sequence[str]) -> list[str]:
     """Return the keys of cells of a grid; none where the names are no cells, or cells of several grids.
 
-    Examples
-    --------
     >>> shared_keys(["lr=0.1,width=64", "lr=0.01,width=64"]), shared_keys(["algo", "lr=0.1"])
     (['lr', 'width'], [])
     """
@@ -441,3 +430,46 @@ def _columns(names: Sequence[str]) -> int:
     """Return how many entries of a legend stand beside each other in a column of a paper."""
     entry = LEGEND_LINE + _GAP + LETTER * THEMES["print"]["legend"]["labelFontSize"] * max(map(len, names))
     return max(1, min(3, int(PAPER_WIDTH / entry)))
+
+
+# Figures as files.
+
+FigureFormat = Literal["pdf", "svg", "png"]
+
+FIGURE_FORMATS: tuple[FigureFormat, ...] = get_args(FigureFormat)
+
+#: Dots of a PNG for each point of its size: 300 an inch in a single column.
+DOTS = 300 / 72
+
+
+def render_figure(figure: Figure, format_name: FigureFormat = "pdf", width: int = PAPER_WIDTH) -> bytes:
+    """Return a figure as the bytes of a file, in the size and the fonts of a paper.
+
+    PNG has 300 dots an inch; `width` is in points of 1/72 inch.
+    """
+    library = drawing_module("vl_convert")
+    # Encoded by msgspec, which writes a number as Python does; NaN and infinities are not in a figure.
+    spec: Any = msgspec.json.encode(themed(figure, "print", width)).decode()
+    if format_name == "svg":
+        return bytes(library.vegalite_to_svg(spec).encode())
+    if format_name == "png":
+        return bytes(library.vegalite_to_png(spec, scale=DOTS))
+    return bytes(library.vegalite_to_pdf(spec))
+
+
+def write_figures(figures: Sequence[Figure], folder: Path, format_name: FigureFormat = "pdf") -> Iterator[Path]:
+    """Write each figure into `folder`, which is made, and yield what was written; old files of the name are replaced.
+
+    Raises
+    ------
+    OSError
+        If the folder or a file in it cannot be written.
+    NotInstalled
+        If the package that draws is not installed; then nothing is written.
+    """
+    drawing_module("vl_convert")
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        path = folder / f"{figure.slug}.{format_name}"
+        write_whole(path, render_figure(figure, format_name))
+        yield path

@@ -5,11 +5,39 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
 
-from deviate.report.drawing import drawing_module
+from deviate.core.errors import NotInstalled
+
+#: By module, the distribution that it is of; both are of the extra ``pages``.
+DISTRIBUTIONS = {"altair": "altair", "vl_convert": "vl-convert-python"}
+
+
+#: What to type to have charts.
+WITHOUT_CHARTS = f"To have them, type: pip install {' '.join(DISTRIBUTIONS.values())}"
+
+
+def drawing_module(name: str) -> Any:
+    """Import a module of `DISTRIBUTIONS`.
+
+    Raises
+    ------
+    NotInstalled
+        If it is not installed; the hint has what to type.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name != name:
+            raise
+        raise NotInstalled(
+            f"charts and figures need the package {DISTRIBUTIONS[name]!r}, which is not installed",
+            hint=f"type: pip install {' '.join(DISTRIBUTIONS.values())}",
+        ) from missing
+
 
 Section = Literal["distribution", "curves", "factors", "comparison", "predictions", "weights", "gate", "plan", "grid"]
 
@@ -43,8 +71,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 def slug(*words: str) -> str:
     """Join words to lower-case ASCII with hyphens.
 
-    Examples
-    --------
     >>> slug("distribution", "test acc@1"), slug("curves", "потери"), slug("curves", "Précision")
     ('distribution-test-acc-1', 'curves', 'curves-precision')
     """

@@ -60,8 +60,6 @@ def _alike(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
 def _first_sentence(message: str) -> str:
     """Return the fact that a message begins with.
 
-    Examples
-    --------
     >>> _first_sentence("Runs differ in GPU: A (run 0) and B (run 1). They are not identical runs.")
     'Runs differ in GPU: A (run 0) and B (run 1)'
     """

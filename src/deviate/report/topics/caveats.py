@@ -125,8 +125,6 @@ def _of_values(metric: MetricSpread, facts: TrainingsFacts) -> str:
 def _range(numbers: Sequence[int]) -> str:
     """Return one number, or the least and the most.
 
-    Examples
-    --------
     >>> _range([3]), _range([2, 3, 5])
     ('3', '2 to 5')
     """

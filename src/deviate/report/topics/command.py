@@ -20,8 +20,6 @@ _PROGRAMS = ("bin", "Scripts")
 def command_text(command: Sequence[str]) -> str:
     """Return a command as it is typed where its environment is active.
 
-    Examples
-    --------
     >>> command_text(["/home/ann/venv/bin/python", "train.py", "--data", "/data"])
     'python train.py --data /data'
     >>> command_text(["../.venv/bin/python", "train.py"]), command_text(["./train.sh"])

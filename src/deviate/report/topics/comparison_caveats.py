@@ -300,8 +300,6 @@ def shared_names(names: Sequence[str]) -> SharedNames:
 
     Nothing is shared where a name would have nothing left, or two would have the same left.
 
-    Examples
-    --------
     >>> shared = shared_names(["digits@lr=0.1,width=32", "digits@lr=0.2,width=32"])
     >>> shared.sentence, list(shared.rests.values())
     ('Experiments of digits, all with width=32:', ['lr 0.1', 'lr 0.2'])

@@ -46,8 +46,6 @@ def lanes(values: Sequence[float]) -> list[float]:
 
     The fullest stretch of the axis uses all of it, from 4 points on.
 
-    Examples
-    --------
     >>> lanes([1.0, 1.0, 2.0])
     [0.375, 0.625, 0.5]
     """

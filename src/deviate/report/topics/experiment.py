@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TypeVar
+
+import msgspec
 
 from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.curves import Curves
 from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.sources import SpreadAcross
 from deviate.report.page import Block, Facts, Fold, Page, Reader, Section, Sentences, Table
 from deviate.report.topics import (
     answer,
     checklist,
-    experiment_screen,
     factors,
     figures,
     metrics,
@@ -26,7 +29,6 @@ from deviate.report.topics import (
 from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.headline import price_sentences
-from deviate.report.topics.plain import plain_curves, plain_facts
 from deviate.report.topics.result import made_text, varied_text
 from deviate.report.topics.sources import why_blocks
 from deviate.report.topics.varied import gloss
@@ -73,10 +75,10 @@ def _folded(facts: ExperimentFacts, charts: Charts, *made: MakeSection) -> list[
 #: To add a section: its function in a module here, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[MakeSection]] = {
     "screen": (
-        experiment_screen.warnings,
-        experiment_screen.answer,
+        answer.warnings,
+        answer.screen,
         figures.curve_lines,
-        experiment_screen.price,
+        answer.price,
     ),
     "brief": (
         answer.brief,
@@ -91,7 +93,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         reproduce.brief,
     ),
     "full": (
-        partial(experiment_screen.warnings, hinted=False),
+        partial(answer.warnings, hinted=False),
         answer.full,
         metrics.full,
         figures.each_run,
@@ -112,7 +114,7 @@ def why_page(facts: ExperimentFacts) -> Page:
     """Make the screen that says why the runs of an experiment with several variants differ."""
     facts = plain_facts(facts)
     charts = Charts(facts)
-    made = (experiment_screen.warnings(facts, charts), Section(slug="why", blocks=why_blocks(facts)))
+    made = (answer.warnings(facts, charts), Section(slug="why", blocks=why_blocks(facts)))
     return Page(title="", reader="screen", sections=[section for section in made if section is not None])
 
 
@@ -138,3 +140,48 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
         sections=sections,
         runs=runs.cards(facts) if reader == "full" else [],
     )
+
+
+# Facts in which what varied is called as people read it; `deviate.core.factors` takes both spellings.
+
+replace = msgspec.structs.replace
+
+Fact = TypeVar("Fact", bound=msgspec.Struct)
+
+
+def plain_facts(facts: ExperimentFacts) -> ExperimentFacts:
+    """Return facts with the plain names of variants; runs keep the names that are typed for them."""
+    decided = facts.definition.decided
+    known = decided and replace(decided, variant=plain_name(decided.variant))
+    return replace(
+        facts,
+        definition=replace(facts.definition, decided=known),
+        variants=_named(facts.variants),
+        across=list(map(_across, facts.across)),
+        timeline=replace(facts.timeline, slices=_named(facts.timeline.slices)),
+        stabilities=_named(facts.stabilities),
+        weights=_named(facts.weights),
+        representations=_named(facts.representations),
+        reported=_named(facts.reported),
+        evaluations=[replace(each, within=_named(each.within)) for each in facts.evaluations],
+        prices=[replace(each, held=plain_name(each.held), free=plain_name(each.free)) for each in facts.prices],
+    )
+
+
+def plain_curves(curves: Curves | None) -> Curves | None:
+    """Return curves with the plain names of variants."""
+    if curves is None:
+        return None
+    return replace(curves, metrics=[replace(each, variants=_named(each.variants)) for each in curves.metrics])
+
+
+def _named(facts: Iterable[Fact]) -> list[Fact]:
+    return [replace(each, variant=plain_name(each.variant)) for each in facts]  # type: ignore[attr-defined]
+
+
+def _across(table: SpreadAcross) -> SpreadAcross:
+    leading = table.leading and replace(
+        table.leading, source=plain_name(table.leading.source), next_source=plain_name(table.leading.next_source)
+    )
+    whole, broken = (plain_name(each) if each else "" for each in (table.whole, table.broken))
+    return replace(table, rows=_named(table.rows), leading=leading, whole=whole, broken=broken)

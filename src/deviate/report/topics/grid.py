@@ -9,8 +9,18 @@ import msgspec
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
+from deviate.facts.grid_families import GridSpread
 from deviate.report.figures.figure import Figure, slug, unique
-from deviate.report.numbers import Numbers, metric_place, show, show_interval, show_level, show_percent, unit_text
+from deviate.report.numbers import (
+    Numbers,
+    metric_place,
+    show,
+    show_effect,
+    show_interval,
+    show_level,
+    show_percent,
+    unit_text,
+)
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
@@ -31,7 +41,6 @@ from deviate.report.topics.checklist import Answer as ChecklistAnswer
 from deviate.report.topics.checklist import checklist_table
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.distribution import distribution_figure
-from deviate.report.topics.grid_families import family_sentences
 from deviate.report.topics.grid_map import cell_cards, effects_screen, grid_map, map_figures, spread_sentence
 from deviate.report.topics.metrics import (
     TRUST,
@@ -463,3 +472,45 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
             for term in metric.terms
         ],
     )
+
+
+# Which factors change the SD, and which cells differ from the first.
+
+
+def family_sentences(metric: GridMetric, grid: Grid) -> list[str]:
+    """Say which factors change the SD, and which cells differ from the first; nothing where nothing is claimed."""
+    if metric.withheld:
+        return []
+    return [*_spreads(metric, grid), *_against(metric)]
+
+
+def _spreads(metric: GridMetric, grid: Grid) -> list[str]:
+    shown = [_spread(each, metric, grid) for each in metric.spreads if each.shown]
+    if shown:
+        return [f"{text}." for text in shown]
+    names = [each.effect.factor for each in metric.spreads]
+    return [f"No factor is shown to change the SD: {_listed(names)}."] if names else []
+
+
+def _spread(spread: GridSpread, metric: GridMetric, grid: Grid) -> str:
+    effect, unit = spread.effect, unit_text(metric.unit)
+    place = metric_place(metric.decimals, *effect.sds.values())
+    high, low = (f"{show(effect.sds[name], place)}{unit} with {name}" for name in (effect.largest, effect.smallest))
+    p = Numbers(grid.look.alpha).equal_p(spread.p_adjusted, "none", 1)
+    return f"{effect.factor} changes the SD ({p} adjusted): {high}, {low}, ratio {show_effect(effect.ratio)}"
+
+
+def _against(metric: GridMetric) -> list[str]:
+    if not metric.against_first:
+        return []
+    called = {cell.experiment: cell.called for cell in metric.cells}
+    shown = [called[each.experiment] for each in metric.against_first if each.shown]
+    others = count(len(metric.against_first), "other")
+    what = f"{len(shown)} of {others}" if shown else f"none of {others}"
+    names = f": {_listed(shown)}" if shown else ""
+    first = metric.cells[0].called
+    return [f"If {first} is a baseline and no more is claimed, a difference from it is shown for {what}{names}."]
+
+
+def _listed(names: list[str]) -> str:
+    return listed(names, most=len(names))

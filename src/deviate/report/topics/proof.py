@@ -110,8 +110,6 @@ def place_text(first: Difference) -> str:
 def iteration_text(iteration: int) -> str:
     """Name an iteration of the main loop, counted from 0, in words that suit programs which count from 1 too.
 
-    Examples
-    --------
     >>> iteration_text(-1), iteration_text(0), iteration_text(3)
     ('before the main loop', 'in the 1st iteration', 'in the 4th iteration')
     """

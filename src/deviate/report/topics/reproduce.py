@@ -183,8 +183,6 @@ def _making(facts: ExperimentFacts) -> list[str]:
 def environment_text(environment: dict[str, str], names: dict[str, str]) -> str:
     """Return those parts of an environment that are known, as a list for a sentence.
 
-    Examples
-    --------
     >>> environment_text({"python": "3.11.7", "gpu": "None"}, {"python": "Python", "gpu": "GPU"})
     'Python 3.11.7'
     """
@@ -310,8 +308,6 @@ def _grouped(measured: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
 def metric_names(names: Sequence[str]) -> str:
     """Name metrics in a sentence; many are only counted.
 
-    Examples
-    --------
     >>> metric_names(["loss", "test acc"]), metric_names([f"acc {k}" for k in range(20)])
     ('loss and test acc', '20 metrics')
     """
@@ -321,8 +317,6 @@ def metric_names(names: Sequence[str]) -> str:
 def aggregate_text(aggregate: str) -> str:
     """Say how the values of a run became one number.
 
-    Examples
-    --------
     >>> aggregate_text("last"), aggregate_text("at 9")
     ('the last value reported', 'the value at iteration 9 (counted from 0)')
     """

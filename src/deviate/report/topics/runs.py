@@ -236,8 +236,6 @@ WIDTH_DIGITS = 3
 def progress_line(variant: str, look: Look, until: Until) -> str:
     """Say in a line how far the runs of a variant are.
 
-    Examples
-    --------
     >>> from deviate.stats.multiplicity import look
     >>> until = Until(metric="val acc", width=0.6, least=5, most=30)
     >>> progress_line("algo+impl", look([90.0, 91.0, 90.5, 89.5, 90.2], until), until)

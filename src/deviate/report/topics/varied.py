@@ -274,8 +274,6 @@ def _varied(factors: Factors, known: Variant) -> str:
 def _the(names: Sequence[str]) -> str:
     """Put the article before a list of names.
 
-    Examples
-    --------
     >>> _the(["data order", "command"]), _the(["one weight"])
     ('the data order and command', 'one weight')
     """

@@ -45,8 +45,6 @@ _WITHIN = re.compile(
 def unbroken(text: str) -> str:
     """Return a sentence whose quantities no line break takes apart, until `with_blanks` gives the blanks back.
 
-    Examples
-    --------
     >>> unbroken("6 runs of 2.5 s, p = 0.03").replace(JOINT, "~")
     '6 runs of 2.5~s, p~=~0.03'
     >>> unbroken("VECLIB_MAXIMUM_THREADS 2").replace(JOINT, "~")

@@ -95,8 +95,6 @@ _NUMBER = re.compile(r"(?<![\w.])(-?)(\d[\d.,]*)(?:e(-?\d+))?")
 def latex(text: str) -> str:
     r"""Return one line that LaTeX shows as `text` and that does nothing else.
 
-    Examples
-    --------
     >>> print(latex("val_acc 100% of {x}\\input{y}"))
     val\_acc 100\% of \{x\}\textbackslash{}input\{y\}
     >>> print(latex("--epochs"), latex("точ"))
@@ -116,8 +114,6 @@ def latex(text: str) -> str:
 def latex_prose(text: str) -> str:
     r"""Return a sentence as `latex` does, with what one types in typewriter and what is mathematics as such.
 
-    Examples
-    --------
     >>> print(latex_prose("`python a_b.py` has divisor n - 1 and p < 1.5e-7."))
     \texttt{python a\_b.py} has divisor $n-1$ and $p<1.5\times10^{-7}$.
     """
@@ -138,8 +134,6 @@ def _math(number: str) -> str:
 def number(text: str) -> str:
     r"""Return a number, an interval or a p-value, as `report.numbers` writes them, in LaTeX.
 
-    Examples
-    --------
     >>> print(number("-0.5 to 1.2e-7"), number("0.1–0.3"), number("<0.0001"), number("13%"))
     $-0.5$ to $1.2\times10^{-7}$ 0.1--0.3 $<$0.0001 13\%
     """

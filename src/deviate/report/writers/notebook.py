@@ -7,9 +7,9 @@ from functools import singledispatch
 from html import escape
 from typing import Any
 
-from deviate.report.drawing import drawing_module
 from deviate.report.escape import clean, encodable
 from deviate.report.figures import Figure, themed
+from deviate.report.figures.figure import drawing_module
 from deviate.report.page import (
     Answer,
     Bars,

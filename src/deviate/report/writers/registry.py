@@ -99,8 +99,6 @@ DEFAULT_FORMAT = "terminal"
 def writers(**facts: Callable[[Any], str | Iterator[str]]) -> dict[str, Writer]:
     """Return what a topic can be written in by name: as a page, and its facts by the functions that are given.
 
-    Examples
-    --------
     >>> list(writers(json=lambda facts: "{}"))
     ['terminal', 'md', 'tex', 'neurips', 'icml', 'jmlr', 'json', 'html']
     """

@@ -93,8 +93,6 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 def fitting(columns: Sequence[Priced], room: int) -> list[int]:
     """Return the indices of the columns to keep; those with the same sacrifice stay or go together.
 
-    Examples
-    --------
     >>> fitting([Priced(width=8, sacrifice=0), Priced(width=20, sacrifice=2), Priced(width=6, sacrifice=1)], 16)
     [0, 2]
     """

@@ -163,8 +163,6 @@ def read_resources(gres: str) -> tuple[float, dict[str, float]]:
 
     Raises BadOption if a number is missing or makes no sense.
 
-    Examples
-    --------
     >>> read_resources("gpu:2,accelerator_type:A100:0.01")
     (2.0, {'accelerator_type:A100': 0.01})
     """

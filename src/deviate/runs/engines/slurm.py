@@ -145,8 +145,6 @@ class Slurm:
 def read_states(text: str) -> dict[Place, JobState]:
     r"""Return the states that ``squeue --format=%j|%K|%T|%r`` prints; of two jobs with one place the active one.
 
-    Examples
-    --------
     >>> read_states("deviate-1f|0|PENDING|Priority\nother|N/A|RUNNING|None\n")
     {Place(submission='1f', task=0): JobState(word='PENDING', is_active=True, waits='Priority')}
     """

@@ -41,8 +41,6 @@ def split(argv: Sequence[str]) -> Words:
 
     Raises Cold if it is not that of one script or module.
 
-    Examples
-    --------
     >>> words = split(["/usr/bin/python3", "-u", "src/train.py", "--lr", "1"])
     >>> words.head, words.program, words.folder
     (('/usr/bin/python3', '-u', 'src/train.py'), ('src/train.py', '--lr', '1'), 'src')

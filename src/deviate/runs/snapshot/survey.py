@@ -368,8 +368,6 @@ def is_code(path: str) -> bool:
 def is_credentials(path: str) -> bool:
     """Tell by its path in the project whether a file holds credentials.
 
-    Examples
-    --------
     >>> [is_credentials(name) for name in (".env", ".aws/credentials", "keys/id_rsa", ".env.example", "tokens.py")]
     [True, True, True, False, False]
     """

@@ -118,8 +118,6 @@ def _library_method(flow: Evaluator, reported: ReportedValue) -> str:
 def _method_of(dotted: str) -> str:
     """Return the method that gives the number of an object of this class, if its library is one of metric objects.
 
-    Examples
-    --------
     >>> _method_of("torchmetrics.Accuracy"), _method_of("tensorflow.keras.metrics.Mean")
     ('compute', 'result')
     >>> _method_of("torch_geometric.data.Data"), _method_of("sklearn.metrics.confusion_matrix")

@@ -9,7 +9,7 @@ from deviate.facts.compared_predictions import changed_predictions
 from deviate.facts.predictions import Evaluation
 from deviate.observe.matching import Predictions
 from deviate.observe.predictions import Frame
-from deviate.report.topics.comparison_examples import example_sentences
+from deviate.report.topics.comparison_predictions import example_sentences
 
 EXAMPLES = 200
 TARGETS = np.arange(EXAMPLES) % 3

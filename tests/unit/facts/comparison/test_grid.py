@@ -18,13 +18,13 @@ from deviate.report.page import Table
 from deviate.report.topics.grid import (
     best_sentence,
     effects_sentence,
+    family_sentences,
     grid_caveats,
     grid_figures,
     grid_headline,
     grid_methods,
     grid_page,
 )
-from deviate.report.topics.grid_families import family_sentences
 from deviate.report.writers.contracts import grid_json
 from deviate.report.writers.registry import writers
 from deviate.report.writers.tables_csv import grid_csv

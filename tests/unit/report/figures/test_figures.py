@@ -11,9 +11,16 @@ import report_cases as cases
 from deviate.core.factors import plain_name
 from deviate.facts.curves import curves_of
 from deviate.report.figures import themed
-from deviate.report.figures.charts import DASHES, PAPER_WIDTH, THEMES, _columns
+from deviate.report.figures.charts import (
+    DASHES,
+    FIGURE_FORMATS,
+    PAPER_WIDTH,
+    THEMES,
+    _columns,
+    render_figure,
+    write_figures,
+)
 from deviate.report.figures.figure import slug
-from deviate.report.figures.files import FIGURE_FORMATS, render_figure, write_figures
 from deviate.report.topics.curves import Rounds, curve_figures, experiment_figures
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)

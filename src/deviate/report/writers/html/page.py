@@ -21,9 +21,9 @@ import jinja2
 from markupsafe import Markup, escape
 
 from deviate.core.errors import NotInstalled
-from deviate.report.drawing import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
 from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.figures import THEMES, Figure, themed
+from deviate.report.figures.figure import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
 from deviate.report.page import Answer, Bars, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
 from deviate.store.files import write_whole
 
@@ -66,8 +66,6 @@ def _numbers(values: Sequence[Any]) -> bool:
 def embeddable(value: Any) -> Markup:
     r"""Return JSON of ASCII characters that neither HTML nor a script takes for anything else.
 
-    Examples
-    --------
     >>> print(embeddable(["</script>", "<!--", "\u2028"]))
     ["\u003c/script\u003e","\u003c!--","\u2028"]
     """
@@ -77,8 +75,6 @@ def embeddable(value: Any) -> Markup:
 def packed(rows: Sequence[Datum]) -> dict[str, Any]:
     """Return rows as columns, in which each text is there once.
 
-    Examples
-    --------
     >>> packed([{"run": "a", "value": 1.5}, {"run": "a", "value": float("nan")}])
     {'rows': 2, 'columns': {'run': {'levels': ['a'], 'codes': [0, 0]}, 'value': [1.5, None]}}
     """
@@ -216,8 +212,6 @@ _WORD, _PHRASE = re.compile(f"({_OPTION})"), re.compile(f"({_OPTION}|{_QUANTITY}
 def whole(text: str, kept: re.Pattern[str] = _WORD) -> Markup:
     """Return a text whose options, or what else is to be `kept`, stay on one line each.
 
-    Examples
-    --------
     >>> print(whole("python train.py --max-epochs 3"))
     python train.py <span class="whole">--max-epochs</span> 3
     """
@@ -235,8 +229,6 @@ def phrases(text: str) -> Markup:
 def prose(text: str) -> Markup:
     """Return a sentence with what is between grave accents as code; quantities stay on one line each.
 
-    Examples
-    --------
     >>> print(prose("`deviate logs` shows <them>"))
     <code>deviate logs</code> shows &lt;them&gt;
     >>> print(prose("mean 90.18 ± 0.30 (p = 0.03)"))
