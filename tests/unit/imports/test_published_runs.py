@@ -1,0 +1,135 @@
+"""Runs that others published give the numbers that they printed; the files and their licences: tests/data/published."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+from click.testing import CliRunner
+
+from deviate import api
+from deviate.cli.main import group
+from deviate.stats.effects import cohen_d
+from deviate.stats.tests import welch_t
+
+PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+
+
+@pytest.fixture
+def deviate(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        done = CliRunner().invoke(group, [str(word) for word in words], catch_exceptions=True, standalone_mode=False)
+        if done.exception is not None:
+            raise done.exception
+        return done.stdout
+
+    return run
+
+
+def rounded(values, decimals):
+    return f"{values.mean():.{decimals}f} {values.std():.{decimals}f}"
+
+
+@pytest.mark.parametrize(
+    ("version", "runs", "loss", "p", "seconds"),
+    [
+        ("v1", 11, "3.27714 0.00123", "8.15e-06", "78.9669 0.0425"),
+        ("v2", 10, "3.27808 0.00098", "7.76e-05", "77.7050 0.0297"),
+        ("v3", 10, "3.27851 0.00097", "4.53e-04", "75.5199 0.0487"),
+    ],
+)
+def test_modded_nanogpt(deviate, version, runs, loss, p, seconds):
+    clock = ("--metric", "val_loss", "--metric", "train_time", "--set", "aggregate=train_time=last")
+    deviate("import", PUBLISHED / f"modded_nanogpt_{version}.txt", *clock, "--name", version)
+    losses, times = api.load(version)["val_loss"], api.load(version)["train_time"] / 1000
+    assert (len(losses), rounded(losses, 5), rounded(times, 4)) == (runs, loss, seconds)
+    against = json.loads(deviate("check", version, "--target", "val_loss<=3.28", "--json"))["reached"]
+    assert f"{against['p_reached']:.2e}" == p
+
+
+@pytest.mark.parametrize(("old", "new", "p"), [("v2", "v3", "0.336"), ("v1", "v2", "0.066")])
+def test_modded_nanogpt_compared(deviate, old, new, p):
+    for version in (old, new):
+        deviate("import", PUBLISHED / f"modded_nanogpt_{version}.txt", "--metric", "val_loss", "--name", version)
+    assert f"{welch_t(api.load(old)['val_loss'], api.load(new)['val_loss']).p:.3f}" == p
+
+
+#: Means, p and d of ``stat_tests.csv``; three of its means are not those of the files: 0.018008 (EOFP), 0.073860 and
+#: 0.070274 (BA).
+S_RS = {
+    "DP": (0.029675, 0.028106, 0.00001, 2.13),
+    "DI bar": (0.249831, 0.237438, 0.00000, 2.31),
+    "SPSF": (0.014838, 0.014053, 0.00001, 2.13),
+    "FPSF": (0.008564, 0.008103, 0.00003, 1.84),
+    "EOFP": (0.019032, 0.018007, 0.00003, 1.84),
+    "EOTP": (0.125462, 0.119000, 0.00001, 2.08),
+    "BA": (0.073858, 0.070273, 0.00002, 1.97),
+}
+
+
+def test_fairness_variance(deviate):
+    """Their p is one-sided and asymptotic."""
+    files = (PUBLISHED / "S-Base.yaml", PUBLISHED / "S-RS.yaml")
+    deviate("import", *files, "--rows", "runs", "--experiment-column", "file", "--name", "s")
+    base, changed = (
+        {name: values.to_numpy() for name, values in api.load(f"s-{file.name}").samples().groupby("metric")["value"]}
+        for file in files
+    )
+    assert base.keys() == S_RS.keys()
+    for name, published in S_RS.items():
+        a, b = base[name], changed[name]
+        ours = np.array([a.mean(), b.mean(), one_sided(a, b), cohen_d(a, b).value])
+        assert np.all(np.abs(ours - published) <= [5.001e-7, 5.001e-7, 5.001e-6, 5.001e-3]), name
+
+
+def one_sided(a, b):
+    return scipy.stats.mannwhitneyu(a, b, alternative="greater", method="asymptotic").pvalue
+
+
+def test_hans(deviate, tmp_path):
+    lines = (PUBLISHED / "berts_of_a_feather_accuracies_by_run.csv").read_text("utf-8").splitlines()
+    (tmp_path / "runs.csv").write_text("\n".join(lines[:101]), "utf-8")
+    deviate("import", "runs.csv", "--name", "berts")
+    berts = api.load("berts").samples().pivot_table(index="run", columns="metric", values="value")
+    assert len(berts) == 100
+    summary = {row[0]: row[1:] for row in csv.reader(lines[101:]) if row[0]}
+    for index, metric in enumerate(csv.reader([lines[0].lstrip("\ufeff")]).__next__()[1:]):
+        values = berts[metric]
+        published = [float(summary[row][index]) for row in ("Minimum", "Maximum", "Mean", "Standard deviation")]
+        ours = [values.min(), values.max(), values.mean(), values.std()]
+        assert ours == pytest.approx(published, abs=6e-10), metric
+
+
+#: The README's own, which it says is Table 2.
+MLP = {
+    "adult": 0.852, "aloi": 0.954, "california_housing": -0.499, "covtype": 0.962, "epsilon": 0.898, "helena": 0.383,
+    "higgs_small": 0.723, "jannis": 0.719, "microsoft": -0.747, "yahoo": -0.757, "year": -8.853,
+}  # fmt: skip
+
+
+def test_rtdl(deviate):
+    long = ("--set", "metric_column=dataset", "--set", "value_column=score", "--experiment-column", "algorithm")
+    deviate("import", PUBLISHED / "rtdl_scores.csv", *long, "--name", "rtdl")
+    mlp = api.load("rtdl-mlp").samples().groupby("metric")["value"]
+    assert mlp.mean().round(3).to_dict() == MLP
+    assert set(mlp.count()) == {15}
+
+
+def test_td3(deviate):
+    """The paper takes the best of the mean curve, and the SD of all runs, not that of a sample."""
+    table = ("--set", "columns_are_runs=return", "--rows", "iterations")
+    deviate("import", PUBLISHED / "td3_HalfCheetah.csv", *table, "--name", "td3")
+    curves = api.load("td3").records().pivot_table(index="iteration", columns="run", values="value")
+    best = curves.mean(axis=1)[1:].idxmax()
+    metrics = api.load("td3").metrics(aggregates={"return": f"at {best}"})
+    mean, sd = metrics.loc[0, ["mean", "sd"]]
+    assert (best, f"{mean:.2f}", f"{sd * np.sqrt(9 / 10):.3f}", f"{sd:.1f}") == (195, "9636.95", "859.065", "905.5")
+
+
+def test_mlperf(deviate):
+    deviate("import", PUBLISHED / "rcps_bert.json", "--where", "key=bert_ref_256", "--rows", "runs", "--name", "bert")
+    assert rounded(api.load("bert")["Epochs to converge"], 0) == "2552704 224080"
