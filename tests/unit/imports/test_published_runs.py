@@ -74,7 +74,7 @@ S_RS = {
 def test_fairness_variance(deviate):
     """Their p is one-sided and asymptotic."""
     files = (PUBLISHED / "S-Base.yaml", PUBLISHED / "S-RS.yaml")
-    deviate("import", *files, "--rows", "runs", "--experiment-column", "file", "--name", "s")
+    deviate("import", *files, "--set", "rows=runs", "--experiment-column", "file", "--name", "s")
     base, changed = (
         {name: values.to_numpy() for name, values in api.load(f"s-{file.name}").samples().groupby("metric")["value"]}
         for file in files
@@ -121,7 +121,7 @@ def test_rtdl(deviate):
 
 def test_td3(deviate):
     """The paper takes the best of the mean curve, and the SD of all runs, not that of a sample."""
-    table = ("--set", "columns_are_runs=return", "--rows", "iterations")
+    table = ("--set", "columns_are_runs=return", "--set", "rows=iterations")
     deviate("import", PUBLISHED / "td3_HalfCheetah.csv", *table, "--name", "td3")
     curves = api.load("td3").records().pivot_table(index="iteration", columns="run", values="value")
     best = curves.mean(axis=1)[1:].idxmax()
@@ -131,5 +131,5 @@ def test_td3(deviate):
 
 
 def test_mlperf(deviate):
-    deviate("import", PUBLISHED / "rcps_bert.json", "--where", "key=bert_ref_256", "--rows", "runs", "--name", "bert")
+    deviate("import", PUBLISHED / "rcps_bert.json", "--set", "where=key=bert_ref_256", "--set", "rows=runs", "--name", "bert")
     assert rounded(api.load("bert")["Epochs to converge"], 0) == "2552704 224080"
