@@ -461,8 +461,8 @@ def _check_goes_on(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> N
         raise NotRuns(
             f"column {name!r} goes back from {back.earlier[name]} to {back.later[name]}: its rows may be of several "
             "trainings, and which ones, only whole numbers would show",
-            hint="type --set rows=iterations if the rows follow one another in one training; or add a column that tells "
-            "the trainings apart, and type --run-column with its name",
+            hint="type --set rows=iterations if the rows follow one another in one training; or add a column that "
+            "tells the trainings apart, and type --run-column with its name",
         )
 
 
