@@ -175,6 +175,11 @@ class VariantProof(msgspec.Struct, frozen=True, kw_only=True):
         return [each.name for each in self.evidence if each.found == "unknown" and not each.groups]
 
     @property
+    def unvaried(self) -> list[str]:
+        """Factors that were to vary and were the same in all runs, as weights are that a file gives."""
+        return [each.name for each in self.evidence if each.meant == "varies" and each.found == "identical"]
+
+    @property
     def files_held(self) -> bool:
         """Whether it is known which files were read outside the project, and that they were the same."""
         return self.files_known and not (self.changed or self.kept)

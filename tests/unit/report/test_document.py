@@ -275,6 +275,10 @@ def test_what_varied_and_what_was_held_is_said_for_each_variant():
     assert any("data order" in item for item in fixed.held)
     assert "own seeds were left alone" in " ".join(untouched.caveats)
     assert untouched.gloss == "the program as it is"
+    # Weights that a checkpoint gives are the same in all runs, whatever was drawn before.
+    resumed = [structs.replace(run, prints=cases.prints(ALGO, run.index, init="loaded")) for run in runs[:2]]
+    loaded = only(cases.document({ALGO: {"test acc": [0.5, 0.6]}}, runs=resumed)).factors
+    assert ("initialisation" in loaded.varied, "initialisation" in loaded.held) == (False, True)
     # Without a fingerprint nothing shows that anything was drawn.
     assert only(cases.document({ALGO: {"test acc": [0.5, 0.6]}})).factors.varied == ["not known"]
 

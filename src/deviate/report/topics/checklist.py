@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from deviate.core.experiment import IMPORTED
-from deviate.core.factors import DESCRIBED
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import Timeline
 from deviate.facts.variant import VariantFacts
@@ -108,17 +107,11 @@ def _error_bars(variants: Sequence[VariantFacts], level: float) -> str:
 
 def _captured(variants: Sequence[VariantFacts]) -> str:
     varied = {
-        variant.variant: joined(_varied(variant)) or "none"
+        variant.variant: joined(factors_of(variant).varied) or "none"
         for variant in variants
         if variant.variant != IMPORTED and variant.completed
     }
     return f"Varied between runs: {_by_variant(varied)}." if varied else ""
-
-
-def _varied(variant: VariantFacts) -> list[str]:
-    """Name what varied on purpose, without what fingerprints show to have been the same in all runs."""
-    same = {DESCRIBED.get(each.name) for each in variant.evidence if each.broken and each.found == "identical"}
-    return [name for name in factors_of(variant).varied if name not in same]
 
 
 def _computed(variants: Sequence[VariantFacts], level: float) -> str:

@@ -123,8 +123,9 @@ def varied_text(variant: VariantFacts) -> str:
     if known is None or not known.controlled or variant.unseen or not drawn or variant.variant == IMPORTED:
         return varied_statement(variant, brief=True)
     free = IMPLEMENTATION in known.varying and not variant.without_noise
-    varied = [PLAIN[name] for name in FACTORS if name in known.varying and name in drawn]
-    held = [PLAIN[name] for name in FACTORS if name not in known.varying and name in drawn]
+    varying = known.varying - set(variant.unvaried)
+    varied = [PLAIN[name] for name in FACTORS if name in varying and name in drawn]
+    held = [PLAIN[name] for name in FACTORS if name not in varying and name in drawn]
     kernels = [PLAIN[IMPLEMENTATION].removesuffix(" only")]
     held += kernels if IMPLEMENTATION not in known.varying and not variant.without_noise else []
     fixed = f" Fixed: {', '.join(held)}." if held else ""

@@ -76,10 +76,10 @@ def factors_of(facts: VariantProof) -> Factors:
         return Factors(gloss=_gloss(variant), varied=["not known"], held=held, caveats=[_UNPROVEN])
     hidden = {*facts.absent, *facts.unwatched}
     order = [factor for factor in FACTORS if factor not in hidden] if variant.controlled else []
-    varying = variant.varying - ({IMPLEMENTATION} if facts.without_noise else set())
-    varied = [DESCRIBED[factor] for factor in order if factor in varying]
+    free = variant.varying - set(facts.unvaried)
+    varied = [DESCRIBED[factor] for factor in order if factor in free and not _is_quiet(factor, facts)]
     spared = (IMPLEMENTATION,) if variant.disturbed == "platform" else ()
-    held = [DESCRIBED[factor] for factor in order if factor not in (*variant.varying, *spared)]
+    held = [DESCRIBED[factor] for factor in order if factor not in (*free, *spared)]
     if not variant.controlled:
         varied = ["whatever the program leaves to chance"]
     elif variant.disturbed:
@@ -90,6 +90,10 @@ def factors_of(facts: VariantProof) -> Factors:
         held=[*held, *_files(facts), *_pinned(facts.threads)],
         caveats=[*absences(facts), *(_noiseless(facts, variant) if variant.controlled else [_AS_IS_CAVEAT])],
     )
+
+
+def _is_quiet(factor: str, facts: VariantProof) -> bool:
+    return factor == IMPLEMENTATION and facts.without_noise
 
 
 def _is_unproven(facts: VariantProof, variant: Variant) -> bool:
@@ -165,7 +169,7 @@ def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
     """List what a variant may vary, each with whether it does; all algorithmic factors together are the seeds."""
     # Where no run drew anything, no seed varied.
     seeds = set(ALGORITHMIC) <= variant.varying and not set(ALGORITHMIC) <= set(facts.absent)
-    drawn = set() if seeds else variant.varying - set(facts.absent)
+    drawn = set() if seeds else variant.varying - set(facts.absent) - set(facts.unvaried)
     named = [(_SHORT[factor], factor in drawn) for factor in (*ALGORITHMIC, DATA)]
     could = IMPLEMENTATION in variant.varying and not _is_noiseless(facts, variant)
     return [("seeds", seeds), *named, ("the data", seeds and DATA in variant.varying), ("the implementation", could)]
