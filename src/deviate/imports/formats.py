@@ -30,7 +30,7 @@ from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
 from deviate.imports.repeated import check_recipes
 from deviate.imports.request import Format, ImportRequest, TableOptions
-from deviate.imports.roles import CLOCKS, FILE, columns_of, is_counter, refuse
+from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
 from deviate.imports.texts import YAML, yaml_value
@@ -103,7 +103,7 @@ def recurring(folder: Path) -> tuple[list[Path], list[str]]:
     best = max(worth, key=lambda name: worth[name], default="")
     if not best or not worth[best][2]:
         return [], []
-    of_metrics = [name for name, (counts, knows, rows, _) in worth.items() if rows and counts and knows]
+    of_metrics = [name for name, (counts, knows, rows, *_) in worth.items() if rows and counts and knows]
     taken = [best, *(name for name in of_metrics if name != best and _are_splits([best, name]))]
     rest = [name for name in of_metrics if name not in taken]
     return sorted(path for name in taken for path in by_name[name]), rest
@@ -135,8 +135,8 @@ def _by_splits(tables: Sequence[Table], notes: list[str]) -> list[Table]:
     ]
 
 
-def _worth(path: Path) -> tuple[bool, bool, int, bool]:
-    """Return whether a file counts iterations, names known metrics, its rows, and whether it is JSON."""
+def _worth(path: Path) -> tuple[bool, bool, int, bool, str]:
+    """Return whether a file counts iterations, names known metrics, its rows, whether it is JSON, and its names."""
     kind = text_kind(path) or ("csv" if _SUFFIXES.get(path.suffix.lower()) == "csv" else None)
     try:
         rows = json_rows(path) if kind == "json" else csv_rows(path) if kind else []
@@ -144,7 +144,7 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool]:
         rows = []
     names = {name for row in rows for name in row if not is_in_settings(name)}
     knows = any(meaning_of(name) is not None for name in names)
-    return any(map(is_counter, names)), knows, len(rows), kind == "json"
+    return any(map(is_counter, names)), knows, len(rows), kind == "json", "\n".join(sorted(names))
 
 
 #: What stands elsewhere in a YAML file.
@@ -299,10 +299,9 @@ def _without_values(results: ForeignResults, kind: Format, request: ImportReques
     return f"{runs}it was read as {kind}: --set format=NAME reads another format"
 
 
-def _begins_with(path: Path, words: bytes, size: int = 0) -> bool:
-    """Tell whether words are the beginning of a file, or stand in its first bytes."""
+def _begins_with(path: Path, words: bytes) -> bool:
     with path.open("rb") as file:
-        return words in file.read(size or len(words))
+        return file.read(len(words)) == words
 
 
 def _of_store(results: ForeignResults, options: TableOptions) -> ForeignResults:
@@ -379,7 +378,7 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     Settings are none, whatever values they name.
     """
     files = [file for file in files if file.name not in CONFIGS] or files
-    known = [file for file in files[:MOST_TRIED] if _is_of_training(file)]
+    known = [file for file in files[:MOST_TRIED] if _form(file)]
     tables = [file for file in files if _SUFFIXES.get(file.suffix.lower()) == "csv"]
     if not known and not tables:
         return f"name a file of results: none of the first {MOST_TRIED} shows counted values or a known metric"
@@ -406,15 +405,16 @@ def _typed_pattern(folder: Path, pattern: str) -> str:
 MOST_TRIED = 40
 
 
-def _is_of_training(path: Path) -> bool:
-    """Tell whether a file has several rows that are counted, or a value of a known metric."""
+def _form(path: Path) -> tuple[str, ...]:
+    """Return the form of a file with several rows that are counted, or a value of a known metric; nothing of others."""
     if path.name in CONFIGS:
-        return False
+        return ()
     if text_kind(path) is None and path.suffix.lower() not in _SUFFIXES:
         with suppress(NotImportable):
-            return bool(found_rows(path).rows)
-    counts, knows, rows, _ = _worth(path)
-    return knows or (counts and rows > 1)
+            found = found_rows(path)
+            return (path.suffix, found.template) if found.rows else ()
+    counts, knows, rows, _, names = _worth(path)
+    return (path.suffix, *names.split("\n")) if knows or (counts and rows > 1) else ()
 
 
 def _kind(path: Path) -> Format | None:
@@ -485,36 +485,20 @@ def _files_of(path: Path, known: Format | None) -> tuple[dict[Path, Format | Non
     if (kind := _kind(path)) is not None:
         return {path: known or kind}, []
     files, rest = recurring(path)
-    files = files or _of_mlperf(path) or ([] if known else _of_one_form(path))
+    files = files or ([] if known else _of_one_form(path))
     return {file: known or _kind(file) for file in files} or {path: known}, rest
 
 
 def _of_one_form(folder: Path) -> list[Path]:
     """Return the files with values of metrics in a folder, where all are of one form: no other reading is possible."""
     every = files_below(folder, "*")
-    files = [path for path in every if len(every) <= MOST_TRIED and _is_of_training(path)]
-    forms = {_form(path) for path in files}
+    forms = {path: form for path in every if len(every) <= MOST_TRIED and (form := _form(path))}
+    if len(set(forms.values())) != 1:
+        return []
     # Of two trainings no times are the same.
-    are_timed = any(plain(name) in CLOCKS for form in forms for name in form)
-    once = {digest_of([path]) if are_timed else path: path for path in files}
-    return (
-        sorted(once.values(), key=lambda path: natural(path.as_posix())) if len(forms) == 1 != len(forms & {()}) else []
-    )
-
-
-def _form(path: Path) -> tuple[str, ...]:
-    """Return the ending of a file, and the names of its columns or the forms of its lines."""
-    kind = text_kind(path) or _SUFFIXES.get(path.suffix.lower())
-    if kind is None:
-        found = found_rows(path)
-        return (path.suffix, found.template) if found.template and not found.unclear else ()
-    return path.suffix, *columns_of(json_rows(path) if kind == "json" else csv_rows(path))
-
-
-def _of_mlperf(folder: Path) -> list[Path]:
-    """Return the logs of MLPerf in a folder, one a training: ``result_0.txt`` to ``result_9.txt``."""
-    logs = [path for path in files_below(folder, "*") if _begins_with(path, MLPERF.encode(), HEAD)]
-    return sorted(logs, key=lambda path: natural(path.as_posix()))
+    are_timed = any(plain(name) in CLOCKS for name in next(iter(forms.values())))
+    once = {digest_of([path]) if are_timed else path: path for path in forms}
+    return sorted(once.values(), key=lambda path: natural(path.as_posix()))
 
 
 def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
@@ -590,7 +574,10 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
     if not rows:
         raise NotImportable(f"{path} has no line with a counter and named values", hint=_pattern(found))
     if found.unclear:
-        shown = some_of([f"--pattern {typed_word(form)}" for form in found.forms], MOST_LEFT_OUT)
+        named, fields = (set(re.findall(r"{([^{}]+)}", text)) for text in (" ".join(found.forms), template))
+        # Counted lines that are clear would be lost beside the form of those that are not.
+        others = [template] if any(map(is_counter, fields)) and not all(map(is_counter, fields - named)) else []
+        shown = some_of([f"--pattern {typed_word(form)}" for form in [*found.forms, *others]], MOST_LEFT_OUT)
         raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."

@@ -6,7 +6,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -444,12 +444,13 @@ def _with_set(events: list[dict[str, Any]]) -> list[Any]:
     rest = [event for place, event in enumerate(events) if place >= first or f"{SET}{event.get('key')}" not in facts]
     counts: dict[str, list[list[Any]]] = {}
     for event in rest:
-        seen = counts.setdefault(str(event.get("key")), [])
-        seen.append([value for name, value in event.items() if is_counter(name) and event.get("value") is not None])
-        event["step"] = len(seen) - 1
+        at = [value for name, value in event.items() if is_counter(name) and event.get("value") is not None]
+        counts.setdefault(str(event.get("key")), []).append(at)
     # Where all of one key are of one epoch, they follow one another.
     stands = any(each[0] and len(each) > FEWEST_EVENTS and each.count(each[0]) == len(each) for each in counts.values())
-    return [{**facts, **{name: value for name, value in event.items() if stands or name != "step"}} for event in rest]
+    places = {key: count() for key in counts}
+    steps = [{"step": next(places[str(event.get("key"))])} if stands else {} for event in rest]
+    return [{**facts, **step, **event} for step, event in zip(steps, rest, strict=True)]
 
 
 def _word(value: object) -> str:

@@ -519,13 +519,7 @@ def _are_chosen(values: Sequence[float]) -> bool:
 
 
 def recipes_in(labels: Sequence[str]) -> list[str]:
-    """Return the recipes that names tell: their words without numbers and moments, where these differ.
-
-    Examples
-    --------
-    >>> recipes_in(["adam_s0.csv", "adam_s1.csv", "sgd_s0.csv"]), recipes_in(["run3/log.csv", "run-7/log.csv"])
-    (['adam', 'sgd'], [])
-    """
+    """Return the recipes that names tell: their words without numbers and moments, where these differ."""
     names = list(dict.fromkeys(map(_words_in, labels)))
     same = {word for word in names[0] if all(word in name for name in names)} if names else set()
     return [" ".join(word for word in name if word not in same) or "none" for name in names] if len(names) > 1 else []

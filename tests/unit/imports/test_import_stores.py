@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.imports.build import propose
+from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.formats import read_results, sources_of
 from deviate.imports.request import ImportRequest, TableOptions
 from deviate.imports.trackers import read_mlflow, read_tensorboard, read_wandb
@@ -639,3 +640,13 @@ def test_event_files_without_a_value_do_not_hide_what_sacred_wrote(tmp_path):
     request = ImportRequest(paths=[tmp_path / "runs"], project=tmp_path)
     assert sources_of(request).kind == "json"
     assert len(read_results(request, sources_of(request)).runs) == 2
+
+
+def test_a_value_that_training_and_validation_both_log_at_a_step_begins_no_training():
+    readings = [
+        Reading(name, step, 0.1 * step, step + later)
+        for step in (3, 6, 9, 12)
+        for name, later in (("loss", 0.0), ("data_time", 0.0), ("data_time", 0.5), ("acc", 0.5))
+    ]
+    (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
+    assert {each.iteration for each in run.readings if each.metric == "loss"} == {3, 6, 9, 12}

@@ -920,3 +920,34 @@ def test_numbers_in_objects_of_jsonpickle_are_read_and_each_metric_has_its_own_s
     }
     assert shown == {"loss": [0, 100, 200, 300], "return": [0, 150, 300]}
     assert len({each.metric for each in results.runs[0].readings}) == 2
+
+
+def test_charts_of_tensorboard_as_json_and_a_folder_of_one_form_are_read(tmp_path):
+    for run in "ab":
+        points = [[1.7e9 + step, step, 0.5 / (step + 1)] for step in range(4)]
+        (tmp_path / f"run-{run}-tag-loss.json").write_text(json.dumps(points))
+    (tmp_path / "notes.json").write_text('{"author": "me"}')
+    assert values(read(tmp_path), "loss") == {name: [0.5, 0.25, 0.5 / 3, 0.125] for name in "ab"}
+    (tmp_path / "other.csv").write_text("epoch,acc\n0,0.1\n1,0.2\n")
+    with pytest.raises(NotImportable):
+        read(tmp_path)
+
+
+def test_events_of_mlperf_that_are_all_of_one_epoch_follow_one_another(tmp_path):
+    for seed, best in ((3, 0.75), (4, 0.7)):
+        facts = [{"key": "seed", "value": seed}, {"key": "block_start", "value": None, "metadata": {"epoch_count": 1}}]
+        scores = [{"key": "eval_accuracy", "value": v, "metadata": {"epoch_num": 1}} for v in (0.1, 0.3, 0.5, best)]
+        text = "".join(f":::MLLOG {json.dumps(event)}\n" for event in (*facts, *scores))
+        (tmp_path / f"result_{seed}.txt").write_text(text)
+    assert values(read(tmp_path), "eval_accuracy") == {
+        "seed 3": [0.1, 0.3, 0.5, 0.75], "seed 4": [0.1, 0.3, 0.5, 0.7],
+    }  # fmt: skip
+
+
+def test_files_of_one_seed_that_count_epochs_in_fractions_are_trainings(table):
+    def rows(size):
+        return json.dumps([{"seed": 1, "step": k, "epoch": k / size, "loss": 1 / k} for k in range(1, 6)])
+
+    results = read(table(rows(10), "a.json"), table(rows(20), "b.json"))
+    assert [run.label for run in results.runs] == ["seed 1, a.json", "seed 1, b.json"]
+    assert any("epoch (counters)" in note for note in results.notes)
