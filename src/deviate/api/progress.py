@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from deviate.core.experiment import Experiment, Run
-from deviate.report.aligned import about_seconds
+from deviate.report.numbers import about_seconds
 from deviate.report.words import ended_as, run_name
 from deviate.runs.events import RunEnded, RunProgress, RunShared, RunStarted, TimeLeft
 from deviate.runs.experiment_events import Begun, StudyEvent

@@ -55,8 +55,7 @@ def command(
     from deviate.probes.audit import audit
     from deviate.probes.trial import DEFAULT_LIMIT
     from deviate.report.views import page_view
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
     from deviate.runs.request import Request
 
     writer = find_writer("json" if as_json else None, output, writers(json=facts_json))

@@ -65,8 +65,7 @@ def command(
     """
     from deviate.facts.judging import Floor, choose_baseline, measure_baseline
     from deviate.report.views import page_view
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     asked = Floor(metric=metric, **read_settings(settings, FloorSettings, FLOOR_KEYS))

@@ -95,8 +95,7 @@ def command(
     """
     from deviate.cli.stdin import given_input
     from deviate.report.topics.command import command_text
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
     from deviate.runs.request import Request
 
     stored = [Path(word) for word in command] if command and all(map(_is_stored, command)) and not verify else []

@@ -86,8 +86,7 @@ def command(
     from deviate.report.views import page_view
     from deviate.report.writers.contracts import gate_json
     from deviate.report.writers.gate_junit import gate_junit, github_lines
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
 
     offered = writers(json=gate_json, junit=gate_junit)
     rule = read_statistics(settings, KEYS).get("rule")

@@ -43,8 +43,7 @@ def command(command: tuple[str, ...], as_it_is: bool, alone: bool, as_json: bool
     Exit status 0: the runs are equal; 1: they part.
     """
     from deviate.report.views import page_view
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
 
     if not command:
         raise BadOption("no command to compare", hint="type it after --, such as deviate diverge -- python train.py")

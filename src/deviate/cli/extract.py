@@ -108,8 +108,7 @@ def _verify(
     from deviate.core.secrets import mask_words
     from deviate.probes.trial import DEFAULT_LIMIT, verify
     from deviate.report.views import page_view
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
     from deviate.runs.request import Request
 
     if options["diff"]:

@@ -16,8 +16,8 @@ from deviate.cli.live_screen import BLANK, LiveScreen
 from deviate.cli.printing import columns_of, cut
 from deviate.cli.progress import Progress
 from deviate.core.interrupts import at_any_end
-from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
+from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.topics.grid_map import MOST_BELOW, MOST_SIDE_BY_SIDE, laid_out
 from deviate.report.words import count
 from deviate.runs.events import left_together

@@ -56,8 +56,7 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
     """
     from deviate.facts.judging import choose_judged, judge_command
     from deviate.report.views import page_view
-    from deviate.report.writers.json_object import facts_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import facts_json, find_writer, writers
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     workspace = workspace_of(None)

@@ -12,8 +12,8 @@ from deviate.cli.printing import columns_of, cut
 from deviate.core.experiment import Experiment, Run
 from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_word
-from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
+from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.topics.command import command_text
 from deviate.report.words import count, listed, run_name
 

@@ -134,12 +134,12 @@ def _arguments(tool: Callable[..., Any]) -> type[msgspec.Struct]:
 
 
 def _said(answer: Any) -> tuple[str, str]:
-    from deviate.report.writers import contracts, json_object, terminal
+    from deviate.report.writers import contracts, registry, terminal
 
     if isinstance(answer, tuple):
         return answer
     known = {"ExperimentFacts": "experiment_json", "Comparison": "comparison_json", "Grid": "grid_json"}
-    write = getattr(contracts, known.get(type(answer.facts).__name__, ""), json_object.facts_json)
+    write = getattr(contracts, known.get(type(answer.facts).__name__, ""), registry.facts_json)
     return write(answer.facts), terminal.render_terminal(answer.page("screen"))
 
 

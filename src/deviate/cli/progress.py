@@ -19,8 +19,8 @@ from deviate.cli.live_screen import GoingRun, LiveScreen, empty_screen, screen_l
 from deviate.cli.printing import show_duration
 from deviate.core.experiment import Experiment, Run
 from deviate.core.interrupts import at_any_end
-from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
+from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.words import count, listed, run_name
 from deviate.runs.events import (
     ColdStart,

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,20 +160,16 @@ def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
         more = typed_line(["deviate", "run", "-n", str(FIRST_LOOK), "--name", folder.name, "--", *experiment.command])
         return [("how much do runs differ?", more)]
     workspace = Workspace(folder.project)
-    others = [workspace.experiment(name) for name in workspace.names() if name != folder.name]
-    # Each but the first that fits need not be read, and in a project there may be hundreds.
-    others.sort(key=lambda other: (AT in other.name, -other.experiment_file.stat().st_mtime))
-    recipe = next((other for other in others if _is_recipe(other, experiment.entry)), None)
-    return (_two_recipes(workspace, [folder, recipe]) if recipe else []) or _second([folder])
-
-
-def _is_recipe(folder: ExperimentFolder, entry: str) -> bool:
-    """Tell whether an experiment is of this script, as one without ``--vary``, and has runs."""
-    # One that cannot be read is named where experiments are listed.
-    with suppress(DeviateError):
-        experiment = folder.read_experiment()
-        return (experiment.entry, [*experiment.planned]) == (entry, [DEFAULT_VARIANT]) and bool(folder.completed_runs())
-    return False
+    others = []
+    for other in map(workspace.experiment, workspace.names()):
+        # One that cannot be read is named where experiments are listed.
+        with suppress(DeviateError):
+            its = other.read_experiment()
+            if (its.entry, [*its.planned]) == (experiment.entry, [DEFAULT_VARIANT]) and other.name != folder.name:
+                others += [(AT not in other.name, datetime.fromisoformat(its.created).astimezone(), other.name)]
+    recipes = [workspace.experiment(name) for *_, name in sorted(others, reverse=True)]
+    completed = [folder, *(recipe for recipe in recipes if recipe.completed_runs())]
+    return _two_recipes(workspace, completed) or _second([folder])
 
 
 def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from deviate.probes.certify import Certified, replace_command
 from deviate.probes.training import Failure
 from deviate.report.topics.certificate import likened_sentences, repeated_sentence
 from deviate.report.views import page_view
-from deviate.report.writers.json_object import facts_json
+from deviate.report.writers.registry import facts_json
 from deviate.runs.request import Request
 
 

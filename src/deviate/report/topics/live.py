@@ -9,7 +9,6 @@ from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_word
 from deviate.facts.curves import thinned
 from deviate.facts.live import LiveExperiment, LiveRun, State
-from deviate.report.aligned import about_seconds, value_texts
 from deviate.report.escape import clean
 from deviate.report.figures.charts import (
     axis_title,
@@ -25,6 +24,7 @@ from deviate.report.figures.charts import (
     word,
 )
 from deviate.report.figures.figure import Figure, slug
+from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.page import (
     Answer,
     Badge,

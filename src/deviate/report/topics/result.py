@@ -8,8 +8,7 @@ from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts
 from deviate.observe.headline import main_metric
-from deviate.report.aligned import about_seconds
-from deviate.report.numbers import UNKNOWN, difference_unit, show_level, significant
+from deviate.report.numbers import UNKNOWN, about_seconds, difference_unit, show_level, significant
 from deviate.report.page import KeyFigure
 from deviate.report.topics.caveats import taken_in_rounds
 from deviate.report.topics.distribution import lanes

@@ -43,7 +43,7 @@ from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.sources import sources_sentence
 from deviate.report.topics.stability import stability_sentences
 from deviate.report.topics.varied import factors_of
-from deviate.report.writers.json_object import json_text
+from deviate.report.writers.registry import json_text
 from deviate.stats.contrast import Contrast
 from deviate.stats.intervals import Interval
 from deviate.stats.results import Tested
