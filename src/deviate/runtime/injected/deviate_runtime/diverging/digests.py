@@ -34,6 +34,9 @@ memory = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, 
 )
 READ = 0x100
 
+#: A number of an object as long as it lives; unlike `id` it calls no audit hook.
+identity = object.__hash__
+
 #: Of named values that hold settings, and nothing that computes.
 NAMESPACES = ("Namespace", "SimpleNamespace", "AttrDict", "EasyDict")
 
@@ -45,6 +48,10 @@ class Digests:
         self.process = process
         #: True while a tensor is read: what PyTorch does then is not the program's.
         self.is_reading = False
+        #: How digests begin, by type and shape.
+        self.kinds = {}
+        #: States of generators that are known while nothing runs; None: something may.
+        self.states = None
 
     def of(self, value, depth=0):
         """Return the digest of any value."""
@@ -61,6 +68,9 @@ class Digests:
 
     def content(self, kind, value, depth):
         """Return the digest of a value that is not plain."""
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and kind is numpy.ndarray:
+            return self.array(numpy, value)
         if kind in (list, tuple, dict):
             return self.container(kind, value, depth)
         if kind in (set, frozenset):
@@ -76,7 +86,6 @@ class Digests:
             return None
         if torch is not None and hasattr(value, "param_groups"):
             return self.container(list, settings(value), depth)
-        numpy = sys.modules.get("numpy")
         if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
             return self.array(numpy, value)
         return self.of_library(kind, value, numpy, depth)
@@ -132,6 +141,14 @@ class Digests:
 
     def shared(self, name):
         """Return the digest of the state of a generator that everybody shares."""
+        if self.states is None:
+            return self.state(name)
+        if name not in self.states:
+            self.states[name] = self.state(name)
+        return self.states[name]
+
+    def state(self, name):
+        """Return the digest of the state that a generator is in now."""
         streams = self.process.streams
         for each in streams.generators if name is not None and streams is not None else ():
             if each.name == name:
@@ -157,13 +174,18 @@ class Digests:
         data = numpy.ascontiguousarray(data)
         # Its short name takes less time than its long one, and says nothing of fields.
         kind = value.dtype.str if value.dtype.names is None else value.dtype
-        return "%s%s:%s" % (kind, list(value.shape), crc(data.reshape(-1).view("uint8")))
+        # What is no number may not be read as it lies.
+        content = data if data.dtype.kind in "biufc" else data.reshape(-1).view("uint8")
+        return "%s%s:%s" % (kind, list(value.shape), crc(content))
 
     def tensor(self, torch, value):
         """Return the digest of a tensor; nothing that is done for it is recorded, or enters a graph."""
         before, self.is_reading = self.is_reading, True
         try:
-            return "%s%s:%s" % (str(value.dtype)[6:], list(value.shape), tensor_crc(torch, value))
+            kind = value.dtype, value.shape
+            if kind not in self.kinds:
+                self.kinds[kind] = "%s%s:" % (str(value.dtype)[6:], list(value.shape))
+            return self.kinds[kind] + tensor_crc(torch, value)
         finally:
             self.is_reading = before
 
