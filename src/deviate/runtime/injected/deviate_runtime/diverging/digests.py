@@ -220,30 +220,30 @@ class Contents:
         self.kept = {}
         self.size = 0
         try:
-            kind = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+            kind = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
             self.differ = kind(("memcmp", ctypes.pythonapi))
         except AttributeError:
             self.differ = None
 
     def crc(self, address, size):
         """Return the CRC-32 of a piece of memory."""
-        content = memory(address, size, READ)
         if size < KEPT or size > MOST_KEPT // 4 or self.differ is None:
-            return crc(content)
-        data, text = self.kept.get((address, size), (None, None))
-        if data is None or self.differ(address, data, size):
-            text = crc(content)
-            self.keep((address, size), bytes(content), text)
+            return crc(memory(address, size, READ))
+        copy, text = self.kept.get((address, size)) or (self.room(size), None)
+        if text is None or self.differ(address, copy, size):
+            text = crc(memory(address, size, READ))
+            ctypes.memmove(copy, address, size)
+            self.kept[address, size] = copy, text
         return text
 
-    def keep(self, key, data, text):
-        """Keep a content; what was kept first goes first."""
-        self.size += key[1] if key not in self.kept else 0
-        self.kept[key] = data, text
+    def room(self, size):
+        """Return memory for a copy; what was kept first goes first."""
+        self.size += size
         while self.size > MOST_KEPT:
             first = next(iter(self.kept))
             self.size -= first[1]
             del self.kept[first]
+        return ctypes.create_string_buffer(size)
 
 
 def tensor_crc(torch, value, contents):
