@@ -185,22 +185,17 @@ class Digests:
         return "%s%s:%s" % (kind, list(value.shape), text)
 
     def tensor(self, torch, value):
-        """Return the digest of a tensor; nothing that is done for it is recorded, or enters a graph."""
+        """Return the digest of a tensor, None where it has no content; nothing that is done for it is recorded."""
         before, self.is_reading = self.is_reading, True
         try:
             kind = value.dtype, value.shape
             if kind not in self.kinds:
                 self.kinds[kind] = "%s%s:" % (str(value.dtype)[6:], list(value.shape))
             return self.kinds[kind] + tensor_crc(torch, value, self.contents)
-        finally:
-            self.is_reading = before
-
-    def operand(self, torch, value):
-        """Return the digest of a tensor that enters or leaves an operation, None where it has no content."""
-        try:
-            return self.tensor(torch, value)
         except Exception:
             return None
+        finally:
+            self.is_reading = before
 
 
 def settings(optimizer):
@@ -229,15 +224,17 @@ class Contents:
         """Return the CRC-32 of a piece of memory."""
         if size < KEPT or size > MOST_KEPT // 4 or self.differ is None:
             return crc(memory(address, size, READ))
-        copy, text = self.kept.get((address, size)) or (self.room(size), None)
+        # Taken out, no other thread writes into it; what was used last is kept longest.
+        copy, text = self.kept.pop((address, size), None) or (self.room(size), None)
         if text is None or self.differ(address, copy, size):
-            text = crc(memory(address, size, READ))
+            # The content may change meanwhile: the checksum is that of the copy.
             ctypes.memmove(copy, address, size)
-            self.kept[address, size] = copy, text
+            text = crc(copy)
+        self.kept[address, size] = copy, text
         return text
 
     def room(self, size):
-        """Return memory for a copy; what was kept first goes first."""
+        """Return memory for a copy; what was read longest ago goes first."""
         self.size += size
         while self.size > MOST_KEPT:
             first = next(iter(self.kept))

@@ -1,6 +1,7 @@
 """Every operation that PyTorch dispatches, in order of execution, with digests of what enters and leaves it."""
 
 import ctypes
+import functools
 import sys
 
 from .digests import PLAIN, identity
@@ -114,8 +115,7 @@ class Operations:
     def __init__(self, torch, diverging):
         self.torch = torch
         self.diverging = diverging
-        operand = diverging.digests.operand
-        self.digest = lambda tensor: operand(torch, tensor)
+        self.digest = functools.partial(diverging.digests.tensor, torch)
         self.kinds = {}
         self.allocated = {}
         self.forward = {}
