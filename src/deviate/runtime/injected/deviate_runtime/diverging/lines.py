@@ -5,6 +5,8 @@ import dis
 import sys
 import types
 
+from .digests import identity
+
 #: Attributes that are followed from a name.
 CHAIN = 4
 
@@ -51,6 +53,7 @@ class Lines:
         self.plans = {}
         self.codes = []
         self.statements = {}
+        self.files = {}
         self.frames = {}
         self.count = self.made = 0
         #: In a forked child, how many frames its parent had entered.
@@ -77,7 +80,7 @@ class Lines:
         sys.settrace(None)
         frame = sys._getframe(1)
         while frame is not None:
-            trace = self.frames.get(id(frame))
+            trace = self.frames.get(identity(frame))
             if trace is not None and trace.code is frame.f_code:
                 frame.f_trace = None
                 trace.close(frame)
@@ -87,15 +90,15 @@ class Lines:
         """Return what traces a frame that is entered; None where it is none of the program's."""
         code = frame.f_code
         # The hash of code takes longer than all else that is done for a function of a library.
-        plan = self.plans.get(id(code))
+        plan = self.plans.get(identity(code))
         if plan is None:
             self.codes.append(code)
-            plan = self.plans[id(code)] = self.plan(frame)
+            plan = self.plans[identity(code)] = self.plan(frame)
         if plan is False or not self.is_active:
             return None
-        known = self.frames.get(id(frame))
+        known = self.frames.get(identity(frame))
         if known is None or known.code is not code:
-            known = self.frames[id(frame)] = FrameTrace(self, frame, plan)
+            known = self.frames[identity(frame)] = FrameTrace(self, frame, plan)
         return known
 
     def plan(self, frame):
@@ -105,12 +108,13 @@ class Lines:
             return False
         file = code.co_filename
         if file not in self.statements:
+            self.files[file] = self.callers.relative(file)
             self.statements[file] = self.diverging.attempt(statement_lines, file) or {}
         return plan_of(code, self.statements[file])
 
     def number_of(self, frame):
         """Return the number of a frame, None where it is not traced."""
-        trace = self.frames.get(id(frame))
+        trace = self.frames.get(identity(frame))
         return trace.number if trace is not None and trace.code is frame.f_code else None
 
     def parent(self, frame):
@@ -135,8 +139,8 @@ class FrameTrace:
         self.statement = None
         self.number = lines.made
         lines.made += 1
-        place = lines.callers.line(frame)
-        record = {"e": "frame", "f": self.number, "parent": lines.parent(frame), "file": place["file"]}
+        file = lines.files[self.code.co_filename]
+        record = {"e": "frame", "f": self.number, "parent": lines.parent(frame), "file": file}
         self.is_outermost = record["parent"] is None or record["parent"] < lines.inherited
         self.diverging.write(dict(record, function=self.code.co_name))
 
@@ -159,7 +163,12 @@ class FrameTrace:
         if planned is None:
             return
         if planned is not self.statement:
-            self.open(frame, line, self.close(frame))
+            digests = self.diverging.digests
+            digests.states = {}
+            try:
+                self.open(frame, line, self.close(frame))
+            finally:
+                digests.states = None
 
     def open(self, frame, line, known=None):
         """Begin with the statement of a line; `known` are digests of names that were taken just before."""
@@ -197,7 +206,7 @@ class FrameTrace:
         if value is not None:
             self.diverging.write({"e": "return", "f": self.number, "value": self.diverging.digests.of(value)})
         if not self.code.co_flags & RESUMED:
-            self.lines.frames.pop(id(frame), None)
+            self.lines.frames.pop(identity(frame), None)
         if self.is_outermost and self.lines.inherited:
             # A worker may be ended at any time.
             self.diverging.flush()

@@ -1,8 +1,11 @@
 """Every operation that PyTorch dispatches, in order of execution, with digests of what enters and leaves it."""
 
+import ctypes
+import functools
 import os
 import sys
 
+from .digests import PLAIN, identity
 from .digests import plain as plain_tensor
 
 #: Operations that leave memory as they find it: what is in it then is no result of theirs.
@@ -22,6 +25,28 @@ PROGRAM, MODULE, LOADER, OTHER = range(1, 5)
 
 #: Scalars are written with so many characters at most.
 TEXT = 200
+
+
+#: What keeps the interpreter from calling the tracer of lines; an earlier one than 3.11 has nothing that costs little.
+is_suspendable = hasattr(ctypes.pythonapi, "PyThreadState_EnterTracing")
+if is_suspendable:
+    thread_state = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThreadState_Get", ctypes.pythonapi))
+    suspend, resume = (
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)((name, ctypes.pythonapi))
+        for name in ("PyThreadState_EnterTracing", "PyThreadState_LeaveTracing")
+    )
+
+
+def untraced(function, *args):
+    """Return what a function returns; the tracer of lines is not called for it and what it calls."""
+    if not is_suspendable:
+        return function(*args)
+    thread = thread_state()
+    suspend(thread)
+    try:
+        return function(*args)
+    finally:
+        resume(thread)
 
 
 class Kind:
@@ -91,8 +116,7 @@ class Operations:
     def __init__(self, torch, diverging):
         self.torch = torch
         self.diverging = diverging
-        operand = diverging.digests.operand
-        self.digest = lambda tensor: operand(torch, tensor)
+        self.digest = functools.partial(diverging.digests.tensor, torch)
         self.kinds = {}
         self.allocated = {}
         self.forward = {}
@@ -113,13 +137,14 @@ class Operations:
         if kind.is_skipped:
             return function(*args, **kwargs)
         attempt = self.diverging.attempt
-        record = attempt(self.before, kind, args, kwargs)
+        record = untraced(attempt, self.before, kind, args, kwargs)
         tried = attempt(self.tried, function, kind, args, kwargs) if self.diverging.is_alone else None
+        # It may call functions of the program.
         result = function(*args, **kwargs)
         if tried is not None:
             attempt(self.compare, record, tried, kind, args, kwargs, result)
         elif record is not None and not self.diverging.is_alone:
-            attempt(self.after, record, kind, args, kwargs, result)
+            untraced(attempt, self.after, record, kind, args, kwargs, result)
         return result
 
     def before(self, kind, args, kwargs):
@@ -281,13 +306,15 @@ def distinct(tensors):
     """Return tensors without those that come twice: an operation in place returns what it writes to."""
     known = {}
     for tensor in tensors:
-        known.setdefault(id(tensor), tensor)
+        known.setdefault(identity(tensor), tensor)
     return known.values()
 
 
 def sort(torch, value, tensors, scalars):
     """Put the tensors in a value, and what else is in it, into two lists."""
-    if isinstance(value, torch.Tensor):
+    if type(value) in PLAIN:
+        scalars.append(value)
+    elif isinstance(value, torch.Tensor):
         tensors.append(value)
     elif isinstance(value, (list, tuple)):
         for item in value:
@@ -298,6 +325,8 @@ def sort(torch, value, tensors, scalars):
 
 def plain(value):
     """Return what stands for an argument that is no tensor: of other objects than plain ones, their kind."""
+    if type(value) in PLAIN:
+        return value
     library = type(value).__module__
     return value if library in ("builtins", "torch") and "torage" not in type(value).__name__ else type(value).__name__
 
@@ -318,14 +347,14 @@ class Places:
         place, chain, in_data = {}, [], False
         while frame is not None:
             code = frame.f_code
-            known = self.roles.get(id(code))
+            known = self.roles.get(identity(code))
             role = known[0] if known is not None else self.role(frame, code)
             if role == MODULE:
                 chain.append(frame.f_locals.get("self"))
             elif role == LOADER:
                 in_data = True
             elif role == PROGRAM and not place:
-                place = {"file": self.roles[id(code)][1], "line": frame.f_lineno, "function": code.co_name}
+                place = {"file": self.roles[identity(code)][1], "line": frame.f_lineno, "function": code.co_name}
                 place["frame"] = self.diverging.lines.number_of(frame)
             frame = frame.f_back
         if chain:
@@ -343,16 +372,16 @@ class Places:
             role, file = PROGRAM, self.callers.line(frame)["file"]
         elif "/torch/utils/data/" in code.co_filename.replace("\\", "/"):
             role = LOADER
-        self.roles[id(code)] = role, file, code
+        self.roles[identity(code)] = role, file, code
         return role
 
     def path(self, chain):
         """Return the name of the innermost of the modules that call each other, as its outermost one has it."""
         root, inner = chain[-1], chain[0]
-        key = id(root), id(inner)
+        key = identity(root), identity(inner)
         if key not in self.paths:
-            names = {id(module): name for name, module in root.named_modules()}
-            name = names.get(id(inner), "")
+            names = {identity(module): name for name, module in root.named_modules()}
+            name = names.get(identity(inner), "")
             self.paths[key] = ".".join(part for part in (type(root).__name__, name) if part)
         return self.paths[key]
 
