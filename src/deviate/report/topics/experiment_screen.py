@@ -18,7 +18,7 @@ from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.headline import known_prices, screen_headline
 from deviate.report.topics.metric_text import MetricText
-from deviate.report.topics.metrics import asked_footnotes, distinct, number, telling
+from deviate.report.topics.metrics import asked_footnotes, distinct, number, on_screen, telling
 from deviate.report.topics.result import made_text, main_of, model_sentences, result_figure, varied_text
 from deviate.report.topics.runs import screen_failures
 from deviate.report.topics.sources import sources_blocks
@@ -81,7 +81,8 @@ def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
     others = distinct(sorted(reported, key=lambda metric: metric is not main), lambda metric: (metric,))[1:]
     if not others:
         return None
-    level, left = show_level(facts.level), len(others) - METRICS_SHOWN
+    shown = on_screen(others, METRICS_SHOWN, lambda metric: metric.name)
+    level, left = show_level(facts.level), len(others) - len(shown)
     more = [f"{count(left, 'more metric')}: deviate report {typed_word(facts.experiment)} -v"] if left > 0 else []
     alone = all(metric.n == 1 for metric in others)
     table = Table(
@@ -93,7 +94,7 @@ def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
             Column(head=f"SD, {level} CI", leading=True, sacrifice=2),
             Column(head="range", leading=True, sacrifice=1),
         ],
-        rows=[_row(metric) for metric in others[:METRICS_SHOWN]],
+        rows=[_row(metric) for metric in shown],
         notes=more,
     )
     return telling([table])[0]

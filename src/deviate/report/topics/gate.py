@@ -352,7 +352,7 @@ def _screen(gate: Gate) -> Section:
 def _level(gate: Gate) -> list[str]:
     alpha = show_percent(gate.look.alpha)
     levels = [show_level(metric.ci_room.level) for metric in gate.metrics if metric.ci_room.known]
-    return [f"{levels[0]} CI in brackets: each end is a {alpha} bound."] if levels else []
+    return [f"{levels[0]} CI in brackets, as the test is one-sided at {alpha}."] if levels else []
 
 
 def _reasons(gate: Gate) -> list[Fold]:
