@@ -136,6 +136,7 @@ def _verify(
 
 def _write_observed(request: Request, facts: Verification, *, asks: bool) -> None:
     from deviate.core.experiment import ObservedWish
+    from deviate.report.words import count
     from deviate.runs.prepared import find_requested
     from deviate.source.config_file import write_observed
     from deviate.source.target import unscripted_target
@@ -152,7 +153,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     wishes = review_numbers(facts.printed) if asks else found
     path = write_observed(project, wishes, replaces=asks)
     metrics = sum(wish.metric for wish in wishes)
-    say(f"{metrics} metrics that are read from the output written to {path}", err=True)
+    say(f"{count(metrics, 'metric')} read from the output written to {path}", err=True)
 
 
 def _extract(entry: str | None, words: tuple[str, ...], root: Path | None, **options: Any) -> None:
@@ -216,6 +217,7 @@ def _show_diff(pieces: Iterable[str]) -> None:
 
 
 def _write(project: Path, findings: Findings) -> None:
+    from deviate.report.words import count
     from deviate.source.config_file import write_metrics
 
     chosen = [metric for metric in findings.metrics if metric.selected]
@@ -230,7 +232,7 @@ def _write(project: Path, findings: Findings) -> None:
         raise BadOption(
             f"cannot write {project / 'deviate.toml'}: {problem.strerror}", hint="make the project folder writable"
         ) from problem
-    say(f"{len(chosen)} metrics written to {path}", err=True)
+    say(f"{count(len(chosen), 'metric')} written to {path}", err=True)
 
 
 #: Metrics that this tool is less sure of have a question mark.
@@ -278,7 +280,8 @@ def _head(project: Path, findings: Findings, chosen: Sequence[Metric]) -> str:
         return f"{number}, of {count(len(findings.scripts), 'script')}"
     loop = findings.main_loop
     if loop is None:
-        return f"{number}; no main loop was found: name it in deviate.toml, [main_loop] file and line"
+        unknown = "no main loop was found"
+        return f"{number} ({unknown})" if chosen else f"{number}; {unknown}: name it in deviate.toml, [main_loop]"
     return f"{number}{f', reported {when}' if when else ''} (loop at {loop.file}:{loop.line})"
 
 

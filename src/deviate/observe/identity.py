@@ -32,6 +32,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     last: bool = False
     #: True: neither run had reported anything in an earlier iteration of the main loop.
     opening: bool = False
+    #: What an iteration is called.
+    word: str = "iteration"
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,10 +105,11 @@ class Series:
 RunValues = Mapping[str, Series]
 
 
-def compare_runs(runs: Mapping[str, RunValues], passed_over: Collection[str] = ()) -> Identity:
+def compare_runs(runs: Mapping[str, RunValues], passed_over: Collection[str] = (), word: str = "iteration") -> Identity:
     """Compare each run with the first.
 
-    `runs` are the values of runs by the runs' names, at least one. Metrics in `passed_over` are not compared.
+    `runs` are the values of runs by the runs' names, at least one. Metrics in `passed_over` are not compared. `word` is
+    what an iteration is called.
     """
     names = list(runs)
     compared = {
@@ -120,7 +123,8 @@ def compare_runs(runs: Mapping[str, RunValues], passed_over: Collection[str] = (
         group = together.setdefault(_digest(compared[name]), [])
         group.append(name)
         if group[0] != names[0]:
-            differences.append(_first(name, compared[name], names[0], reference, ended=True))
+            first = _first(name, compared[name], names[0], reference, ended=True)
+            differences.append(msgspec.structs.replace(first, word=word))
     values = sum(len(series.values) for series in reference.values())
     return Identity(runs=names, values=values, differences=differences, classes=list(together.values()))
 

@@ -178,9 +178,16 @@ def detectable_sd_ratio(
     def lacking(log_ratio: float) -> float:
         return simulated(math.exp(log_ratio), alpha) - power
 
-    if lacking(math.log(_LARGEST_RATIO)) < 0:
+    low, step, value = 0.0, math.log(_LARGEST_RATIO), 1.0
+    if lacking(step) < 0:
         return None
-    return math.exp(scipy.optimize.bisect(lacking, 0.0, math.log(_LARGEST_RATIO), xtol=1e-3))
+    # Bisection: importing SciPy's takes longer than a whole plan.
+    while step >= 1e-3 and value:
+        step /= 2
+        middle = low + step
+        value = lacking(middle)
+        low = middle if value < 0 else low
+    return math.exp(middle)
 
 
 def _large_sample_ratio(n: int, alpha: float, power: float) -> float:

@@ -207,7 +207,8 @@ def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
     others = distinct(sorted(reported, key=lambda metric: metric is not main), lambda metric: (metric,))[1:]
     if not others:
         return None
-    level, left = show_level(facts.level), len(others) - METRICS_SHOWN
+    shown = on_screen(others, METRICS_SHOWN, lambda metric: metric.name)
+    level, left = show_level(facts.level), len(others) - len(shown)
     more = [f"{count(left, 'more metric')}: deviate report {typed_word(facts.experiment)} -v"] if left > 0 else []
     alone = all(metric.n == 1 for metric in others)
     table = Table(
@@ -219,7 +220,7 @@ def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
             Column(head=f"SD, {level} CI", leading=True, sacrifice=2),
             Column(head="range", leading=True, sacrifice=1),
         ],
-        rows=[_row(metric) for metric in others[:METRICS_SHOWN]],
+        rows=[_row(metric) for metric in shown],
         notes=more,
     )
     return telling([table])[0]

@@ -27,7 +27,7 @@ from deviate.report.topics.comparison_answer import (
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.comparison_predictions import screen_changed
 from deviate.report.topics.comparison_tests import test_tables
-from deviate.report.topics.metrics import caveat_blocks, distinct, number, telling
+from deviate.report.topics.metrics import caveat_blocks, distinct, number, on_screen, telling
 from deviate.report.topics.reasons import further_reasons, short_reasons, superiority_sentence
 from deviate.report.topics.verdicts import MetricCells, adjusted_text, places, row_word
 from deviate.report.words import count, joined
@@ -111,13 +111,14 @@ def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = 
     if most is not None:
         # What a program reports again under another name says nothing more.
         others = distinct([*claimed, *others], lambda metric: (metric.a, metric.b))[len(claimed) :]
+    chosen = others if most is None else on_screen(others, most, lambda metric: metric.name)
     # Where all is of the same metric, p stands in the answer.
     tested = ["p"] if others or len(claimed) > 1 else []
     levels = [f"level {place}" for place in range(len(pair.metrics[0].ci_levels))]
     shown = ("metric", "a", "b", *(("difference", *levels) if levels else ("change",)), *tested, "word")
-    rows = metric_rows([*claimed, *others[:most]], pair, *shown)
+    rows = metric_rows([*claimed, *chosen], pair, *shown)
     names = joined([metric.name for metric in claimed])
-    left = len(others) - len(others[:most])
+    left = len(others) - len(chosen)
     hint = Hint(text=f"{count(left, 'more metric')}:", command=f"{comparison.command} -v")
     return Table(
         caption=f"{pair.a} and {pair.b}",

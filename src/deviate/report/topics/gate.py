@@ -293,7 +293,9 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             *([Section(slug="trust", blocks=warned)] if warned else []),
             Section(slug="answer", blocks=[_answer(gate), *_figures(gate)]),
             Section(
-                slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
+                slug="metrics",
+                title="Metric by metric",
+                blocks=[_table(gate), *_level_blocks(gate), *_reasons(gate), *_conditions(gate)],
             ),
             *([Section(slug="groups", title="Group by group", blocks=_groups(gate))] if gate.groups else []),
             Section(slug="notes", title=TRUST, blocks=[*caveat_blocks(caveats)]),
@@ -332,6 +334,7 @@ def _brief(gate: Gate) -> Section:
         slug="answer",
         blocks=[
             Facts(pairs=gate_lines(gate), emphasis="strong"),
+            *_level_blocks(gate),
             *_reasons(gate),
             *_conditions(gate),
             *_groups(gate),
@@ -352,7 +355,11 @@ def _screen(gate: Gate) -> Section:
 def _level(gate: Gate) -> list[str]:
     alpha = show_percent(gate.look.alpha)
     levels = [show_level(metric.ci_room.level) for metric in gate.metrics if metric.ci_room.known]
-    return [f"{levels[0]} CI in brackets: each end is a {alpha} bound."] if levels else []
+    return [f"{levels[0]} CI in brackets, as the test is one-sided at {alpha}."] if levels else []
+
+
+def _level_blocks(gate: Gate) -> list[Block]:
+    return [Sentences(sentences=level, emphasis="quiet")] if (level := _level(gate)) else []
 
 
 def _reasons(gate: Gate) -> list[Fold]:

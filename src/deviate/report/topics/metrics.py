@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -404,6 +406,17 @@ def _completed(variant: VariantFacts) -> str:
 # What a program reports twice.
 
 T = TypeVar("T")
+
+#: From so many metrics on that a number alone tells apart they are a series, such as the accuracy of each class.
+FEWEST_IN_SERIES = 4
+
+
+def on_screen(metrics: Sequence[T], most: int, name: Callable[[T], str]) -> list[T]:
+    """Return the metrics that a screen has room for: where that is not all, none of a series."""
+    series = [re.sub(r"\d+", "", name(metric)) for metric in metrics]
+    counts = Counter(series)
+    alone = [metric for metric, of in zip(metrics, series, strict=True) if counts[of] < FEWEST_IN_SERIES]
+    return [*metrics] if len(metrics) <= most else alone[:most] or [*metrics[:most]]
 
 
 def distinct(metrics: Iterable[T], samples: Callable[[T], Sequence[MetricSpread]]) -> list[T]:

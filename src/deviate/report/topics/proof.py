@@ -82,11 +82,11 @@ def _since(first: Difference) -> str:
         return _place(first)
     # What is not reported may differ from the beginning on.
     is_later = first.opening and first.iteration > 0
-    return "from their first values on" if is_later else f"from the {ordinal(first.iteration + 1)} iteration on"
+    return "from their first values on" if is_later else f"from the {ordinal(first.iteration + 1)} {first.word} on"
 
 
 def _place(first: Difference) -> str:
-    text = iteration_text(first.iteration)
+    text = iteration_text(first.iteration, first.word)
     # What is reported after the loop has the last iteration.
     return text.replace("in", "in or after", 1) if first.last else text
 
@@ -107,13 +107,13 @@ def place_text(first: Difference) -> str:
     return f"{first.metric} {_place(first)}"
 
 
-def iteration_text(iteration: int) -> str:
+def iteration_text(iteration: int, word: str = "iteration") -> str:
     """Name an iteration of the main loop, counted from 0, in words that suit programs which count from 1 too.
 
     >>> iteration_text(-1), iteration_text(0), iteration_text(3)
     ('before the main loop', 'in the 1st iteration', 'in the 4th iteration')
     """
-    return "before the main loop" if iteration < 0 else f"in the {ordinal(iteration + 1)} iteration"
+    return "before the main loop" if iteration < 0 else f"in the {ordinal(iteration + 1)} {word}"
 
 
 def _platforms(identity: Identity, runs: Sequence[RunResult]) -> str:

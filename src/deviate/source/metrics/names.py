@@ -26,10 +26,10 @@ _LINKING = _LISTS["linking words"]
 _ARTICLES = _LISTS["articles"]
 _LABEL_NAMES = _LISTS["label variables"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
-_BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s-+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
+_BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s[-–—]+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
 #: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
 _OPENED = re.compile(r"(?<=\w) ?\[$")
-_TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
+_TRIM = " :=-–—_/\\.,'\"~+@!?&%$^`→"
 #: What stands before the number of a class: ``Accuracy of class 3: 97.1``.
 _NUMBERS_CLASS = re.compile(r"(?i)\bclass $")
 #: What stands between two values of one name.

@@ -28,6 +28,12 @@ def test_a_value_beside_another_has_its_name(tmp_path):
     assert set(names(findings)) == {"low", "high"}
 
 
+@pytest.mark.parametrize("dash", ["-", "\N{EN DASH}", "\N{EM DASH}"])
+def test_a_dash_is_no_part_of_a_name(tmp_path, dash):
+    report = f"print(f'Epoch {{epoch:03d}} {dash} Loss: {{loss.item():.4f}}')"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"loss"}
+
+
 GIVEN = {
     "what a function returns": (
         "value = mean(loss)\nprint(epoch, value)",
