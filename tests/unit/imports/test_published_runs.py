@@ -131,5 +131,6 @@ def test_td3(deviate):
 
 
 def test_mlperf(deviate):
-    deviate("import", PUBLISHED / "rcps_bert.json", "--set", "where=key=bert_ref_256", "--set", "rows=runs", "--name", "bert")
+    rows = ("--set", "where=key=bert_ref_256", "--set", "rows=runs")
+    deviate("import", PUBLISHED / "rcps_bert.json", *rows, "--name", "bert")
     assert rounded(api.load("bert")["Epochs to converge"], 0) == "2552704 224080"

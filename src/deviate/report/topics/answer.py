@@ -39,6 +39,7 @@ from deviate.report.topics.metrics import (
     brief_metrics,
     distinct,
     number,
+    on_screen,
     remark_blocks,
     telling,
 )
