@@ -331,6 +331,7 @@ def compare_metric(
     other_unit: bool = False,
     ci_levels: Sequence[Interval] = (),
     planned: bool = False,
+    held: bool = False,
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
@@ -338,7 +339,8 @@ def compare_metric(
     the tests of the means, of the spread and of equivalence; `one_draw`: runs of a side repeat a draw that the other
     does not, so that they are one run of its recipe; `confounded`: see `MetricComparison`; `undecided`: they may be,
     since the other side was imported, so that a difference is claimed and nothing better; `other_unit`: one side is a
-    fraction and the other percent; `ci_levels`: see `MetricComparison`; `planned`: see `Sensitivity`.
+    fraction and the other percent; `ci_levels`: see `MetricComparison`; `planned`: see `Sensitivity`; `held`: nothing
+    varies on either side, so that equal runs stay equal however many are made.
     """
     n, m = contrast.runs_compared
     alpha = options.alpha
@@ -351,6 +353,9 @@ def compare_metric(
         direction=None if confounded or undecided else direction,
         equivalence_p=margins.p,
     )
+    stay = held and a.spread.identical and b.spread.identical
+    if stay and judged.verdict == "too few runs" and contrast.difference.value:
+        judged = Judged(verdict="not compared", differs=None)
     if other_unit:
         judged = Judged(verdict="not compared", differs=None)
     survivors = _is_of_survivors(*tried, judged, direction, alpha)

@@ -327,6 +327,7 @@ def _pairs(
             options=judged[key[:2]],
             ci_levels=intervals_of_difference(*compared[key], pairing[key[:2]], options.levels),
             planned=key[2] in claimed and len(sides) == 2,
+            held=all(sides[by_label[label]].variant == "control" for label in key[:2]),
         )
         for key, (a, b) in matches.items()
     }

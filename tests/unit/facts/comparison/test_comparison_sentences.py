@@ -101,6 +101,11 @@ def test_values_that_do_not_vary_are_named_as_such():
     said = comparison_headline(compared([90.0] * 6, [91.0] * 6))[0]
     assert said == "All runs of A gave one value and all runs of B another: that is no noise, and nothing to test."
     assert "too few" not in said
+    for variant, few in (("control", False), ("algo+impl", True)):  # equal runs of which nothing varies stay equal
+        held = [side(label, [side_metric(values=[at] * 2)], variant=variant) for label, at in (("A", 90), ("B", 91))]
+        pairs = compare_sides(held, ComparisonOptions(), "deviate compare A B")
+        assert (comparison_headline(pairs)[0] == said) is not few
+        assert (pairs.pairs[0].metrics[0].verdict == "too few runs") is few
     digests = [str(index) for index in range(6)]
     made = [side(label, [side_metric("test acc", standard(6))], prints=prints(*digests)) for label in ("A", "B")]
     pairs = compare_sides(made, ComparisonOptions(pairing="on"), "deviate compare A B")
