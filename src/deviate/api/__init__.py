@@ -259,6 +259,7 @@ def compare(
     test_sizes: Mapping[str, int] | None = None,
     main: str = "",
     groups: str | Sequence[str] = (),
+    tasks: bool = False,
     seed: int = 0,
     levels: Sequence[float] = (),
     project: str | Path | None = None,
@@ -301,6 +302,8 @@ def compare(
         The metric that leads.
     groups : str or sequence of str, optional
         Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
+    tasks : bool, optional
+        The metrics are tasks on one scale: the interquartile mean over all, and the probability of improvement.
     seed : int, optional
         Of random arrangements and resamples.
     levels : sequence of float, optional
@@ -337,6 +340,7 @@ def compare(
         most=most,
         seed=seed,
         groups=(groups,) if isinstance(groups, str) else tuple(groups),
+        tasks=tasks,
         levels=tuple(levels),
         samples=read_options(
             aggregates=aggregates, directions=directions, weak=weak, reach=reach, test_sizes=test_sizes, main=main

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "max", "seed", "figures", "figure_format")
+KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "tasks", "max", "seed", "figures", "figure_format")
 
 
 @click.command(
@@ -161,6 +161,7 @@ FOR_TWO = {
     "until": "--until",
     "most": "--set max",
     "groups": "--set groups",
+    "tasks": "--set tasks",
     "correction": "--set correction",
     "seed": "--set seed",
     "levels": "--level more than once",

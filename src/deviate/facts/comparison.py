@@ -58,6 +58,7 @@ from deviate.facts.looks import (
 from deviate.facts.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.facts.samples import FIRST, Sample
 from deviate.facts.side import Side, command_for, read_sides, remember_typed
+from deviate.facts.tasks import TaskComparison, compare_tasks
 from deviate.observe.headline import equals, ranks
 from deviate.stats.contrast import Contrast
 from deviate.stats.multiplicity import claim_factor
@@ -80,6 +81,8 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     look: PairLook
     #: None where one side has no predictions.
     predictions: ChangedPredictions | None = None
+    #: None unless the metrics are tasks, or where runs repeat one draw.
+    tasks: TaskComparison | None = None
     #: Runs that are the same trainings under two names: all draws and all values are equal, one by one; 0 elsewhere.
     same_trainings: int = 0
     #: What to type for as many runs as a verdict takes, of each side that has fewer.
@@ -343,6 +346,13 @@ def _pairs(
             pairing=each,
             draws=repeated[each.a, each.b],
             predictions=predictions[each.a, each.b],
+            tasks=None
+            if repeated[each.a, each.b].unshared
+            else compare_tasks(
+                [match for key, match in matches.items() if key[:2] == (each.a, each.b)],
+                directions,
+                judged[each.a, each.b],
+            ),
             look=looks[each.a, each.b],
             same_trainings=same_trainings(sides[by_label[each.a]], sides[by_label[each.b]], each),
             add_runs=[

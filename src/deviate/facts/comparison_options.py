@@ -47,6 +47,8 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     samples: SampleOptions = DEFAULTS
     #: Files of groups of examples, or columns of the file of predictions that each run writes.
     groups: tuple[str, ...] = ()
+    #: The metrics are tasks on one scale, and the sides are compared over all of them, too.
+    tasks: bool = False
     #: Levels at which the interval of a difference is given, that of `alpha` among them; empty: at that one alone.
     levels: tuple[float, ...] = ()
 
@@ -128,6 +130,7 @@ def _plain(options: ComparisonOptions) -> dict[str, object]:
         "--until ": options.until,
         "--set max=": options.most,
         "--set seed=": options.seed,
+        "--set tasks=": "true" if options.tasks else "false",
     }
 
 

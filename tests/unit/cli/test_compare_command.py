@@ -110,6 +110,23 @@ def test_variants_are_named_or_assumed(project):
         deviate.compare("baseline:init", "proposed")
 
 
+def test_metrics_that_are_tasks_are_compared_over_all_of_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(1).standard_normal((2, 2, 6)).round(2).tolist()
+    for name, (walk, run_) in zip(("old", "new"), values, strict=True):
+        write_experiment(tmp_path, name, {"walk loss": walk, "run loss": run_})
+    done = run("compare", "old", "new", "--set", "tasks=true", "--json")
+    found = json.loads(done.stdout)["tasks"]
+    assert (sorted(found["tasks"]), found["direction"]) == (["run loss", "walk loss"], "lower")
+    assert found["iqm_b"] == pytest.approx(stats.trim_mean(np.ravel(values[1]), 0.25))
+    lower = [stats.mannwhitneyu(old, new).statistic / 36 for old, new in zip(*values, strict=True)]
+    assert found["improvement"] == pytest.approx(np.mean(lower))
+    assert found["ci_difference"][0] < found["difference"] < found["ci_difference"][1]
+    said = " ".join(run("compare", "old", "new", "--set", "tasks=true").stdout.split())
+    assert "Over 2 tasks the interquartile mean of old is" in said
+    assert "A run of new is better than one of old with probability" in said
+
+
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
@@ -126,6 +143,7 @@ def test_variants_are_named_or_assumed(project):
         (["baseline", "proposed", "--set", "direction=x=higher"], BadOption, "no metric 'x'"),
         (["baseline", "proposed", "--set", "direction=test acc=up"], BadOption, "Invalid enum value 'up'"),
         (["baseline", "proposed", "--set", "correction=sidak"], BadOption, "sidak"),
+        (["baseline", "proposed", "--set", "tasks=true"], BadOption, "or lower ones in all"),
         (["baseline", "proposed", "--level", "95"], BadOption, "--level"),
         (["baseline", "proposed", "--set", "alpha=0"], BadOption, "--set alpha"),
         (["baseline", "proposed", "--set", "alpha=0.1", "--level", "0.95"], BadOption, "belong together"),

@@ -22,6 +22,7 @@ from deviate.facts.plan import Answer, Plan
 from deviate.facts.run import RunResult
 from deviate.facts.sources import SpreadAcross
 from deviate.facts.stability import Stability
+from deviate.facts.tasks import TaskComparison
 from deviate.facts.until import Stopped
 from deviate.facts.variant import VariantFacts
 from deviate.report.topics.caveats import experiment_caveats
@@ -241,7 +242,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "comparability": comparability_contract(comparison.comparability),
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
         **fields(comparison, "explored_family", "claimed"),
-        **{key: single[key] for key in ("look", "predictions", "same_trainings", "add_runs") if key in single},
+        **{key: single[key] for key in ("look", "predictions", "same_trainings", "add_runs", "tasks") if key in single},
     }
 
 
@@ -262,6 +263,17 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "look": _look(pair, comparison),
         "predictions": pair.predictions and _predictions(pair.predictions, pair),
         **fields(pair, "same_trainings", "add_runs"),
+        **({"tasks": task_contract(pair.tasks)} if pair.tasks else {}),
+    }
+
+
+def task_contract(facts: TaskComparison) -> dict[str, Any]:
+    """Return what holds over all tasks as the mapping that is written."""
+    effects = {name: getattr(facts, name) for name in ("iqm_a", "iqm_b", "difference", "improvement")}
+    return {
+        **fields(facts, "tasks", "direction"),
+        **{name: each.value for name, each in effects.items()},
+        **{f"ci_{name}": bounds(each.interval) for name, each in effects.items()},
     }
 
 

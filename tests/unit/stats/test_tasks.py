@@ -1,0 +1,67 @@
+"""Two sides over tasks, against rliable 1.2.0 on runs that were published."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deviate.stats.tasks import over_tasks
+
+PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+
+
+def rows(name):
+    with (PUBLISHED / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def human_normalised():
+    """Return the returns of DIAMOND by game, 0 for random play and 1 for humans."""
+    returns = json.loads((PUBLISHED / "DIAMOND.json").read_text())
+    scale = {row["game"]: (float(row["random"]), float(row["human"])) for row in rows("atari_100k_references.csv")}
+    return [(np.array(returns[game]) - low) / (high - low) for game, (low, high) in scale.items()]
+
+
+def rtdl(algorithm):
+    """Return the scores of a model on the ten data sets that all three were trained on."""
+    scores = [row for row in rows("rtdl_scores.csv") if row["dataset"] != "yahoo" and row["algorithm"] == algorithm]
+    names = sorted({row["dataset"] for row in scores})
+    return [[float(row["score"]) for row in scores if row["dataset"] == name] for name in names]
+
+
+def test_diamond_is_as_published():
+    """Its paper has an interquartile mean of 0.641."""
+    diamond = human_normalised()
+    both = over_tasks(diamond, diamond, np.random.default_rng(0))
+    assert both.iqm_a.value == pytest.approx(0.6407874597037997, abs=1e-9)
+    assert (both.difference.value, both.improvement.value) == (0, 0.5)
+    # Of rliable's 20,000 resamples.
+    assert (both.iqm_a.interval.low, both.iqm_a.interval.high) == pytest.approx((0.57840, 0.70820), abs=0.004)
+
+
+def test_models_of_tabular_data_are_as_rliable_has_them():
+    mlp, resnet, transformer = (rtdl(name) for name in ("mlp", "resnet", "ft_transformer"))
+    both = over_tasks(mlp, transformer, np.random.default_rng(0))
+    assert both.iqm_a.value == pytest.approx(0.5706936065789473, abs=1e-9)
+    assert both.iqm_b.value == pytest.approx(0.5816005842105264, abs=1e-9)
+    assert both.improvement.value == pytest.approx(0.9260000000000002, abs=1e-9)
+    # Of rliable's 2,000 resamples.
+    assert (both.improvement.interval.low, both.improvement.interval.high) == pytest.approx(
+        (0.89843, 0.95245), abs=0.004
+    )
+    assert over_tasks(mlp, resnet, np.random.default_rng(0)).improvement.value == pytest.approx(
+        0.7553333333333333, abs=1e-9
+    )
+
+
+def test_ties_count_half_and_tasks_may_have_other_numbers_of_runs():
+    both = over_tasks([[1.0, 2.0], [0.0, 0.0, 0.0]], [[2.0, 3.0, 4.0], [0.0, 1.0]], np.random.default_rng(0))
+    assert both.improvement.value == pytest.approx((5.5 / 6 + 0.75) / 2)
+
+
+def test_an_equal_generator_gives_equal_intervals():
+    sides = rtdl("mlp"), rtdl("resnet")
+    first, second = (over_tasks(*sides, np.random.default_rng(3), resamples=200) for _ in range(2))
+    assert first == second
