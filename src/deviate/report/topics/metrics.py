@@ -247,17 +247,16 @@ def brief_metrics(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
     return [table, *([Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else [])]
 
 
-def metric_table(variant: VariantFacts, facts: ExperimentFacts, most: int = METRICS_SHOWN) -> Table:
-    """Return the table of the first metrics of one variant, `most` at most."""
-    chosen = variant.metrics[:most]
-    more, rest = len(variant.metrics) - len(chosen), "-v" if most < METRICS_SHOWN else "--format md"
-    command = f"deviate report {typed_word(facts.experiment)} {rest}"
+def metric_table(variant: VariantFacts, facts: ExperimentFacts) -> Table:
+    """Return the table of the first metrics of one variant."""
+    chosen = variant.metrics[:METRICS_SHOWN]
+    more, command = len(variant.metrics) - len(chosen), f"deviate report {typed_word(facts.experiment)} --format md"
     numbers = _brief(variant, facts.level)
     table = Table(
         caption=variant.variant if len(facts.variants) > 1 else "",
         remark=_completed(variant),
         titled=True,
-        continued=most == METRICS_SHOWN,
+        continued=True,
         columns=[Column(head="metric", numeric=False), *(each.column for each in numbers)],
         rows=[_brief_row(metric, numbers) for metric in chosen],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
