@@ -577,7 +577,9 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         named, fields = (set(re.findall(r"{([^{}]+)}", text)) for text in (" ".join(found.forms), template))
         # Counted lines that are clear would be lost beside the form of those that are not.
         others = [template] if any(map(is_counter, fields)) and not all(map(is_counter, fields - named)) else []
-        shown = some_of([f"--pattern {typed_word(form)}" for form in [*found.forms, *others]], MOST_LEFT_OUT)
+        # Source that a log holds has braces of its own, and would be no pattern.
+        forms = [form for form in [*found.forms, *others] if not re.search(r"{[^}]*{", form)]
+        shown = some_of([f"--pattern {typed_word(form)}" for form in forms], MOST_LEFT_OUT)
         raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."

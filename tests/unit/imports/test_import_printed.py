@@ -323,6 +323,13 @@ def asked(path):
     return error.value.message, re.findall(r"--pattern ('[^']*'|\S+)", error.value.hint)
 
 
+def test_source_that_a_log_holds_is_no_pattern_to_type(log):
+    source = 'print(f"step:{step} loss:{loss:.4f} 1")\n'
+    _, forms = asked(log(source + "step:0 loss:3.9\nstep:5 loss:3.5\nloss:3.05 step:10\n"))
+    assert forms
+    assert not [form for form in forms if form.count("{") != len(re.findall(r"{\w+}", form))]
+
+
 def test_a_metric_in_lines_of_two_forms_is_asked_about_and_each_form_leads_on(log):
     """A form may lack a field, or have another one; other words before the value are of another form."""
     lines = "".join(
