@@ -252,7 +252,8 @@ def _head(head: str, before: int, ends: tuple[float, float] | None, scale: int, 
     text = f"{head.ljust(before)}{'runs'.rjust(RUNS_WIDTH)}"
     if ends is None:
         return text
-    low, high = (show(end, place if place is None else max(place, -1)) for end in ends)
+    wide = ends[1] - ends[0] >= 0.1
+    low, high = (show(end, max(place, -1) if wide and place is not None else place) for end in ends)
     return f"{text}   {low}{high.rjust(scale - len(low))}   made"
 
 

@@ -180,23 +180,24 @@ def _fails_more(pair: PairComparison, metric: MetricComparison) -> list[str]:
 
 
 def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
-    """Return what to type next: where one is better a table and a gate, else the runs that are lacking."""
+    """Return what to type next: the runs that are lacking, a table, and a gate for what is better or was there."""
     main = main_metric(pair.metrics)
-    if comparison.claimed and main.verdict in ("a better", "b better"):
-        return [
-            Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex"),
-            *_keep(main, pair.a if main.verdict == "a better" else pair.b, pair),
-        ]
+    paper = Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex")
+    kept = [paper, *_keep(main, pair.b if main.verdict == "b better" else pair.a, pair)] if comparison.claimed else []
+    if main.verdict in ("a better", "b better"):
+        return kept
     if main.verdict == "too few runs" and not pair.draws.unshared:
         return [Hint(text="add runs:", command=command) for command in pair.add_runs]
     known = main.sensitivity
-    if main.verdict != "no difference shown" or known is None or not (known.smaller and known.runs_for_smaller):
+    if main.verdict != "no difference shown":
         return []
+    if known is None or not (known.smaller and known.runs_for_smaller):
+        return kept
     alpha = "" if known.alpha == 0.05 else f" --set alpha={known.alpha:g}"
     named = f" --metric {typed_word(main.name)}" if comparison.claimed else ""
     command = f"deviate plan {typed_word(pair.a)} --against {typed_word(pair.b)}{named} --difference {known.smaller:g}"
     size = f"{known.smaller:g}{difference_unit(main.unit)}"
-    return [Hint(text=f"for {size}, {known.runs_for_smaller} runs of each:", command=f"{command}{alpha}")]
+    return [Hint(text=f"for {size}, {known.runs_for_smaller} runs of each:", command=f"{command}{alpha}"), *kept]
 
 
 def _keep(main: MetricComparison, better: str, pair: PairComparison) -> list[Hint]:
