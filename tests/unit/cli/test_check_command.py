@@ -234,12 +234,12 @@ def test_a_drop_is_how_much_worse_the_mean_is_whichever_values_are_better(direct
     within = why(check_side(a, b, GateOptions(drops={"m": Drop(3.0)}), ""))[1]
     word = "Drop" if direction == "higher" else "Rise"
     assert within.startswith(f"{word} 0 [")
-    assert within.endswith("], allowed 3.0   8 runs of each.")
+    assert within.endswith("], allowed 3.0, 8 runs of each.")
     worse = [value + (-4 if direction == "higher" else 4) for value in BASE["val acc"]]
     a = side("new", [side_metric("m", worse, direction=direction)])
     beyond = why(check_side(a, b, GateOptions(drops={"m": Drop(3.0)}), ""))[1]
     assert beyond.startswith(f"{word} 4.0 [")
-    assert beyond.endswith("], allowed 3.0   8 runs of each.")
+    assert beyond.endswith("], allowed 3.0, 8 runs of each.")
 
 
 def test_a_p_near_alpha_is_not_written_as_alpha():

@@ -184,6 +184,8 @@ def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
     main = main_metric(pair.metrics)
     paper = Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex")
     kept = [paper, *_keep(main, pair.b if main.verdict == "b better" else pair.a, pair)] if comparison.claimed else []
+    if pair.same_trainings:
+        return []
     if main.verdict in ("a better", "b better"):
         return kept
     if main.verdict == "too few runs" and not pair.draws.unshared:
