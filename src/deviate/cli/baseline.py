@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import msgspec
 
-from deviate.cli.judge import jobs_option, training, workspace_of
+from deviate.cli.judge import jobs_option, training
 from deviate.cli.main import BeforeCommand
 from deviate.cli.options import keys_option, statistics_keys
 from deviate.cli.output import json_option, show
@@ -66,6 +67,7 @@ def command(
     from deviate.facts.judging import Floor, choose_baseline, measure_baseline
     from deviate.report.views import page_view
     from deviate.report.writers.registry import facts_json, find_writer, writers
+    from deviate.store.folders import Workspace
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     asked = Floor(metric=metric, **read_settings(settings, FloorSettings, FLOOR_KEYS))
@@ -74,6 +76,6 @@ def command(
         with training(words, jobs=jobs, runs=runs) as (request, observe):
             return measure_baseline(request, asked, observe)
 
-    loop = choose_baseline(workspace_of(None), words, values, asked, runs, train)
+    loop = choose_baseline(Workspace.nearest(Path.cwd()), words, values, asked, runs, train)
     show(page_view(loop), writer, None, "deviate baseline")
     return 0

@@ -137,13 +137,13 @@ def _target(
     metrics: tuple[str, ...],
     settings: tuple[str, ...],
 ) -> Target:
-    from deviate.cli.judge import workspace_of
     from deviate.facts.samples import read_options
     from deviate.facts.target import read_convergence, read_target
+    from deviate.store.folders import Workspace
 
     typed = read_statistics(settings, TARGET_KEYS)
     alpha, rule = typed.pop("alpha", DEFAULT_ALPHA), typed.pop("rule", "t")
-    samples, workspace = read_options(**typed), workspace_of(None)
+    samples, workspace = read_options(**typed), Workspace.nearest(Path.cwd())
     if target is not None:
         return read_target(workspace, name, target, rule, alpha, samples)
     assert against is not None

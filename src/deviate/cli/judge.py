@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from deviate.facts.judged import Judged
     from deviate.facts.judging import Observe
     from deviate.runs.request import Request
-    from deviate.store.folders import Workspace
 
 
 def jobs_option(command: Command) -> Command:
@@ -57,9 +56,10 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
     from deviate.facts.judging import choose_judged, judge_command
     from deviate.report.views import page_view
     from deviate.report.writers.registry import facts_json, find_writer, writers
+    from deviate.store.folders import Workspace
 
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
-    workspace = workspace_of(None)
+    workspace = Workspace.nearest(Path.cwd())
 
     def train() -> Judged:
         with training(words, jobs=jobs) as (request, observe):
@@ -71,13 +71,6 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
 
 
 # What a baseline and a change have in common.
-
-
-def workspace_of(project: Path | None) -> Workspace:
-    """Return the workspace of the project that is named, else of the one that one stands in."""
-    from deviate.store.folders import Workspace
-
-    return Workspace(project.resolve()) if project else Workspace.nearest(Path.cwd())
 
 
 @contextmanager

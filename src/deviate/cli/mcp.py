@@ -22,7 +22,6 @@ import click
 import msgspec
 
 import deviate
-from deviate.cli.judge import workspace_of
 from deviate.cli.main import BeforeCommand, refused, without_secrets
 from deviate.cli.printing import examples
 from deviate.core.errors import BadOption, DeviateError, NotInstalled
@@ -51,7 +50,7 @@ def command(words: tuple[str, ...], project: Path | None) -> None:
     The program starts this command and talks to it over standard input and output. It may train Python and shell
     scripts of the project; with COMMAND, what begins with these words and nothing else.
     """
-    workspace = workspace_of(project)
+    workspace = Workspace(project.resolve()) if project else Workspace.nearest(Path.cwd())
     os.chdir(workspace.project)
     Desk(workspace, words).serve()
 

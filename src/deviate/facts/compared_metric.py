@@ -354,9 +354,7 @@ def compare_metric(
         equivalence_p=margins.p,
     )
     stay = held and a.spread.identical and b.spread.identical
-    if stay and judged.verdict == "too few runs" and contrast.difference.value:
-        judged = Judged(verdict="not compared", differs=None)
-    if other_unit:
+    if other_unit or (stay and judged.verdict == "too few runs" and contrast.difference.value):
         judged = Judged(verdict="not compared", differs=None)
     survivors = _is_of_survivors(*tried, judged, direction, alpha)
     if survivors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from deviate.core.errors import BadOption
@@ -50,12 +51,6 @@ def compare_tasks(
     direction = known.pop() if len(known) == 1 else None
     first, second = ([match[side].values for match in tasks] for side in (0, 1))
     both = over_tasks(first, second, np.random.default_rng(options.seed), options.level)
-    improvement = both.improvement.complement if direction == "lower" else both.improvement
-    return TaskComparison(
-        tasks=names,
-        direction=direction,
-        iqm_a=both.iqm_a,
-        iqm_b=both.iqm_b,
-        difference=both.difference,
-        improvement=improvement,
-    )
+    if direction == "lower":
+        both = msgspec.structs.replace(both, improvement=both.improvement.complement)
+    return TaskComparison(tasks=names, direction=direction, **msgspec.structs.asdict(both))

@@ -135,7 +135,7 @@ def _by_splits(tables: Sequence[Table], notes: list[str]) -> list[Table]:
     ]
 
 
-def _worth(path: Path) -> tuple[bool, bool, int, bool, str]:
+def _worth(path: Path) -> tuple[bool, bool, int, bool, tuple[str, ...]]:
     """Return whether a file counts iterations, names known metrics, its rows, whether it is JSON, and its names."""
     kind = text_kind(path) or ("csv" if _SUFFIXES.get(path.suffix.lower()) == "csv" else None)
     try:
@@ -144,7 +144,7 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool, str]:
         rows = []
     names = {name for row in rows for name in row if not is_in_settings(name)}
     knows = any(meaning_of(name) is not None for name in names)
-    return any(map(is_counter, names)), knows, len(rows), kind == "json", "\n".join(sorted(names))
+    return any(map(is_counter, names)), knows, len(rows), kind == "json", tuple(sorted(names))
 
 
 #: What stands elsewhere in a YAML file.
@@ -414,7 +414,7 @@ def _form(path: Path) -> tuple[str, ...]:
             found = found_rows(path)
             return (path.suffix, found.template) if found.rows else ()
     counts, knows, rows, _, names = _worth(path)
-    return (path.suffix, *names.split("\n")) if knows or (counts and rows > 1) else ()
+    return (path.suffix, *names) if knows or (counts and rows > 1) else ()
 
 
 def _kind(path: Path) -> Format | None:

@@ -261,8 +261,8 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
     if _is_of_log(seen):
         return "identifier", "a whole number in front of a log message"
     changes = seen.varies or seen.varies_within
-    is_numbered = bool(words & _LISTS["identifiers"]) or ("rank" in words and words <= _LISTS["process"])
-    is_numbered = is_numbered or bool(words and words <= _LISTS["answers"])
+    is_of_process = "rank" in words and words <= _LISTS["process"]
+    is_numbered = bool(words & _LISTS["identifiers"]) or is_of_process or bool(words and words <= _LISTS["answers"])
     if is_numbered and changes and seen.whole and not is_metric_word(name):
         return "identifier", "the name is of an identifier"
     # The number of the class is no part of the name: ``Accuracy of class 3: 97% (33/34)``.

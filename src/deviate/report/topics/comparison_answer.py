@@ -181,11 +181,11 @@ def _fails_more(pair: PairComparison, metric: MetricComparison) -> list[str]:
 
 def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
     """Return what to type next: the runs that are lacking, a table, and a gate for what is better or was there."""
+    if pair.same_trainings:
+        return []
     main = main_metric(pair.metrics)
     paper = Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex")
     kept = [paper, *_keep(main, pair.b if main.verdict == "b better" else pair.a, pair)] if comparison.claimed else []
-    if pair.same_trainings:
-        return []
     if main.verdict in ("a better", "b better"):
         return kept
     if main.verdict == "too few runs" and not pair.draws.unshared:

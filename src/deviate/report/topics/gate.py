@@ -142,7 +142,7 @@ def _stand(metric: GateMetric) -> Iterator[str]:
         f"{show(metric.mean_a, place)} ± {show(metric.sd_a, place)}{unit} ({count(metric.n_a, 'run')}) against "
         f"{show(metric.mean_b, place)} ± {show(metric.sd_b, place)}{unit} ({count(metric.n_b, 'run')}), mean ± SD."
     )
-    yield from (f"{capital(line)}.".replace("   ", ", ") for line in drop_lines(metric))
+    yield from (f"{capital(line)}." for line in drop_lines(metric, between=", "))
 
 
 def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:

@@ -62,8 +62,8 @@ def _drop_lines(metric: GateMetric) -> Iterator[str]:
         yield metric.reason
 
 
-def drop_lines(metric: GateMetric) -> Iterator[str]:
-    """Say by how much a metric fell, and how much it may."""
+def drop_lines(metric: GateMetric, between: str = "   ") -> Iterator[str]:
+    """Say by how much a metric fell, and how much it may; `between` parts that from the runs."""
     word = "drop" if metric.direction == "higher" else "rise"
     allowed = _allowed(metric)
     if metric.same and not metric.lost_a:
@@ -79,7 +79,7 @@ def drop_lines(metric: GateMetric) -> Iterator[str]:
         paired = metric.test == PAIRED.test
         runs = compared_runs(metric.compared if paired else metric.n_a, metric.n_b, paired=paired)
         limit = f"{metric.drop.text} = {show(allowed, place)}" if metric.drop.relative else show(allowed, place)
-        yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}   {runs}"
+        yield f"{word} {show(allowed - metric.room, place)}{ends}, allowed {limit}{between}{runs}"
 
 
 def _allowed(metric: GateMetric) -> float:

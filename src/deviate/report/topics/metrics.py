@@ -412,10 +412,12 @@ FEWEST_IN_SERIES = 4
 
 def on_screen(metrics: Sequence[T], most: int, name: Callable[[T], str]) -> list[T]:
     """Return the metrics that a screen has room for: where that is not all, none of a series."""
+    if len(metrics) <= most:
+        return [*metrics]
     series = [re.sub(r"\d+", "", name(metric)) for metric in metrics]
     counts = Counter(series)
     alone = [metric for metric, of in zip(metrics, series, strict=True) if counts[of] < FEWEST_IN_SERIES]
-    return [*metrics] if len(metrics) <= most else alone[:most] or [*metrics[:most]]
+    return alone[:most] or [*metrics[:most]]
 
 
 def distinct(metrics: Iterable[T], samples: Callable[[T], Sequence[MetricSpread]]) -> list[T]:

@@ -77,7 +77,8 @@ def factors_of(facts: VariantProof) -> Factors:
     hidden = {*facts.absent, *facts.unwatched}
     order = [factor for factor in FACTORS if factor not in hidden] if variant.controlled else []
     free = variant.varying - set(facts.unvaried)
-    varied = [DESCRIBED[factor] for factor in order if factor in free and not _is_quiet(factor, facts)]
+    silent = {IMPLEMENTATION} if _is_noiseless(facts, variant) else set[str]()
+    varied = [DESCRIBED[factor] for factor in order if factor in free - silent]
     spared = (IMPLEMENTATION,) if variant.disturbed == "platform" else ()
     held = [DESCRIBED[factor] for factor in order if factor not in (*free, *spared)]
     if not variant.controlled:
@@ -90,10 +91,6 @@ def factors_of(facts: VariantProof) -> Factors:
         held=[*held, *_files(facts), *_pinned(facts.threads)],
         caveats=[*absences(facts), *(_noiseless(facts, variant) if variant.controlled else [_AS_IS_CAVEAT])],
     )
-
-
-def _is_quiet(factor: str, facts: VariantProof) -> bool:
-    return factor == IMPLEMENTATION and facts.without_noise
 
 
 def _is_unproven(facts: VariantProof, variant: Variant) -> bool:
