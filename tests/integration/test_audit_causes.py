@@ -17,7 +17,7 @@ from factor_runs import FULL
 AUDITED = Path(__file__).parent / "audited"
 
 #: Causes by which runs of the program do not differ here; and those that Deviate does not hold.
-ELSEWHERE = {"files", "memory", "leftovers"}
+ELSEWHERE = {"files", "leftovers"}
 NOT_HELD = {"clock", "entropy", "threads", "unknown"}
 
 #: Programs of which another one shows as much.
@@ -77,7 +77,9 @@ def test_a_cause_that_is_not_drawn_is_named_with_its_line(project, path):
     assert cause["kind"] == kind
     assert [line["line"] for line in cause["lines"]] == lines
     assert {line["file"] for line in cause["lines"]} <= {"train.py"}
-    assert (cause["here"], cause["held"]) == (kind not in ELSEWHERE, kind not in NOT_HELD)
+    # What memory that was not filled holds is up to the machine: the runs may differ here, or only elsewhere.
+    assert kind == "memory" or cause["here"] == (kind not in ELSEWHERE)
+    assert cause["held"] == (kind not in NOT_HELD)
     assert (cause["difference"]["metric"], cause["files"]) == ("loss", files)
     assert done.status == int(kind in NOT_HELD)
 
