@@ -14,8 +14,21 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from deviate.cli.output import json_option, request_fields, set_option, show, verbose_option
-from deviate.cli.printing import Styled, aligned, examples, say, say_json, shortened, steps, terminal_width
+from deviate.cli.printing import (
+    Styled,
+    aligned,
+    examples,
+    json_option,
+    request_fields,
+    say,
+    say_json,
+    set_option,
+    shortened,
+    show,
+    steps,
+    terminal_width,
+    verbose_option,
+)
 from deviate.cli.review import Line, Review, ask
 from deviate.core.errors import BadOption, NoMetrics, NoScript
 from deviate.core.experiment import Direction, Metric, ObservedWish, Pace

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.report.figures.figure import Figure
+from deviate.report.figures import Figure
 
 #: Who reads: ``screen`` wants the answer in a dozen lines, ``brief`` also what it rests on, ``full`` everything, and
 #: ``paper`` what goes into an article.

@@ -25,10 +25,9 @@ from deviate.report.numbers import (
 )
 from deviate.report.page import Block, Cell, Code, Fold, Hint, Remark, Remarks, Row, RunCard, Section, Sentences, Table
 from deviate.report.topics.caveat import Caveat
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns, number, telling
-from deviate.report.words import ENDED, count, ended_as, listed
+from deviate.report.words import ENDED, command_text, count, ended_as, listed
 from deviate.runs.experiment_events import Compared
 from deviate.stats.intervals import EXTRA_RUNS
 from deviate.stats.multiplicity import Look

@@ -10,17 +10,15 @@ from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import SpreadAcross, VariantSpread, is_fixed, source_of
-from deviate.report.figures.figure import slug
+from deviate.report.figures import slug
 from deviate.report.numbers import UNKNOWN, show, show_level, show_percent, show_share, show_shares, unit_in_name
 from deviate.report.page import Answer, Bar, Bars, Block, Cell, Column, Hint, Row, Sentences, Table
-from deviate.report.topics.command import command_text
-from deviate.report.topics.headline import alarms
+from deviate.report.topics.headline import alarms, taken_text
 from deviate.report.topics.metric_text import SpreadText
 from deviate.report.topics.metrics import number
 from deviate.report.topics.proof import identity_text
-from deviate.report.topics.result import taken_text
 from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
-from deviate.report.words import capital, count, joined
+from deviate.report.words import capital, command_text, count, joined
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 from deviate.stats.power import runs_for_sd_ratio

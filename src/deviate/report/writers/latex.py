@@ -10,7 +10,7 @@ from itertools import groupby
 import msgspec
 
 from deviate.report.escape import clean, code_pieces, encodable
-from deviate.report.figures.figure import Figure, slug
+from deviate.report.figures import Figure, slug
 from deviate.report.numbers import UNKNOWN
 from deviate.report.page import (
     Answer,

@@ -29,8 +29,8 @@ from deviate.report.page import (
     Strips,
     Table,
 )
+from deviate.report.strips import add_bars, add_curves
 from deviate.report.words import code
-from deviate.report.writers.drawn import add_bars, add_curves
 
 #: Characters of a learning curve.
 CURVE_WIDTH = 20

@@ -39,9 +39,8 @@ from deviate.report.page import (
     Strips,
     Table,
 )
-from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, strip
+from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, add_bars, add_curves, strip
 from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts, unbroken
-from deviate.report.writers.drawn import add_bars, add_curves
 
 # Tables on terminals: as many columns as the width allows, the important ones first.
 
