@@ -202,7 +202,7 @@ def latex_table(table: Table) -> list[str]:
 
 def _below(table: Table) -> list[str]:
     more = [f"{table.more.text} {code(table.more.command)}"] if table.more else []
-    texts = [latex_prose(text) for text in (*more, *table.sentences, *table.notes)]
+    texts = [latex_prose(text) for text in (*more, *table.sentences, *table.small_print)]
     return [r"  \par\smallskip\begin{minipage}{0.9\linewidth}", *texts, r"  \end{minipage}"] if texts else []
 
 
