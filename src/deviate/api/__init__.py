@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deviate.facts.comparison_options import Drop, PairingMode
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
-    from deviate.facts.judged import Judged, Loop
+    from deviate.facts.judging import Judged, Loop
     from deviate.facts.plan import Plan
     from deviate.probes.certify import Certified
     from deviate.probes.verdicts import Audit

@@ -37,8 +37,8 @@ def command(name: str, output: Path | None, work: bool) -> None:
     runs are being made, nothing is written.
     """
     from deviate.report.words import count
-    from deviate.runs.archive import SUFFIX, export_experiments
     from deviate.runs.cells import find_named, grid_of
+    from deviate.runs.housekeeping import SUFFIX, export_experiments
     from deviate.runs.snapshot.manifest import note_written
     from deviate.store.folders import Workspace
 

@@ -19,7 +19,7 @@ from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
-    from deviate.facts.overview import Unreadable
+    from deviate.facts.live import Unreadable
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
 
@@ -53,7 +53,7 @@ ASIDE = ("tests", "test", "docs", "venv", "env", "build", "node_modules", "site_
 
 def standing_lines() -> list[str]:
     """Return the experiments of the project around the current folder, and at most three commands that come next."""
-    from deviate.facts.overview import overviews
+    from deviate.facts.live import overviews
     from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())

@@ -15,7 +15,7 @@ from deviate.facts.predictions import Evaluation
 from deviate.facts.reproduce import grow_command
 from deviate.facts.samples import DEFAULTS, Sample, SampleOptions, settle_options
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
-from deviate.lexicon.names import missing_name, same_name
+from deviate.lexicon.words import missing_name, same_name
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.metrics import TIMES, remember_directions
 from deviate.store.folders import Workspace

@@ -21,11 +21,10 @@ from deviate.runs.executors.warm import PACKAGES, WarmExecutor
 from deviate.runs.experiment_events import Begun, PackingTried, StudyEvent, with_ordered_values
 from deviate.runs.hardware import Gpus, chosen_gpus
 from deviate.runs.loop import replicate
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.packing import Make as MakeTrial
 from deviate.runs.packing import clear_trial, trial_options, try_packing
 from deviate.runs.prepared import accepted_statuses, step_overlay
-from deviate.runs.request import Request, container_wish
+from deviate.runs.request import ReplicateOptions, Request, container_wish
 from deviate.runs.resume import Sharing, note_needless, plan_runs, requested_runs
 from deviate.runs.work import stays
 from deviate.source.edits import FileCode
@@ -36,7 +35,7 @@ from deviate.store.records import has_values, read_progress
 from deviate.store.run_files import Completed, Failed, NotInstrumented
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.until import Referee
 
 
 # How many runs go on side by side on this machine, and which GPUs they share.
@@ -148,7 +147,7 @@ def _rounds(
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
-    from deviate.runs.rounds import until_decided, until_enough
+    from deviate.runs.until import until_decided, until_enough
 
     if isinstance(rule, Until):
         return until_enough(make, folder, rule, list(planned), slots.jobs)

@@ -13,9 +13,9 @@ from deviate.runs.engines.engine import Known, Printer, PrintStage, RemoteStage
 from deviate.runs.events import Event, Idle, RunStarted
 from deviate.runs.executors.executor import Executor, Places
 from deviate.runs.lease import LeaseHeld, acquire, live_holder
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.orders import Order, clear_submissions
 from deviate.runs.prepare import make_source, step_source
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.survey import describe_commit
 from deviate.runs.todo import Probe, Todo, end_leftovers, share_steps
 from deviate.runs.work import LOOK_EVERY, Job, Means, TwinOf, Worker

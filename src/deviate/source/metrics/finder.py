@@ -11,7 +11,6 @@ from functools import cached_property
 import msgspec
 
 from deviate.core.experiment import Metric
-from deviate.lexicon.names import unique
 from deviate.lexicon.words import (
     UNNAMED,
     Meaning,
@@ -26,6 +25,7 @@ from deviate.lexicon.words import (
     is_schedule,
     meaning_of,
     split_of,
+    unique,
 )
 from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.expressions import is_alarm, split_at, switches
@@ -58,18 +58,16 @@ from deviate.source.metrics.finding import (
     of_outcomes,
     where,
 )
-from deviate.source.metrics.forms import (
+from deviate.source.metrics.merging import merge
+from deviate.source.metrics.names import (
+    continues,
+    ends_label,
     is_item_of_report,
     is_number,
     is_position,
     is_read_off_settings,
     is_record_of_sample,
     is_scored_by_library,
-)
-from deviate.source.metrics.merging import merge
-from deviate.source.metrics.names import (
-    continues,
-    ends_label,
     label_for,
     name_of,
     names_also,

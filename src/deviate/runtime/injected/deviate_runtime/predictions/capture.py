@@ -12,7 +12,7 @@ import threading
 import time
 
 from ..files import own_path
-from ..interruption import raised_by_handler
+from ..patching import raised_by_handler
 from ..streams.callers import Callers
 from .features import LastInput
 from .passes import Batch, Kept, Pass, Point

@@ -17,8 +17,7 @@ from ...factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SEED, SHUFFLE
 from ...frameworks import every
 from ...patching import replaces
 from ..boundaries import bind
-from ..derive import is_clock, mix
-from ..seeds import MAX_LOCATIONS, SEED_LIMIT, keeps_seed, location_of, record_source
+from ..seeds import MAX_LOCATIONS, SEED_LIMIT, is_clock, keeps_seed, location_of, mix, record_source
 
 #: The functions of ``jax.nn.initializers`` that make initialisers.
 FACTORIES = (
