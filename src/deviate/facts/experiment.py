@@ -15,9 +15,9 @@ from deviate.core.experiment import SCHEMA, Experiment, ObservedWish
 from deviate.core.factors import IMPLEMENTATION, Variant, find_variant
 from deviate.core.shell_words import typed_line
 from deviate.facts.metric import metric_spreads, ordered
-from deviate.facts.reproduce import run_command
 from deviate.facts.run import RunResult
 from deviate.facts.samples import Sample, reach_names
+from deviate.facts.side import run_command
 from deviate.facts.sources import SpreadAcross, Timeline, spread_across, timeline_of
 from deviate.facts.stability import EvaluationFacts, Stability, evaluation_facts, stabilities
 from deviate.facts.stored import Results

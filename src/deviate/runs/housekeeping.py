@@ -28,8 +28,8 @@ from deviate.core.secrets import star_text
 from deviate.core.shell_words import typed_word
 from deviate.runs import todo
 from deviate.runs.executors.local import LocalExecutor
+from deviate.runs.experiment import elsewhere
 from deviate.runs.lease import LeaseHeld, live_holder
-from deviate.runs.loop import elsewhere
 from deviate.runs.orders import clear_submissions
 from deviate.runs.prepare import clear_removed, discard, discard_work
 from deviate.runs.snapshot.manifest import read_snapshot

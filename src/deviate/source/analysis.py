@@ -23,7 +23,7 @@ from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.program import Program
 from deviate.source.flow.reach import CallGraph, reached_units
 from deviate.source.flow.starts import library_copies, unchosen_modules
-from deviate.source.frameworks.reported import framework_metrics
+from deviate.source.framework_metrics import framework_metrics
 from deviate.source.imports import relative
 from deviate.source.index import ModuleIndex, Unit
 from deviate.source.loop_candidates import assumed_loop, assumed_metric, may_train, training_modules

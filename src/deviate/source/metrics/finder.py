@@ -31,7 +31,7 @@ from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.expressions import is_alarm, split_at, switches
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value
-from deviate.source.frameworks.reported import is_framework_logged, is_read_back
+from deviate.source.framework_metrics import is_framework_logged, is_read_back
 from deviate.source.index import ModuleIndex, Nesting, Unit
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.capture import capture_of, root_of

@@ -120,7 +120,7 @@ class Process:
 
             self.streams = Streams(self)
             if self.config.get("explain"):
-                from .streams.explain import Explainer
+                from .streams.callers import Explainer
 
                 self.streams.explainer = Explainer(self.streams, self.config["explain"])
         if self.streams is not None and self.config.get("predictions") not in (None, "none"):

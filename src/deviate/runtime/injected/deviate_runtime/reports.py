@@ -214,7 +214,7 @@ def make_draw(process):
         return function
 
     if process.config.get("explain"):
-        from .streams.explain import explain_draws
+        from .streams.callers import explain_draws
 
         return explain_draws(process, mark_draw)
     return mark_draw
