@@ -7,6 +7,7 @@ import gc
 import importlib
 import keyword
 import os
+import shutil
 import sys
 import warnings
 from collections import Counter
@@ -40,15 +41,34 @@ class BeforeCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; of an option that is none of Deviate's, say where one of the user's belongs.
 
+        Several values may follow an option that can be repeated: ``--vary init shuffle -- COMMAND``.
+
         Raises click.NoSuchOption with the option that was typed.
         """
         typed = typed_line(args[args.index("--") + 1 :]) if "--" in args else ""
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, self._repeated(args) if typed else args)
         except click.NoSuchOption as error:
             command = f"{typed or 'python train.py'} {error.option_name}"
             vars(error)["fix"] = f"put an option of your own command behind --: deviate {self.name} -- {command} …"
             raise
+
+    def _repeated(self, args: Sequence[str]) -> list[str]:
+        """Put a repeatable option before each of its values but those that are programs, which begin the command."""
+        several = {name for option in self.params if vars(option).get("multiple") for name in option.opts}
+        end = args.index("--")
+        words: list[str] = []
+        last = option = ""
+        for word in args[:end]:
+            if last in several:
+                option = last
+            elif word.startswith("-") or shutil.which(word):
+                option = ""
+            elif option:
+                words.append(option)
+            words.append(word)
+            last = word
+        return [*words, *args[end:]]
 
 
 def _parse_once(

@@ -89,7 +89,7 @@ VARIED = {
     shell_complete=variants,
     help=f"What varies between runs: {', '.join(VARIANTS)}; factors joined by commas (init,shuffle); "
     f"{' or '.join(GROUPS)} for several variants at once. Plain words do as well: everything, draws, kernels, nothing, "
-    "order, dropout. Repeatable.",
+    "order, dropout. Several may follow.",
 )
 @click.option(
     "--name",
