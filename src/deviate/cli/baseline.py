@@ -16,7 +16,7 @@ from deviate.core.experiment import DEFAULT_RUNS
 from deviate.source.config import read_settings, says
 
 if TYPE_CHECKING:
-    from deviate.facts.judged import Loop
+    from deviate.facts.judging import Loop
 
 
 class FloorSettings(msgspec.Struct, frozen=True, kw_only=True, rename={"most": "max"}):

@@ -152,7 +152,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     from deviate.report.words import count
     from deviate.runs.prepared import find_requested
     from deviate.source.config_file import write_observed
-    from deviate.source.target import unscripted_target
+    from deviate.source.entry import unscripted_target
 
     try:
         project = find_requested(request).project
@@ -190,8 +190,8 @@ def _read(
     entry: str | None, words: tuple[str, ...], root: Path | None, factors: tuple[str, ...]
 ) -> tuple[Path, Findings]:
     """Return the project and what the entry, or else each script that the command starts, reports."""
+    from deviate.source.entry import find_target, project_root
     from deviate.source.selection import extract, extract_starts
-    from deviate.source.target import find_target, project_root
 
     cwd = Path.cwd()
     if entry is None:

@@ -13,8 +13,7 @@ from deviate.cli.main import BeforeCommand
 from deviate.cli.printing import Command, examples, json_option, request_fields, show
 
 if TYPE_CHECKING:
-    from deviate.facts.judged import Judged
-    from deviate.facts.judging import Observe
+    from deviate.facts.judging import Judged, Observe
     from deviate.runs.request import Request
 
 

@@ -23,7 +23,7 @@ from deviate.core.shell_words import typed_line
 
 # The sub-commands of ``deviate``, in groups, each imported only when it is used.
 
-#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
+#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli, those of Keep one.
 GROUPS = {
     "Train": ("run", "audit", "certify", "diverge", "extract", "import"),
     "Read results": ("list", "watch", "show", "logs", "report", "why"),
@@ -96,9 +96,12 @@ class CommandGroup(click.Group):
         """Import the module of sub-command `name`."""
         if name not in COMMANDS:
             return None
-        # `import` is a word of the language, so its module is called `import_`.
-        module = f"{name}_" if keyword.iskeyword(name) else name
-        command = importlib.import_module(f"deviate.cli.{module}").command
+        if name in GROUPS["Keep"]:
+            command = getattr(importlib.import_module("deviate.cli.keep"), name)
+        else:
+            # `import` is a word of the language, so its module is called `import_`.
+            module = f"{name}_" if keyword.iskeyword(name) else name
+            command = importlib.import_module(f"deviate.cli.{module}").command
         assert isinstance(command, click.Command)
         vars(command).setdefault("parse_args", partial(_parse_once, command, command.parse_args))
         return command

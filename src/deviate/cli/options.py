@@ -180,7 +180,7 @@ def only_experiment(command: str) -> str:
     Raises BadOption if there are several, with the newest ones, or none.
     """
     from deviate.cli.board import newest_first
-    from deviate.facts.overview import overviews
+    from deviate.facts.live import overviews
     from deviate.store.folders import MOST_NAMED, Workspace
 
     readable, _ = overviews(Workspace.nearest(Path.cwd()))

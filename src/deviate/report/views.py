@@ -81,7 +81,7 @@ class ComparisonView(View["Comparison"]):
         BadOption
             With the metrics there are, if it is none of them; with the pairs, if there are more than two sides.
         """
-        from deviate.lexicon.names import find_name
+        from deviate.lexicon.words import find_name
 
         (pair, *others) = self.facts.pairs
         if others:

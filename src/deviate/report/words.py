@@ -177,7 +177,7 @@ def command_text(command: Sequence[str]) -> str:
 
 def reproduce_text(facts: ExperimentFacts) -> str:
     """Return what to type to make the experiment again, with programs as `command_text` names them."""
-    from deviate.facts.reproduce import run_command
+    from deviate.facts.side import run_command
 
     experiment = facts.definition
     if experiment.imported:

@@ -11,9 +11,8 @@ from functools import partial
 from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_line
 from deviate.facts.compared_metric import MetricComparison, MetricOmnibus, is_measured_time
-from deviate.facts.comparison import Comparison, PairComparison
+from deviate.facts.comparison import Comparison, PairComparison, TaskComparison
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.tasks import TaskComparison
 from deviate.observe.headline import main_metric
 from deviate.report.figures import slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval

@@ -10,8 +10,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.run import RunResult
-from deviate.facts.until import Stopped
-from deviate.facts.variant import VariantFacts
+from deviate.facts.variant import Stopped, VariantFacts
 from deviate.report.numbers import (
     Numbers,
     difference_unit,
