@@ -35,8 +35,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     #: Of scores, or of reports, their mean is taken; labels vote.
     by: Literal["mean", "vote"] = "mean"
     rows: list[Together] = []
-    #: Where the program evaluates the same examples.
-    places: list[Frame] = []
+    #: Where the program evaluates the same examples, and the metric that each evaluation gives; empty: none is proven.
+    places: list[tuple[str, Frame]] = []
     #: Why nothing is known; empty where something is.
     reason: str = ""
 
@@ -118,12 +118,13 @@ def _places(main: Evaluation, predicted: Predictions, evaluations: Sequence[Eval
     """Put evaluations of the same examples at other places of the program together, such as of augmented ones."""
     used, sides = [main], [predicted]
     for other in evaluations:
-        matched = [] if any(_is_there(other, each) for each in used) else _matched(sides, other)
+        is_there = other.kept != main.kept or any(_point(other) == _point(each) for each in used)
+        matched = [] if is_there else _matched(sides, other)
         if matched:
             used, sides = [*used, other], [*(each for each, _ in matched), matched[0][1]]
     if len(sides) < 2:
         return Remedy(way="evaluations", reason=ONE_PLACE)
-    places, scores = [each.site for each in used], [class_scores(each) for each in sides]
+    places, scores = [(each.metric or "", each.site) for each in used], [class_scores(each) for each in sides]
     if any(each is None for each in scores):
         return Remedy(way="evaluations", by="vote", places=places, reason=NO_MAJORITY)
 
@@ -134,9 +135,9 @@ def _places(main: Evaluation, predicted: Predictions, evaluations: Sequence[Eval
     return Remedy(way="evaluations", places=places, rows=rows)
 
 
-def _is_there(other: Evaluation, used: Evaluation) -> bool:
-    """Tell whether an evaluation is of the place and data of another one: its last or its best pass."""
-    return (other.site, other.data) == (used.site, used.data)
+def _point(each: Evaluation) -> tuple[Frame, str, str | None]:
+    """Return what tells evaluations apart."""
+    return each.site, each.data, each.metric
 
 
 def _matched(sides: Sequence[Predictions], other: Evaluation) -> list[tuple[Predictions, Predictions]]:

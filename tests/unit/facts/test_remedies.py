@@ -11,6 +11,7 @@ from deviate.facts.samples import Sample
 from deviate.facts.stability import stabilities
 from deviate.observe.matching import EveryPass, Predictions
 from deviate.observe.predictions import Frame
+from deviate.report.topics.remedies import remedies_table
 
 RNG = np.random.default_rng(0)
 RUNS, EXAMPLES = 6, 60
@@ -57,7 +58,7 @@ def test_a_run_that_diverged_is_left_out_and_one_report_says_nothing():
 def test_scores_of_two_places_are_averaged():
     first, second = predictions(), predictions()
     found = ways(evaluation(first), evaluation(second, line=20))["evaluations"]
-    assert [place.line for place in found.places] == [9, 20]
+    assert [site.line for _, site in found.places] == [9, 20]
     right = ((first.scores + second.scores).argmax(axis=2) == TARGETS).mean(axis=1)
     assert found.rows[1].mean == pytest.approx(right.mean(), abs=1e-12)
     assert found.rows[1].sd == pytest.approx(right.std(ddof=1), abs=1e-12)
@@ -79,3 +80,19 @@ def test_snapshots_are_those_of_every_evaluation():
     found = ways(evaluation(predictions(), every=EveryPass(kept, (0, 1, 2, 3), 0)))
     assert [row.size for row in found["snapshots"].rows] == [1, 3]
     assert [row.size for row in found["runs"].rows] == [1, 2, 3]
+
+
+def test_the_table_has_one_row_of_one_and_says_what_an_answer_costs():
+    first, second = evaluation(predictions()), evaluation(predictions(), line=20)
+    known = stabilities([first, second], [ACCURACY], 0, 0.95)
+    found = remedies("algo+impl", [ACCURACY], REPORTS, [first, second], known[0], 0.95)
+    shown = remedies_table(found, "")
+    assert [(row.cells[0].text, row.cells[-2].text, row.cells[-1].text) for row in shown.rows] == [
+        ("the last report", "1", "1"),
+        ("mean of the last 2 reports", "–", "1"),
+        ("labels of one run", "1", "1"),
+        ("mean scores of 2 evaluations", "2", "1"),
+        ("mean scores of 2 runs", "2", "2"),
+        ("mean scores of 3 runs", "3", "3"),
+    ]
+    assert [name for name, _ in shown.folded] == ["snapshots of a run", "averaged weights"]

@@ -88,7 +88,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         factors.price,
         stability.evaluations_brief,
         predictions.brief,
-        remedies.table,
+        partial(remedies.table, title=""),
         reported.brief,
         factors.fingerprints,
         answer.brief_remarks,

@@ -13,13 +13,12 @@ from deviate.report.words import listed
 from deviate.stats.intervals import Interval
 from deviate.stats.remedies import Together
 
-#: What a row is called: of one, and of several.
-_NAMES: dict[Way, tuple[str, str]] = {
-    "reports": ("the last report", "mean of the last {n} reports"),
-    "snapshots": ("labels of the last snapshot", "vote of the last {n} snapshots"),
-    "evaluations": ("scores of one evaluation", "mean scores of {n} evaluations"),
-    "weights": ("", "averaged weights"),
-    "runs": ("labels of one run", "{by} of {n} runs"),
+#: What a row of several is called.
+_NAMES: dict[Way, str] = {
+    "reports": "mean of the last {n} reports",
+    "snapshots": "vote of the last {n} snapshots",
+    "evaluations": "mean scores of {n} evaluations",
+    "runs": "{by} of {n} runs",
 }
 
 #: Things that cannot be put together are named as follows.
@@ -32,57 +31,62 @@ _KINDS: dict[Way, str] = {
 }
 
 _NOTES = (
-    "× SD: beside the first row of its kind. passes: at inference, for one answer. churn: between two such models.",
+    "× SD: beside one report, or one run. passes: at inference, for one answer. churn: between two such models.",
     "A mean of reports is a steadier number, of no model that exists. Means and votes of labels and scores are of "
     "accuracy, in %.",
 )
 
 
-def table(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Show of each variant what would lower the spread of its main metric."""
+def table(facts: ExperimentFacts, charts: Charts, *, title: str = "What would lower the spread") -> Section | None:
+    """Show of each variant what would lower the spread of its main metric; without title on screens."""
     several = len(facts.variants) > 1
-    blocks: list[Block] = [_table(each, each.variant if several else "") for each in facts.remedies]
-    return Section(slug="remedies", title="What would lower the spread", blocks=blocks) if blocks else None
+    blocks: list[Block] = [remedies_table(each, each.variant if several else "") for each in facts.remedies]
+    return Section(slug="remedies", title=title, blocks=blocks) if blocks else None
 
 
-def _table(facts: Remedies, about: str) -> Table:
+def remedies_table(facts: Remedies, about: str) -> Table:
+    """Show what would lower the spread between the runs of one variant."""
     heads = ("mean", "SD", "CI", "× SD", "CI", "churn", "CI", "passes", "trainings")
     sacrifice = (0, 0, 1, 0, 4, 2, 5, 0, 3)
     columns = [Column(head=head, sacrifice=lost) for head, lost in zip(heads, sacrifice, strict=True)]
     first = Column(head="put together", numeric=False, fold_at=32)
+    predicted = [way for way in facts.ways if way.rows and way.way != "reports"]
+    # Rows of one are all of the same labels.
+    first_ways = [*(way for way in facts.ways if way.way == "reports"), *predicted[:1]]
     return Table(
         caption=f"What would lower the spread of {facts.metric}{f', {about}' if about else ''}",
         slug=slug("remedies", facts.variant),
         titled=True,
         columns=[first, *columns],
-        rows=[_row(way, each, facts) for way in facts.ways for each in way.rows],
+        rows=[_row(way, each, facts) for way in facts.ways for each in way.rows if each.size > 1 or way in first_ways],
         folded=[(_KINDS[way.way], way.reason) for way in facts.ways if way.reason],
         notes=[*_NOTES, *(_places(way) for way in facts.ways if way.rows and way.places)],
     )
 
 
 def _places(way: Remedy) -> str:
-    return f"Evaluations: {listed([f'{each.file}:{each.line}' for each in way.places])}."
+    return f"Evaluations: {listed([f'{metric} ({site.file}:{site.line})'.strip() for metric, site in way.places])}."
 
 
 def _row(way: Remedy, each: Together, facts: Remedies) -> Row:
     of_reports = way.way == "reports"
-    one, several = _NAMES[way.way]
-    name = several.format(n=each.size, by="vote" if way.by == "vote" else "mean scores") if each.size > 1 else one
+    several = _NAMES[way.way].format(n=each.size, by="vote" if way.by == "vote" else "mean scores")
+    one = "the last report" if of_reports else "labels of one run"
     scale = 1.0 if of_reports else 100.0
     sd = None if each.sd is None else scale * each.sd
     place = metric_place(facts.decimals if of_reports else None, sd)
+    ratio = UNKNOWN if each.size == 1 else _ratios(each.ratio.interval)
     cells = [
         number(show(scale * each.mean, place), each.mean),
         number(UNKNOWN if sd is None else show(sd, place), each.sd),
         number(show_interval(_scaled(each.ci_sd, scale), place), each.ci_sd.low),
         number(_ratio(each.ratio.value), each.ratio.value),
-        number(_ratios(each.ratio.interval), each.ratio.interval.low),
+        number(ratio, each.ratio.interval.low),
         share_cell(None if each.churn is None else each.churn.value),
         number(UNKNOWN if each.churn is None else show_interval(_scaled(each.churn.interval, 100), -1)),
         *_cost(way, each.size),
     ]
-    return Row(cells=[Cell(name), *cells])
+    return Row(cells=[Cell(several if each.size > 1 else one), *cells])
 
 
 def _cost(way: Remedy, size: int) -> list[Cell]:
