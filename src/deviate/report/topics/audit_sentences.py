@@ -77,8 +77,10 @@ def _first(audit: Audit) -> str:
             if audit.compared.equal
             else f"Runs differ as they are: {unlike}."
         )
-    pinned = _named(audit, "pinned")
+    pinned = [factor for factor in audit.factors if factor.verdict == "pinned"]
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
+    if any(factor.why for factor in pinned):
+        fixed = "no draw that varies has an effect"
     if audit.compared.equal:
         begin = "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared)})"
         return f"{begin}, this training repeats itself: {fixed}."
