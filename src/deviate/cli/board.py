@@ -13,14 +13,13 @@ from rich.cells import cell_len
 
 from deviate.cli.printing import columns_of, cut, terminal_width
 from deviate.core.errors import DeviateError
-from deviate.core.experiment import IMPORTED
+from deviate.core.experiment import AT, IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name
 from deviate.core.shell_words import typed_line
 from deviate.facts.leaderboard import Standing, Summary, summary_of
 from deviate.lexicon.names import find_name
 from deviate.report.escape import clean
 from deviate.report.numbers import mean_and_sd, metric_place, show
-from deviate.source.cells import AT
 
 if TYPE_CHECKING:
     from deviate.store.folders import Workspace
@@ -224,7 +223,6 @@ RUNS_WIDTH, RECIPE, NARROW_RECIPE = 6, 32, 28
 
 
 def _is_said(entry: Entry) -> bool:
-    """Whether words stand in place of a number."""
     return bool(entry.said or entry.same_as)
 
 
@@ -271,13 +269,11 @@ def _folded(found: Sequence[Entry]) -> list[Entry]:
 
 
 def _name(entry: Entry, before: Entry | None) -> str:
-    """Name an experiment; a grid once, above its cells."""
     again = before is not None and bool(entry.grid) and before.grid == entry.grid
     return f"{'✗' if entry.is_lost else ' '} {'' if again else clean(entry.grid or entry.name)}"
 
 
 def _place(found: Sequence[Entry]) -> int | None:
-    """Return the place of the last digit of all numbers."""
     standings = [each.standing for each in found if each.standing]
     decimals = next((each.decimals for each in standings if each.decimals is not None), None)
     return metric_place(decimals, *(each.sd for each in standings))

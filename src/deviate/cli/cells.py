@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from deviate.cli.printing import aligned, say, say_json
+from deviate.core.experiment import AT
 from deviate.core.shell_words import typed_word
 from deviate.report.words import count
-from deviate.source.cells import AT
 
 if TYPE_CHECKING:
     from deviate.cli.grid_screen import GridScreen

@@ -64,7 +64,6 @@ def standing_lines() -> list[str]:
 
 
 def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
-    """Name the experiments that cannot be read, and say what to do about the first."""
     if not unreadable:
         return []
     first, *others = unreadable
@@ -149,7 +148,7 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
 
 def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return what comes next of an experiment whose runs all completed: a comparison with another recipe, or one."""
-    from deviate.source.cells import AT
+    from deviate.core.experiment import AT
     from deviate.store.folders import Workspace
 
     experiment, ended = folder.read_experiment(), len(folder.completed_runs())
@@ -192,7 +191,6 @@ def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
 
 
 def _best_cell(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    """Return the command that compares the cells of a grid that was run; none where none was."""
     grid = _grid_run(workspace, {folder.name for folder in completed})
     return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")] if grid else []
 
@@ -251,7 +249,6 @@ def _cells(workspace: Workspace) -> list[Cell]:
 
 
 def _failed(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that shows why the first run failed."""
     failed = [run.run.folder for run in folder.runs() if run.is_done]
     name = typed_word(folder.name)
     return [(f"why did {folder.name} fail?", f"deviate logs {name} {failed[0]}")] if failed else []
@@ -274,7 +271,6 @@ def _finite(folder: ExperimentFolder) -> set[str] | None:
 
 
 def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that makes what is missing of an experiment; none where all is there."""
     from deviate.facts.reproduce import run_command
     from deviate.report.words import count
     from deviate.store.run_files import Completed

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.core.errors import DeviateError
 from deviate.core.experiment import Direction, Kind
 from deviate.store.files import write_whole
-from deviate.store.folders import ExperimentFolder
+from deviate.store.folders import ExperimentFolder, Workspace
 
 #: In the folder of an experiment.
 SUMMARY_FILE = "summary.json"
@@ -101,20 +100,14 @@ LEVEL = 0.95
 
 
 def _stamp(folder: ExperimentFolder) -> str:
-    """Digest what a summary is made from: the size and time of the files of the experiment and of the settings.
-
-    The directions that were typed for the project are a part of it.
-    """
-    from deviate.observe.metrics import listed_directions
-
-    files = [folder.experiment_file, folder.project / "deviate.toml", *_outcomes(folder)]
+    """Digest what a summary is made from: size and time of the files of the experiment, of settings and directions."""
+    settings = [folder.project / "deviate.toml", Workspace(folder.project).directions_file]
+    files = [folder.experiment_file, *settings, *_outcomes(folder)]
     digest = hashlib.sha256(f"{VERSION}".encode())
     for path in files:
         with suppress(OSError):
             status = path.stat()
             digest.update(f"{path.name}\0{path.parent.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-    with suppress(DeviateError):
-        digest.update(repr(sorted(listed_directions(folder.project).items())).encode())
     return digest.hexdigest()
 
 
