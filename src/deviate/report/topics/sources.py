@@ -112,13 +112,15 @@ def _estimate(estimate: Estimate | None, place: int) -> Cell:
     return number(f"{estimate.value:.0f}" if equal else show(estimate.value, place), estimate.value)
 
 
+_LEGEND = {
+    "churn": "churn: examples on which two runs differ.",
+    "L2": "L2: distance of unit-length weights, 1.41 = unrelated.",
+    "CKA": "CKA: likeness of what enters the last layer, 1 = equal.",
+}
+
+
 def _legend(heads: Sequence[str]) -> Iterator[str]:
-    parts = {
-        "churn": "churn: examples on which two runs differ.",
-        "L2": "L2: distance of unit-length weights, 1.41 = unrelated.",
-        "CKA": "CKA: likeness of what enters the last layer, 1 = equal.",
-    }
-    if known := [text for head, text in parts.items() if head in heads]:
+    if known := [text for head, text in _LEGEND.items() if head in heads]:
         yield " ".join(known)
     if {"L2", "CKA"}.isdisjoint(heads):
         yield f"L2, CKA: run with {KEPT}"
@@ -241,7 +243,6 @@ def _title(table: SpreadAcross, facts: ExperimentFacts, *, brief: bool = False) 
 
 
 def _control(facts: ExperimentFacts) -> list[str]:
-    """Say that runs in which nothing was to vary are bit-identical, and in what."""
     for variant in facts.variants:
         if is_fixed(variant.variant) and (same := identity_text(variant)):
             return [f"Control is bit-identical: {same}."]
@@ -259,7 +260,7 @@ def why_blocks(facts: ExperimentFacts) -> list[Block]:
     notes = [*_unable(rows), *_open(shown, table)]
     return [
         Answer(sentences=_with_shares(table, facts)),
-        _bars(table, shown, facts.level),
+        _bars(table, shown, facts),
         *([Sentences(sentences=notes, listed=True, emphasis="quiet")] if notes else []),
     ]
 
@@ -280,27 +281,26 @@ def _with_shares(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     ]
 
 
-def _bars(table: SpreadAcross, rows: Sequence[SourceRow], level: float) -> Bars:
+def _bars(table: SpreadAcross, rows: Sequence[SourceRow], facts: ExperimentFacts) -> Bars:
     texts = [SpreadText(row.spread, table) for row in rows]
     most = max((row.spread.ci_sd.high or row.spread.sd or 0.0 for row in rows), default=0.0)
-    shares = [_part(row, table) for row in rows]
-    last = [Column(head="of everything", leading=True, sacrifice=1)] if any(shares) else []
+    churn = [known if (known := _share(churn_of(row.facts, facts))) != UNKNOWN else "" for row in rows]
+    beside = {"of everything": [_part(row, table) for row in rows], "churn": churn}
+    kept = {head: texts for head, texts in beside.items() if any(texts)}
+    last = [Column(head=head, leading=True, sacrifice=2 if head != "churn" else 1) for head in kept]
     return Bars(
-        head=f"SD of {table.metric} [{show_level(level)} CI]",
+        head=f"SD of {table.metric} [{show_level(facts.level)} CI]",
         table=Table(
             caption="",
             columns=[Column(head="", numeric=False, fold_at=40), Column(head="SD"), *last],
             rows=[
                 Row(
-                    cells=[
-                        Cell(row.name),
-                        Cell(text.sd if row.spread.sd else "", row.spread.sd),
-                        *([Cell(share)] if last else []),
-                    ],
+                    cells=[Cell(row.name), Cell(text.sd if row.spread.sd else "", row.spread.sd), *map(Cell, more)],
                     inner=row.inner,
                 )
-                for row, text, share in zip(rows, texts, shares, strict=True)
+                for row, text, *more in zip(rows, texts, *kept.values(), strict=True)
             ],
+            notes=[_LEGEND["churn"]] if "churn" in kept else [],
         ),
         bars=[_bar(row) for row in rows],
         ticks=[(place, f"{place:g}") for place in rounded_ticks(most)],
@@ -316,7 +316,6 @@ def _bar(row: SourceRow) -> Bar:
 
 
 def _part(row: SourceRow, table: SpreadAcross) -> str:
-    """Write the SD as a share of that of the whole, with its interval."""
     share = row.spread.relative
     if not share or row.spread.variant == table.whole:
         return ""
