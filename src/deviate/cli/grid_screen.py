@@ -77,7 +77,6 @@ class GridScreen:
 
     @property
     def _runs_each(self) -> int:
-        """Runs of a cell: those of a grid have as many."""
         return max((self._screen(each).total for each in self._begun_cells), default=0)
 
     def _title(self) -> str:
@@ -101,7 +100,6 @@ class GridScreen:
         return [BLANK.join(cells).rstrip() for cells in zip(*columns_of(columns), strict=True)]
 
     def _going(self) -> list[str]:
-        """Return the cells whose runs go on."""
         going = [cell for cell in self.cells if (each := self.followed.get(cell.name)) and each.runs.going]
         labels = [clean(cell.label.replace("=", " ").replace(",", ", ")) for cell in going]
         return [BLANK.join((label, self._cell(cell.name))) for label, cell in zip(labels, going, strict=True)]
@@ -110,7 +108,6 @@ class GridScreen:
         return progress.runs.screen(progress.time)
 
     def _cell(self, name: str) -> str:
-        """Write the mean so far, and a sign for each run: ended, going on, to be made."""
         progress = self.followed.get(name)
         if progress is None or progress.runs.experiment is None:
             return "○" * self._runs_each if self._runs_each <= MOST_SIGNS else f"0/{self._runs_each}"

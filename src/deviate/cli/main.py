@@ -218,7 +218,6 @@ def _own_words(words: Sequence[str]) -> Sequence[str]:
 
 
 def _say_usage(error: click.ClickException) -> None:
-    """Say what is wrong with the words that were typed, as any other error."""
     message = error.format_message().removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     typed = ["deviate", *([context.info_name or ""] if context and context.parent else []), "--help"]

@@ -121,7 +121,6 @@ def _full(folder: ExperimentFolder) -> list[str]:
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
-    """Say what was trained, where its metrics stand, what varied, and how the runs of each variant went."""
     from deviate.facts.proof import read_proofs
     from deviate.report.topics.proof import broken_promises
 
@@ -177,7 +176,6 @@ def _metric_places(metrics: Sequence[Metric]) -> list[str]:
 
 
 def _varied(proof: VariantProof) -> list[tuple[str, str]]:
-    """Name what fingerprints show to have varied, and what they show to have been the same in all runs."""
     drawn = [each for each in proof.evidence if each.name in SEEDED]
     varied = [plain_name(each.name) for each in drawn if each.found in ("varied", "partly")]
     fixed = [plain_name(each.name) for each in drawn if each.found == "identical"]

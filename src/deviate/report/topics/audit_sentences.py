@@ -80,7 +80,9 @@ def _first(audit: Audit) -> str:
     pinned = _named(audit, "pinned")
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
     if audit.compared.equal:
-        begin = "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared)})"
+        begin = (
+            "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared, audit.word)})"
+        )
         return f"{begin}, this training repeats itself: {fixed}."
     causes = [cause for cause in audit.causes if cause.here]
     if audit.gpu:
@@ -285,7 +287,7 @@ def recording_verdict(verification: Verification) -> str:
 
 def _ending(verification: Verification) -> str:
     took, iterations = show_seconds(verification.seconds), verification.iterations
-    begun = f"with {count(iterations, 'iteration')} of the main loop begun"
+    begun = f"with {count(iterations, verification.word)} of the main loop begun"
     progress = begun if iterations else "before the main loop began"
     return {
         "completed": f"the program ran to its end in {took}",

@@ -125,14 +125,12 @@ def _size(metric: MetricComparison) -> str:
 
 
 def _signed(metric: MetricComparison) -> str:
-    """Write the difference, second side less first."""
     effect, place = metric.contrast.difference.negated, last_digit(metric)
     ends = f" {show_interval(effect.interval, place)}" if effect.interval.known else ""
     return f"{metric.name} {show(effect.value, place)}{difference_unit(metric.unit)}{ends}"
 
 
 def _far(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
-    """Say which runs lie far from the others of their side; nothing where none does."""
     for label, side in ((pair.a, metric.a), (pair.b, metric.b)):
         if side.far:
             runs, lie = count(len(side.far), "run"), "lies" if len(side.far) == 1 else "lie"

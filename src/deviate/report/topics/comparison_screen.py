@@ -250,7 +250,6 @@ def answer_sentences(comparison: Comparison) -> list[str]:
 
 
 def _same(comparison: Comparison) -> Iterator[str]:
-    """Say which sides are the same trainings."""
     for pair in comparison.pairs:
         if pair.same_trainings:
             yield from claimed_sentences(pair, comparison)
@@ -271,7 +270,6 @@ def main_tables(comparison: Comparison, most: int | None) -> list[Table]:
 
 
 def _runs_drawn(comparison: Comparison) -> list[Block]:
-    """Draw the runs of a pair that stands alone."""
     (pair, *others) = comparison.pairs
     drawn = None if others else runs_drawn(main_metric(pair.metrics), pair)
     return [drawn] if drawn else []

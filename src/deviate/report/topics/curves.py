@@ -59,8 +59,7 @@ class Rounds(NamedTuple):
     @classmethod
     def of(cls, experiment: Experiment) -> Rounds:
         """Return those of an experiment; imported curves have the numbers of their files."""
-        loop = experiment.main_loop
-        return cls(loop.word if loop else "iteration", 0 if experiment.imported else 1)
+        return cls(experiment.word, 0 if experiment.imported else 1)
 
 
 #: Where nothing says what a round is called.
@@ -159,7 +158,6 @@ def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]
 
 
 def _run_view(at: dict[str, Any], runs: int) -> dict[str, Any]:
-    """Draw a line per run, faint; the one that the pointer is on stands out and is named."""
     faint = max(FAINTEST, min(0.6, 4 / runs))
     pointed = {"type": "point", "fields": ["run"], "on": "pointerover", "clear": "pointerout"}
     on_run = {"param": POINTED, "empty": False}

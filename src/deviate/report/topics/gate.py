@@ -410,7 +410,6 @@ def _table(gate: Gate) -> Table:
 
 
 def _group_tables(gate: Gate) -> list[Table]:
-    """Return the table of groups, where some are checked."""
     if gate.groups is None or not gate.groups.groups:
         return []
     numbers = Numbers(gate.look.alpha)

@@ -208,7 +208,6 @@ def _going(live: LiveExperiment) -> list[Block]:
 
 
 def _called(run: LiveRun, live: LiveExperiment) -> str:
-    """Name a run as the terminal does."""
     index = int(run.name.rpartition("-")[2])
     return run_name(Run(variant=run.variant, index=index), alone=len({each.variant for each in live.runs}) == 1)
 
