@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import UPDATE, BadInput, BadOption, NameTaken, WorkspaceUnusable
-from deviate.core.experiment import SCHEMA
+from deviate.core.experiment import AT, SCHEMA
 from deviate.core.interrupts import at_any_end
 from deviate.core.secrets import star_text
 from deviate.runs.housekeeping import require_idle
@@ -24,7 +24,6 @@ from deviate.runs.snapshot.manifest import read_snapshot
 from deviate.runs.snapshot.survey import COPY_LIMIT, CREDENTIALS, is_code, is_credentials
 from deviate.runs.snapshot.working_copy import GIVEN
 from deviate.runs.unpacking import BELOW, DAMAGE, HEAD, SEVERAL, Members, is_carried, read_head, unpacked
-from deviate.source.cells import AT
 from deviate.store.files import sync_file
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace, can_name
 from deviate.store.locks import locked, locked_workspace
