@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
@@ -16,13 +16,10 @@ from deviate.core.errors import DeviateError
 from deviate.core.experiment import AT, IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name
 from deviate.core.shell_words import typed_line
-from deviate.facts.leaderboard import Standing, Summary, summary_of
-from deviate.lexicon.names import find_name
+from deviate.facts.overview import Standing, Summary, summary_of
 from deviate.report.escape import clean
 from deviate.report.numbers import mean_and_sd, metric_place, show
-
-if TYPE_CHECKING:
-    from deviate.store.folders import Workspace
+from deviate.store.folders import ExperimentFolder, Workspace
 
 #: Cells of the scale: the first that have room; where none have, it is left out.
 SCALES = (26, 16, 8)
@@ -44,8 +41,13 @@ def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], 
         # `deviate report NAME` names what is wrong with its files or with deviate.toml.
         with suppress(DeviateError):
             if any(facts["completed"].values()):
-                summaries[facts["name"]] = summary_of(workspace.experiment(facts["name"]))
-    name = find_name(metric, metric_names(summaries)) if metric else leading_metric(summaries)
+                # Its overview was read just now, which looked for links.
+                summaries[facts["name"]] = summary_of(ExperimentFolder(workspace.path / "experiments" / facts["name"]))
+    name = leading_metric(summaries)
+    if metric:
+        from deviate.lexicon.words import find_name
+
+        name = find_name(metric, metric_names(summaries))
     found = entries(overviews, summaries, name)
     head = head_text(name, found)
     return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
@@ -256,7 +258,6 @@ def _head(head: str, before: int, ends: tuple[float, float] | None, scale: int, 
 
 
 def _folded(found: Sequence[Entry]) -> list[Entry]:
-    """Put the cells of each grid into the row of its best one."""
     folded: dict[str, Entry] = {}
     for each in found:
         if each.grid and each.grid not in folded:

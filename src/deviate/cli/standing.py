@@ -217,7 +217,7 @@ def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) ->
 def _by_value(workspace: Workspace, pair: tuple[str, str]) -> tuple[str, str]:
     """Return two experiments, the one with the better mean of the main metric last."""
     from deviate.cli.board import main_standings
-    from deviate.facts.leaderboard import summary_of
+    from deviate.facts.overview import summary_of
 
     try:
         first, second = (main_standings(summary_of(workspace.experiment(name)))[:1] for name in pair)
@@ -271,7 +271,7 @@ def _finite(folder: ExperimentFolder) -> set[str] | None:
 
 
 def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    from deviate.facts.reproduce import run_command
+    from deviate.facts.side import run_command
     from deviate.report.words import count
     from deviate.store.run_files import Completed
 

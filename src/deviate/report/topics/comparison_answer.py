@@ -141,7 +141,6 @@ def _far(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
 
 
 def _unseen(metric: MetricComparison) -> Iterator[str]:
-    """Say which difference so many runs would have shown, where none is shown."""
     known = metric.sensitivity
     if metric.verdict == "no difference shown" and known is not None:
         yield f"A difference of {detectable_text(known, metric)} would have been seen with probability 80%."
@@ -169,7 +168,6 @@ def explored_sentences(pair: PairComparison, comparison: Comparison) -> list[str
 
 
 def _fails_more(pair: PairComparison, metric: MetricComparison) -> list[str]:
-    """Say which side fails more often, where that is shown."""
     failures = metric.failures
     if failures.fisher.p is None or failures.fisher.p > pair.alpha:
         return []
@@ -238,7 +236,6 @@ def several_headline(comparison: Comparison) -> str:
 
 
 def _rest(ranked: Sequence[Place], top: Sequence[Place], comparison: Comparison) -> str:
-    """Say how the sides stand that are shown to be worse than one of the best."""
     rest = [place for place in ranked if place not in top]
     labels = {place.name for place in rest}
     shown = [

@@ -9,7 +9,8 @@ from deviate.facts.compared_metric import MetricComparison
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.curves import rounded
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -25,11 +26,12 @@ from deviate.report.figures.charts import (
     rows,
     says_cut,
     shaped,
+    slug,
     tips,
+    unique,
     view,
     word,
 )
-from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import difference_unit, show_level
 from deviate.report.topics.distribution import lanes
 from deviate.report.topics.verdicts import MetricCells, last_digit
@@ -105,7 +107,6 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
 
 
 def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the two places of each pair of runs, which have one index."""
     places = [dict(zip(side["index"], zip(side["value"], side["lane"], strict=True), strict=True)) for side in sides]
     return [
         {"variant": side["variant"], "order": order, "pair": index, "value": value, "lane": lane}

@@ -11,7 +11,8 @@ from deviate.core.experiment import Experiment
 from deviate.facts.curves import Curves, MetricCurves, VariantCurves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -21,13 +22,14 @@ from deviate.report.figures.charts import (
     flattened,
     number_format,
     quantity,
+    slug,
     tips,
+    unique,
     view,
     wants_log,
     whole,
     word,
 )
-from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import show
 from deviate.report.topics.distribution import distribution_figures
 from deviate.report.topics.prediction_figures import prediction_figures, weight_figures
@@ -216,7 +218,6 @@ def _median_views(at: dict[str, Any], dash: dict[str, Any], round_: str) -> list
 
 
 def _parting(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
-    """Mark where the runs of a single variant part, unless it is where they begin."""
     parting = variants[0].parting if len(variants) == 1 else None
     if parting is None or parting.iteration is None or parting.iteration <= variants[0].band.iterations[0]:
         return []

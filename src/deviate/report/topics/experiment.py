@@ -21,18 +21,17 @@ from deviate.report.topics import (
     figures,
     metrics,
     predictions,
+    remedies,
     reported,
     reproduce,
     runs,
     stability,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
-from deviate.report.topics.headline import price_sentences
-from deviate.report.topics.result import made_text, varied_text
+from deviate.report.topics.headline import made_text, price_sentences, varied_text
 from deviate.report.topics.sources import why_blocks
 from deviate.report.topics.varied import gloss
-from deviate.report.words import count
+from deviate.report.words import command_text, count
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -85,6 +84,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         factors.price,
         stability.evaluations_brief,
         predictions.brief,
+        partial(remedies.table, title=""),
         reported.brief,
         factors.fingerprints,
         answer.brief_remarks,
@@ -97,6 +97,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.each_run,
         stability.evaluations_full,
         predictions.full,
+        remedies.table,
         predictions.representations,
         predictions.weights,
         reported.full,
@@ -160,6 +161,7 @@ def plain_facts(facts: ExperimentFacts) -> ExperimentFacts:
         stabilities=_named(facts.stabilities),
         weights=_named(facts.weights),
         representations=_named(facts.representations),
+        remedies=_named(facts.remedies),
         reported=_named(facts.reported),
         evaluations=[replace(each, within=_named(each.within)) for each in facts.evaluations],
         prices=[replace(each, held=plain_name(each.held), free=plain_name(each.free)) for each in facts.prices],

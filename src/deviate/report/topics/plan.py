@@ -9,8 +9,7 @@ from deviate.facts.compared_metric import round_below
 from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
 from deviate.facts.plan import Plan, Rung
-from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
-from deviate.report.figures.figure import Figure
+from deviate.report.figures import Figure, axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.numbers import (
     UNKNOWN,
     difference_unit,
@@ -147,7 +146,6 @@ def _question(answer: PlanAnswer, plan: Plan) -> str:
 
 
 def _to_be_safe(answer: PlanAnswer, plan: Plan) -> list[str]:
-    """Say how many runs it takes if the SD is as large as the pilot leaves open."""
     more, pilot = answer.made_cautious or answer.runs_cautious, plan.pilot
     if more is None or pilot is None or more == (answer.made or answer.runs):
         return []
@@ -197,7 +195,6 @@ def plan_notes(plan: Plan) -> list[str]:
 
 
 def _shape(plan: Plan) -> str:
-    """Say what skew does to a plan whose SD comes from a pilot."""
     if plan.caution_factor is None:
         return ""
     points = POINTS_LOST if plan.pilot is None or plan.pilot.n >= FEWEST_FOR_IT else POINTS_LOST_BY_FEW
@@ -273,7 +270,6 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
 
 
 def _next(plan: Plan) -> list[Block]:
-    """Say what pairs would save, and what to type for the runs."""
     paired, answer = plan.paired_elsewhere, plan.answers[0] if plan.answers else None
     blocks: list[Block] = []
     if paired is not None and answer is not None and answer.runs is not None and paired.runs < answer.runs:
