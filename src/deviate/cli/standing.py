@@ -19,7 +19,7 @@ from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
-    from deviate.facts.overview import Unreadable
+    from deviate.facts.overview import Standing, Unreadable
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
 
@@ -141,9 +141,23 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         *(_best_cell(workspace, completed) or _two_recipes(workspace, completed)),
         *_second(completed),
         *([("how much do its runs differ?", f"deviate report {newest_name}")] if folder.completed_runs() else []),
-        *([("how many runs show less?", f"deviate plan {typed_word(completed[-1].name)}")] if completed[1:] else []),
+        *(_plan(completed[-1]) if completed[1:] else []),
     ]
     return printed(steps[:most])
+
+
+def _plan(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that plans with the first metric that differs between runs."""
+    from deviate.cli.board import main_standings
+    from deviate.facts.overview import summary_of
+
+    standings: list[Standing] = []
+    with suppress(DeviateError):
+        standings = main_standings(summary_of(folder))
+    differing = [each.name for each in standings if each.sd and each.kind != "speed"]
+    metric = f" --metric {typed_word(differing[0])}" if differing[:1] != [each.name for each in standings[:1]] else ""
+    question = ("how many runs show less?", f"deviate plan {typed_word(folder.name)}{metric}")
+    return [question] if differing else []
 
 
 def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
