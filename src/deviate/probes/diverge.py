@@ -136,6 +136,8 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     explained: bool | None = None
     #: It was trained once, and each operation called twice: causes are operations that do not repeat.
     alone: bool = False
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def status(self) -> int:
@@ -214,6 +216,7 @@ def diverge_runs(
             variant="control" if is_controlled else "as-is",
             parted=not recorded.is_equal,
             limit=limit,
+            word=experiment.word,
         )
     else:
         executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
@@ -232,13 +235,15 @@ def diverge_experiments(first: Of, second: Of) -> Divergence:
     recorded = compare_recorded(first, second)
     is_known = recorded.is_equal or bool(recorded.draws) or recorded.value is not None
     reason = "values and draws are equal as far as both recorded them; their weights differ, or one did not end"
+    experiment = first[0].read_experiment()
     return Divergence(
-        command=mask_words(first[0].read_experiment().command),
+        command=mask_words(experiment.command),
         variant="as-is",
         parted=not recorded.is_equal if is_known else None,
         reason="" if is_known else reason,
         runs=[f"{folder.name}/{run.run.folder}" for folder, run in (first, second)],
         recorded=recorded,
+        word=experiment.word,
     )
 
 
@@ -405,6 +410,7 @@ class _Search:
             limited=self.limited,
             limit=self.limit,
             notes=list(dict.fromkeys(self.notes)),
+            word=self.trials.source.experiment.word,
         )
 
     # Replays

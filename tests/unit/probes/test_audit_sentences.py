@@ -68,6 +68,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
       ["As it is, this training repeats itself: no random number was drawn.", "8 runs would be one result, 8 times."]),
      ({"init": "pinned"}, {},
       ["As far as it was run (in the first 3 iterations), this training repeats itself: every seed is fixed."]),
+     ({"init": "pinned"}, {"word": "epoch"},
+      ["As far as it was run (in the first 3 epochs), this training repeats itself: every seed is fixed."]),
      ({"init": "varies", "shuffle": "varies", "layers": "unknown"}, {"compared": DIFFERENT},
       ["Runs differ as they are: initialisation and data order vary.", "Unknown: dropout."]),
      ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},

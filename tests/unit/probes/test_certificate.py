@@ -120,6 +120,7 @@ def test_a_page_says_what_repeated_and_what_was_not_observed():
     )
     text = repr(page_view(Certified(command=made.command, certificate=made)))
     assert all(part in text for part in ("not equal", "data order", "not observed", "predictions", made.digest))
+    assert "over 3 epochs" in repeated_sentence(msgspec.structs.replace(made, word="epoch"))
     predicted = certificate(predicted={"train.py:3 test (last)": "66"})
     assert "predictions over" in repeated_sentence(predicted)
 

@@ -35,7 +35,7 @@ from deviate.report.page import (
 from deviate.report.topics.headline import known_prices
 from deviate.report.topics.metrics import columns, number
 from deviate.report.topics.proof import iteration_text
-from deviate.report.words import command_text, count, joined, listed, nth_iteration
+from deviate.report.words import command_text, count, joined, listed, ordinal
 
 #: Metrics on a screen, and of what is another.
 METRICS_SHOWN, CHANGES_SHOWN = 4, 4
@@ -77,12 +77,12 @@ def parting_text(parting: Parting, here: str, there: str) -> str:
     """Name the first value that differs, and what it is in both."""
     place = parting.metric
     if parting.placed:
-        place = f"{place} {iteration_text(parting.iteration)}"
+        place = f"{place} {iteration_text(parting.iteration, parting.word)}"
     if parting.ended:
         more, less = (here, there) if parting.there is None else (there, here)
         return f"First difference: {place}, reported {more} and not {less}."
     if parting.since is not None:
-        return f"First difference: {place} at the latest, and not {iteration_text(parting.since)}."
+        return f"First difference: {place} at the latest, and not {iteration_text(parting.since, parting.word)}."
     return f"First difference: {place}: {parting.here!r} {here}, {parting.there!r} {there}."
 
 
@@ -136,7 +136,7 @@ def repeated_sentence(certificate: Certificate) -> str:
         parts.append("the final weights")
     if certificate.predicted:
         parts.append("the predictions")
-    over = f" over {count(certificate.iterations, 'iteration')}" if certificate.iterations else ""
+    over = f" over {count(certificate.iterations, certificate.word)}" if certificate.iterations else ""
     return f"It repeats: {count(certificate.runs, 'run')} bit-identical in {listed(parts)}{over}."
 
 
@@ -341,7 +341,7 @@ def resumed_page(facts: Resumed, reader: Reader) -> Page:
     table = _lost(facts.lost, CHANGES_SHOWN if reader == "screen" else None)
     return Page(
         title="" if reader in AT_TERMINAL else command_text(facts.command),
-        subtitle="" if reader in AT_TERMINAL else f"resumed after {count(facts.at, 'iteration')}",
+        subtitle="" if reader in AT_TERMINAL else f"resumed after {count(facts.at, facts.word)}",
         command="",
         reader=reader,
         sections=[Section(slug="answer", blocks=[answer, *table, Facts(pairs=pairs), *tail])],
@@ -354,9 +354,9 @@ def resumed_sentences(facts: Resumed) -> Iterator[str]:
         yield f"Not compared: {facts.failure.run}: {facts.failure.reason}."
         return
     if facts.anew:
-        yield "Not resumed: the command began again at the first iteration."
+        yield f"Not resumed: the command began again at the first {facts.word}."
         return
-    place = f"Resumed at the {nth_iteration(facts.went_on or 0)}"
+    place = f"Resumed at the {ordinal((facts.went_on or 0) + 1)} {facts.word}"
     if not (facts.values or facts.weights):
         yield f"{place}, but nothing could be compared: no value was recorded and no weights were seen."
         return

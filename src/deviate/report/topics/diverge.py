@@ -62,11 +62,11 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
         return
     if facts.alone and facts.cause is None:
         called = count(facts.operations, "operation")
-        yield f"Each of {called} in {count(facts.steps, facts.unit)} was called twice and left equal bits."
+        yield f"Each of {called} in {count(facts.steps, _unit(facts))} was called twice and left equal bits."
     elif facts.recorded is not None and not facts.replays:
         yield from _recorded_text(facts.recorded)
     elif not facts.parted or facts.cause is None:
-        yield f"The two runs are equal in {count(facts.steps, facts.unit)}, bit for bit."
+        yield f"The two runs are equal in {count(facts.steps, _unit(facts))}, bit for bit."
     else:
         yield cause_text(facts.cause, facts)
     if facts.explained:
@@ -77,7 +77,6 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
 
 
 def _recorded_text(recorded: Recorded) -> Iterator[str]:
-    """Say what two runs recorded that differs."""
     if recorded.is_equal:
         yield "The two runs recorded equal values, draws and weights, bit for bit."
         return
@@ -91,7 +90,7 @@ def _recorded_text(recorded: Recorded) -> Iterator[str]:
         yield f"They also differ in those for {joined([DESCRIBED[each.factor] for each in recorded.draws[1:]])}."
     value = recorded.value
     if value is not None:
-        where = f" {iteration_text(value.iteration)}" if value.placed else ""
+        where = f" {iteration_text(value.iteration, value.word)}" if value.placed else ""
         yield f"The first value that differs is `{value.metric}`{where}."
     if recorded.environment:
         yield f"Their surroundings differ in {joined([_change_text(each) for each in recorded.environment])}."
@@ -155,15 +154,18 @@ def _bare(file: str, line: int) -> str:
 
 
 def _at(facts: Divergence) -> str:
-    return "the end" if facts.at_end else f"{facts.unit} {facts.step}"
+    return "the end" if facts.at_end else f"{_unit(facts)} {facts.step}"
 
 
 def _before(facts: Divergence) -> str:
-    return "the start" if facts.equal is None else f"{facts.unit} {facts.equal}"
+    return "the start" if facts.equal is None else f"{_unit(facts)} {facts.equal}"
+
+
+def _unit(facts: Divergence) -> str:
+    return facts.word if facts.unit == "iteration" else facts.unit
 
 
 def _rungs(facts: Divergence) -> Table:
-    """Return the table of what each rung showed."""
     cause = facts.cause
     rows = [] if facts.alone else [("step", _at(facts), joined(facts.parts))]
     if cause is not None and cause.operation:
@@ -177,7 +179,6 @@ def _rungs(facts: Divergence) -> Table:
 
 
 def _further(facts: Divergence) -> Table:
-    """Return the table of what differs behind the first cause."""
     caption = "Operations that do not repeat either" if facts.alone else "What differs next"
     rows = [
         (str(number), _bare(cause.file, cause.line), cause.code or cause.operation)
