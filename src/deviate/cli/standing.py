@@ -119,7 +119,7 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
 
     newest = newest_first(overviews)[:LISTED]
     more = [f"{len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
-    return [*project_board(workspace, newest, None), *more, "", *next_steps(workspace, overviews)]
+    return [*project_board(workspace, newest), *more, "", *next_steps(workspace, overviews)]
 
 
 def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], most: int = STEPS) -> list[str]:

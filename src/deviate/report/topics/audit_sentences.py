@@ -302,7 +302,7 @@ def _ending(verification: Verification) -> str:
 def silence(verification: Verification) -> str:
     """Say why a metric has no value: the program never reports it, or had not come that far."""
     if verification.ended == "limit":
-        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --limit"
+        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --set timeout"
     if verification.ended == "failed":
         return "not reported before the program failed"
     return "never reported: the program ran to its end without it"
