@@ -82,7 +82,7 @@ def entries(overviews: Sequence[Mapping[str, Any]], summaries: Mapping[str, Summ
     """Put together what is said of each experiment, the best first; those without a number come last."""
     recipes = _recipes(overviews)
     found = [_entry(facts, summaries.get(facts["name"]), metric, recipes) for facts in overviews]
-    found = _said_once(found)
+    found = _said_once(found, summaries)
     lower = any(each.standing.direction == "lower" for each in found if each.standing)
     best: dict[str, float] = {}
     for each in found:
@@ -145,13 +145,18 @@ def _entry(facts: Mapping[str, Any], summary: Summary | None, metric: str, recip
     )
 
 
-def _said_once(found: Sequence[Entry]) -> list[Entry]:
-    """Say of an experiment whose runs came out as those of an older one that they are the same."""
-    first: dict[tuple[float, ...], str] = {}
+def _said_once(found: Sequence[Entry], summaries: Mapping[str, Summary]) -> list[Entry]:
+    """Say of an experiment whose runs came out as those of an older one that they are the same.
+
+    A metric that never differs tells no runs apart.
+    """
+    first: dict[tuple[tuple[float, ...], ...], str] = {}
     said = []
     for each in sorted(found, key=lambda entry: entry.made):
-        values = tuple(each.standing.values) if each.standing else ()
-        if len(values) > 1 and (other := first.setdefault(values, each.name)) != each.name:
+        known = main_standings(summaries[each.name]) if each.standing else []
+        values = tuple(tuple(metric.values) for metric in known if metric.kind != "speed")
+        differing = any(len(set(runs)) > 1 for runs in values)
+        if differing and (other := first.setdefault(values, each.name)) != each.name:
             said.append(each._replace(same_as=other))
             continue
         said.append(each)
