@@ -58,11 +58,12 @@ from deviate.facts.looks import (
 from deviate.facts.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.facts.samples import FIRST, Sample
 from deviate.facts.side import Side, command_for, read_sides, remember_typed
-from deviate.facts.tasks import TaskComparison, compare_tasks
+from deviate.facts.tasks import TaskComparison, compare_tasks, rank_tasks
 from deviate.observe.headline import equals, ranks
 from deviate.stats.contrast import Contrast
 from deviate.stats.multiplicity import claim_factor
 from deviate.stats.results import fewest_runs
+from deviate.stats.tasks import RankedTasks
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
 from deviate.store.looks import RecordedLooks
@@ -124,6 +125,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     comparability: Comparability
     #: What to type for the same.
     command: str
+    #: None unless three sides or more are compared over tasks.
+    ranked: RankedTasks | None = None
 
     @property
     def level(self) -> float:
@@ -260,6 +263,9 @@ def compare_sides(
             },
         ),
         command=command,
+        ranked=rank_tasks(metrics, {name: each.direction for name, each in firsts.items()}, options)
+        if ranked
+        else None,
     )
 
 

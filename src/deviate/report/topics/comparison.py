@@ -60,7 +60,7 @@ from deviate.report.topics.comparison_screen import (
     warnings,
     what_next,
 )
-from deviate.report.topics.comparison_tasks import over_tasks
+from deviate.report.topics.comparison_tasks import over_tasks, task_tables
 from deviate.report.topics.comparison_tests import test_tables
 from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
 from deviate.report.topics.reasons import (
@@ -295,12 +295,13 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (screen_answer, screen_tables, over_tasks, screen_reasons, warnings, what_next),
-    "brief": (brief_answer, brief_tables, over_tasks, brief_tests, brief_predictions, remarks, what_next),
+    "brief": (brief_answer, brief_tables, over_tasks, task_tables, brief_tests, brief_predictions, remarks, what_next),
     "full": (
         partial(warnings, hinted=False),
         answer,
         verdicts,
         over_tasks,
+        task_tables,
         ranking,
         predictions,
         tests,
