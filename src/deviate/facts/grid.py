@@ -26,7 +26,13 @@ from deviate.facts.comparable import (
 )
 from deviate.facts.compared_metric import Adjusted, adjust_families, is_measured_time
 from deviate.facts.comparison_options import ComparisonOptions, check_options, comparison_command
-from deviate.facts.grid_families import GridAgainst, GridSpread, cells_against_first, spreads_by_factor
+from deviate.facts.grid_families import (
+    GridAgainst,
+    GridSpread,
+    cells_against_first,
+    split_of_grid,
+    spreads_by_factor,
+)
 from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.side import Side, read_sides, remember_typed
 from deviate.observe.headline import ranks
@@ -37,6 +43,7 @@ from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import look_levels, rounded_down
 from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
+from deviate.stats.splits import SplitSpread
 from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
@@ -120,6 +127,8 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
     spreads: list[GridSpread] = []
     #: Of a metric that is claimed, in a grid of three cells or more.
     against_first: list[GridAgainst] = []
+    #: Where the only factor of the grid is a split of the data.
+    split: SplitSpread | None = None
 
     @property
     def best(self) -> list[GridCell]:
@@ -319,6 +328,7 @@ def _metric(
         spread=brown_forsythe_of_all([each.values for each in match]),
         spreads=spreads_by_factor(settings, match, alpha, withheld=bool(withheld)),
         against_first=cells_against_first(cells, match, alpha, withheld=bool(withheld)) if claimed else [],
+        split=split_of_grid(settings, match, alpha),
     )
 
 

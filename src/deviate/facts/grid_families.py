@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from deviate.facts.metric import MetricSpread
+from deviate.lexicon.words import words_of
 from deviate.source.cells import Cell
 from deviate.stats.cell_families import SpreadEffect, dunnett, spread_effects
 from deviate.stats.contrast import deciding_test
 from deviate.stats.multiplicity import adjust
+from deviate.stats.splits import SplitSpread, split_spread
+
+#: Words of a factor whose levels are draws of the data, not choices of the user.
+SPLITS = {"split", "splits", "fold", "folds", "partition", "data"}
 
 
 class GridSpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,3 +69,17 @@ def cells_against_first(
         )
         for place, cell in enumerate(cells[1:])
     ]
+
+
+def split_of_grid(
+    settings: Sequence[Mapping[str, str]], match: Sequence[MetricSpread], alpha: float
+) -> SplitSpread | None:
+    """Divide the spread into that of splits and that of runs, in a grid of one factor that is a split by its name.
+
+    Run k of every cell has the same random numbers; where the cells have other runs, they are nested in the splits.
+    """
+    varied = [name for name in settings[0] if len({cell[name] for cell in settings}) > 1]
+    if len(varied) != 1 or SPLITS.isdisjoint(words_of(varied[0])):
+        return None
+    crossed = all(each.runs == match[0].runs for each in match)
+    return split_spread([each.values for each in match], 1 - alpha, crossed=crossed)

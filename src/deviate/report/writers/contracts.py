@@ -548,6 +548,7 @@ def _grid_metric(metric: GridMetric) -> dict[str, Any]:
         "spread": _test(metric.spread),
         "spread_effects": [_spread_effect(each) for each in metric.spreads],
         **fields(metric, "against_first"),
+        "split": metric.split and fields(metric.split, *metric.split.__struct_fields__),
     }
 
 
