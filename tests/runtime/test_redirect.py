@@ -120,7 +120,7 @@ def test_run_as_a_module_from_the_original_path(run: Run, project: Path, work: P
 
 def test_what_pip_installed_into_any_folder_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(INJECTED))
-    outside = importlib.import_module("deviate_runtime.redirect").Outside({})
+    outside = importlib.import_module("deviate_runtime.watch").Outside({})
     (tmp_path / "lib" / "plots-1.0.dist-info").mkdir(parents=True)
     module = importlib.machinery.ModuleSpec("plots.lines", None)
     package = importlib.machinery.ModuleSpec("plots", None, is_package=True)

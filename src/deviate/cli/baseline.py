@@ -11,13 +11,12 @@ import msgspec
 from deviate.cli.judge import jobs_option, training
 from deviate.cli.main import BeforeCommand
 from deviate.cli.options import keys_option, statistics_keys
-from deviate.cli.output import json_option, show
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, json_option, show
 from deviate.core.experiment import DEFAULT_RUNS
 from deviate.source.config import read_settings, says
 
 if TYPE_CHECKING:
-    from deviate.facts.judged import Loop
+    from deviate.facts.judging import Loop
 
 
 class FloorSettings(msgspec.Struct, frozen=True, kw_only=True, rename={"most": "max"}):

@@ -16,8 +16,8 @@ from deviate.core.errors import DeviateError
 from deviate.core.experiment import IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name
 from deviate.core.shell_words import typed_line
-from deviate.facts.leaderboard import Standing, Summary, summary_of
-from deviate.lexicon.names import find_name
+from deviate.facts.live import Standing, Summary, summary_of
+from deviate.lexicon.words import find_name
 from deviate.report.escape import clean
 from deviate.report.numbers import mean_and_sd, metric_place, show
 from deviate.source.cells import AT

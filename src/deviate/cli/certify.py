@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, request_fields, show
-from deviate.cli.printing import examples, say, write_output
+from deviate.cli.printing import examples, json_option, request_fields, say, show, write_output
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def command(
     values, draws, weights and predictions as digests, and what they rest on. Nothing is written where runs differ.
     """
     from deviate.cli.stdin import given_input
-    from deviate.report.topics.command import command_text
+    from deviate.report.words import command_text
     from deviate.report.writers.registry import facts_json, find_writer, writers
     from deviate.runs.request import Request
 

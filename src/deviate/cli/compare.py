@@ -19,8 +19,7 @@ from deviate.cli.options import (
     statistics_option,
     write_figure_files,
 )
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, format_named, json_option, output_options, show, verbose_option
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, request_fields, show
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, json_option, request_fields, show
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:

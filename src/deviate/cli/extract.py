@@ -14,8 +14,21 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from deviate.cli.output import json_option, request_fields, set_option, show, verbose_option
-from deviate.cli.printing import Styled, aligned, examples, say, say_json, shortened, steps, terminal_width
+from deviate.cli.printing import (
+    Styled,
+    aligned,
+    examples,
+    json_option,
+    request_fields,
+    say,
+    say_json,
+    set_option,
+    shortened,
+    show,
+    steps,
+    terminal_width,
+    verbose_option,
+)
 from deviate.cli.review import Line, Review, ask
 from deviate.core.errors import BadOption, NoMetrics, NoScript
 from deviate.core.experiment import Direction, Metric, ObservedWish, Pace
@@ -139,7 +152,7 @@ def _write_observed(request: Request, facts: Verification, *, asks: bool) -> Non
     from deviate.report.words import count
     from deviate.runs.prepared import find_requested
     from deviate.source.config_file import write_observed
-    from deviate.source.target import unscripted_target
+    from deviate.source.entry import unscripted_target
 
     try:
         project = find_requested(request).project
@@ -177,8 +190,8 @@ def _read(
     entry: str | None, words: tuple[str, ...], root: Path | None, factors: tuple[str, ...]
 ) -> tuple[Path, Findings]:
     """Return the project and what the entry, or else each script that the command starts, reports."""
+    from deviate.source.entry import find_target, project_root
     from deviate.source.selection import extract, extract_starts
-    from deviate.source.target import find_target, project_root
 
     cwd = Path.cwd()
     if entry is None:

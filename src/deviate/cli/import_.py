@@ -65,7 +65,7 @@ def command(as_json: bool, **options: Any) -> None:
     --name is another name for the grid.
     """
     from deviate.imports.build import import_results
-    from deviate.runs.archive import import_archive, is_archive
+    from deviate.runs.housekeeping import import_archive, is_archive
     from deviate.store.folders import Workspace
 
     request = _request(**options)

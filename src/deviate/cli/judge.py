@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import Command, json_option, request_fields, show
-from deviate.cli.printing import examples
+from deviate.cli.printing import Command, examples, json_option, request_fields, show
 
 if TYPE_CHECKING:
-    from deviate.facts.judged import Judged
-    from deviate.facts.judging import Observe
+    from deviate.facts.judging import Judged, Observe
     from deviate.runs.request import Request
 
 

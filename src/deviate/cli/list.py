@@ -13,7 +13,7 @@ import click
 from deviate.cli.printing import examples, say, say_json
 
 if TYPE_CHECKING:
-    from deviate.facts.overview import Unreadable
+    from deviate.facts.live import Unreadable
 
 
 @click.command("list", epilog=examples("deviate list", "deviate list --metric 'test loss'", "deviate list --json"))
@@ -29,7 +29,7 @@ def command(metric: str | None, as_json: bool) -> None:
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
     from deviate.cli.board import project_board
-    from deviate.facts.overview import overviews
+    from deviate.facts.live import overviews
     from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())

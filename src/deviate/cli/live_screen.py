@@ -14,8 +14,7 @@ from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_word
 from deviate.report.escape import clean
 from deviate.report.numbers import about_seconds, value_texts
-from deviate.report.topics.command import command_text
-from deviate.report.words import count, listed, run_name
+from deviate.report.words import command_text, count, listed, run_name
 
 if TYPE_CHECKING:
     from deviate.facts.live import LiveExperiment

@@ -7,6 +7,7 @@ import gc
 import importlib
 import keyword
 import os
+import shutil
 import sys
 import warnings
 from collections import Counter
@@ -22,7 +23,7 @@ from deviate.core.shell_words import typed_line
 
 # The sub-commands of ``deviate``, in groups, each imported only when it is used.
 
-#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
+#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli, those of Keep one.
 GROUPS = {
     "Train": ("run", "audit", "certify", "diverge", "extract", "import"),
     "Read results": ("list", "watch", "show", "logs", "report", "why"),
@@ -40,15 +41,34 @@ class BeforeCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; of an option that is none of Deviate's, say where one of the user's belongs.
 
+        Several values may follow an option that can be repeated: ``--vary init shuffle -- COMMAND``.
+
         Raises click.NoSuchOption with the option that was typed.
         """
         typed = typed_line(args[args.index("--") + 1 :]) if "--" in args else ""
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, self._repeated(args) if typed else args)
         except click.NoSuchOption as error:
             command = f"{typed or 'python train.py'} {error.option_name}"
             vars(error)["fix"] = f"put an option of your own command behind --: deviate {self.name} -- {command} …"
             raise
+
+    def _repeated(self, args: Sequence[str]) -> list[str]:
+        """Put a repeatable option before each of its values but those that are programs, which begin the command."""
+        several = {name for option in self.params if vars(option).get("multiple") for name in option.opts}
+        end = args.index("--")
+        words: list[str] = []
+        last = option = ""
+        for word in args[:end]:
+            if last in several:
+                option = last
+            elif word.startswith("-") or shutil.which(word):
+                option = ""
+            elif option:
+                words.append(option)
+            words.append(word)
+            last = word
+        return [*words, *args[end:]]
 
 
 def _parse_once(
@@ -76,9 +96,12 @@ class CommandGroup(click.Group):
         """Import the module of sub-command `name`."""
         if name not in COMMANDS:
             return None
-        # `import` is a word of the language, so its module is called `import_`.
-        module = f"{name}_" if keyword.iskeyword(name) else name
-        command = importlib.import_module(f"deviate.cli.{module}").command
+        if name in GROUPS["Keep"]:
+            command = getattr(importlib.import_module("deviate.cli.keep"), name)
+        else:
+            # `import` is a word of the language, so its module is called `import_`.
+            module = f"{name}_" if keyword.iskeyword(name) else name
+            command = importlib.import_module(f"deviate.cli.{module}").command
         assert isinstance(command, click.Command)
         vars(command).setdefault("parse_args", partial(_parse_once, command, command.parse_args))
         return command

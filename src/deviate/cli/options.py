@@ -111,7 +111,7 @@ def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str
 
     Raises BadOption if the folder or a file in it cannot be written.
     """
-    from deviate.report.figures.charts import FIGURE_FORMATS, write_figures
+    from deviate.report.figures import FIGURE_FORMATS, write_figures
     from deviate.runs.snapshot.manifest import note_written
 
     chosen = next(name for name in FIGURE_FORMATS if name == format_name)
@@ -180,7 +180,7 @@ def only_experiment(command: str) -> str:
     Raises BadOption if there are several, with the newest ones, or none.
     """
     from deviate.cli.board import newest_first
-    from deviate.facts.overview import overviews
+    from deviate.facts.live import overviews
     from deviate.store.folders import MOST_NAMED, Workspace
 
     readable, _ = overviews(Workspace.nearest(Path.cwd()))

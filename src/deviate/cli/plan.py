@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
-from deviate.cli.output import PAGE_SUFFIXES, json_option, output_option, show, verbose_option
-from deviate.cli.printing import examples
+from deviate.cli.printing import PAGE_SUFFIXES, examples, json_option, output_option, show, verbose_option
 
 #: What ``--set`` takes.
 KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds", "sd", "sd_ratio")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.options import experiment_names, only_experiment
-from deviate.cli.output import verbose_option
-from deviate.cli.printing import examples, folded, say, say_json, show_duration, show_range
+from deviate.cli.printing import examples, folded, say, say_json, show_duration, show_range, verbose_option
 from deviate.core.factors import SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_line
 

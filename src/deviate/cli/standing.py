@@ -19,7 +19,7 @@ from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
-    from deviate.facts.overview import Unreadable
+    from deviate.facts.live import Unreadable
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
 
@@ -53,7 +53,7 @@ ASIDE = ("tests", "test", "docs", "venv", "env", "build", "node_modules", "site_
 
 def standing_lines() -> list[str]:
     """Return the experiments of the project around the current folder, and at most three commands that come next."""
-    from deviate.facts.overview import overviews
+    from deviate.facts.live import overviews
     from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
@@ -219,7 +219,7 @@ def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) ->
 def _by_value(workspace: Workspace, pair: tuple[str, str]) -> tuple[str, str]:
     """Return two experiments, the one with the better mean of the main metric last."""
     from deviate.cli.board import main_standings
-    from deviate.facts.leaderboard import summary_of
+    from deviate.facts.live import summary_of
 
     try:
         first, second = (main_standings(summary_of(workspace.experiment(name)))[:1] for name in pair)
@@ -275,7 +275,7 @@ def _finite(folder: ExperimentFolder) -> set[str] | None:
 
 def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return the command that makes what is missing of an experiment; none where all is there."""
-    from deviate.facts.reproduce import run_command
+    from deviate.facts.side import run_command
     from deviate.report.words import count
     from deviate.store.run_files import Completed
 

@@ -61,12 +61,12 @@ def remedies(
     known: Stability | None,
     level: float,
 ) -> Remedies | None:
-    """Infer what would lower the spread, at a confidence level in (0, 1); None where nothing is known of it.
+    """Infer what would lower the spread, at a confidence level in (0, 1); None where there is none, or none is known.
 
     `reports` are the last ones of the main metric, by run; `known` is what is known of the main evaluation.
     """
     first = next(iter(main_first(samples)), None)
-    if first is None or first.n < 2:
+    if first is None or len(set(first.values)) < 2:
         return None
     main = main_evaluation(evaluations, main_first(samples))
     ways = [

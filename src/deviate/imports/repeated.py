@@ -106,6 +106,26 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
+def grid_of_runs(parts: Sequence[Part], roles: Roles) -> list[str]:
+    """Return the columns of runs and of settings that have each of their combinations once; none without such a grid.
+
+    A column that is a setting by its name is among them: the data sets on which a model is tested make no trainings.
+    """
+    rows = [row for part in parts for row in part.rows]
+    if not roles.run or roles.value or len(rows) == len(parts):
+        return []
+    free = [name for name in columns_of(rows) if name not in roles.taken - {roles.group, *roles.run}]
+    told = [name for name in free if name in roles.run or is_setting(name) or is_nameless(name)]
+    cells = {name: [alike(row.get(name, "")) for row in rows] for name in told}
+    times = {name: Counter(words) for name, words in cells.items()}
+    grid = [name for name, count in times.items() if 1 < len(count) < len(rows) and len(set(count.values())) == 1]
+    size = math.prod(len(times[name]) for name in grid)
+    is_whole = size == len(rows) == len(set(zip(*(cells[name] for name in grid), strict=True)))
+    rest = [name for name in grid if name not in roles.run]
+    is_set = any(is_setting(name) or (words_of(name) or [""])[-1] in SETTINGS for name in rest)
+    return grid if is_whole and is_set and len(grid) == len(rest) + len(roles.run) else []
+
+
 def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Refuse a list of runs, a row each, in which some have several rows of one name."""
     several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
@@ -327,7 +347,7 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
         fewest = FEWEST_HELD if are_whole else FEWEST_IN_GRID
         is_few = is_before and len(rows) >= fewest and len(set(known)) <= most
         are_round = are_whole or all(float(f"{value:.{MOST_DIGITS}g}") == value for value in known)
-        if (is_few and are_round) or (of_tracker and are_whole and _REACHED.isdisjoint(words_of(name))):
+        if ((is_few and are_round) or (of_tracker and are_whole)) and _REACHED.isdisjoint(words_of(name)):
             found.append(name)
     return found
 
@@ -495,7 +515,8 @@ def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) ->
     times = Counter(words)
     told = [word for word in words if word != UNSAID]
     values = [number(word) for word in told]
-    if len(times) < 2 or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
+    is_reached = name in recorded and not _REACHED.isdisjoint(words_of(name))
+    if len(times) < 2 or is_reached or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
         return []
     if is_setting(name) or any(name in run.held for run in runs) or _are_names(told):
         return list(times)

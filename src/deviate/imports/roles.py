@@ -357,7 +357,19 @@ def _long(columns: list[str], options: TableOptions) -> tuple[str, str]:
 
 
 def _texts(rows: list[Row], columns: list[str]) -> list[str]:
-    return [name for name in columns if all(number(row[name]) is None for row in rows if name in row)]
+    numeric = numeric_columns(rows)
+    return [name for name in columns if name not in numeric]
+
+
+def numeric_columns(rows: Iterable[Row]) -> set[str]:
+    """Return the columns that hold a number; each cell is looked at once, as a table may have thousands of columns."""
+    found: set[str] = set()
+    last: Row = {}
+    for row in rows:
+        new = {name: word for name, word in row.items() if name not in found and last.get(name) != word}
+        last |= new
+        found.update(name for name, word in new.items() if number(word) is not None)
+    return found
 
 
 def _split(rows: list[Row], columns: list[str]) -> str:

@@ -33,8 +33,8 @@ _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
 #: Rows, and values, of these names summarise others.
 SUMMARIES = frozenset(
-    {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
-     "var", "variance", "ci", "overall"}
+    {"mean", "average", "avg", "std", "sd", "stddev", "stdev", "std dev", "std. dev", "standard deviation", "sem",
+     "median", "min", "minimum", "max", "maximum", "mean ± std", "mean±std", "±", "var", "variance", "ci", "overall"}
 )  # fmt: skip
 
 #: Lines in which the head of a table is looked for.

@@ -21,6 +21,7 @@ from deviate.imports.repeated import (
     check_repeated,
     check_words,
     grid_columns,
+    grid_of_runs,
     held_columns,
     is_nameless,
     refuse_rows,
@@ -44,6 +45,7 @@ from deviate.imports.roles import (
     is_setting,
     is_trackers,
     may_count,
+    numeric_columns,
     refuse,
     trend,
     whole,
@@ -61,7 +63,7 @@ from deviate.imports.trainings import (
     split_trainings,
     training_label,
 )
-from deviate.lexicon.words import is_in_settings, plain, split_of
+from deviate.lexicon.words import is_in_settings, plain, split_of, words_of
 
 # Which columns of a table hold the values of metrics.
 
@@ -106,7 +108,8 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
 
 def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
     """Return the columns whose commas may part thousands or decimals: ``1,234``."""
-    return (name for name in columns if have_commas([row[name] for row in rows if name in row]))
+    with_one = {name for row in rows for name, word in row.items() if "," in word}
+    return (name for name in columns if name in with_one and have_commas([row[name] for row in rows if name in row]))
 
 
 def why_none(name: str, columns: Sequence[str]) -> str:
@@ -115,6 +118,8 @@ def why_none(name: str, columns: Sequence[str]) -> str:
         return "counters"
     if is_setting(name):
         return "clocks" if plain(name) in CLOCKS else "settings"
+    if words_of(name)[-1:] in (("id",), ("uuid",)):
+        return "ids"
     without = _ERROR.sub("", name)
     return "standard errors" if without != name and without in columns else ""
 
@@ -129,7 +134,8 @@ def left_out_notes(
     commas = list(_decimal_commas(others, rows))
     for name in commas:
         yield f"Column {name!r} is left out: its commas may part thousands or decimals. Write 1234, or 1.234."
-    numeric = [name for name in others if any(number(row.get(name, "")) is not None for row in rows)]
+    known = numeric_columns(rows)
+    numeric = [name for name in others if name in known]
     by_values = dict.fromkeys(were_set, "settings by their values")
     yield from no_metrics_note([name for name in numeric if name not in commas], columns, by_values)
 
@@ -185,6 +191,13 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     roles = msgspec.structs.replace(roles, iteration=counted.column)
     if counted.in_order:
         options = msgspec.structs.replace(options, rows="iterations")
+    elif not counted.column and not options.rows and (grid := grid_of_runs(parts, roles)):
+        options = msgspec.structs.replace(options, rows="runs")
+        parts = parts_of(every, roles, options, grouped=grouped)
+        summaries.append(
+            f"Each row was read as a training, since each combination of {', '.join(map(repr, grid))} comes once. If "
+            "the rows follow one another in one training, type --set rows=iterations."
+        )
     elif not counted.column:
         refuse_rows(parts, roles, options)
     check_in_turn(parts, roles, options)

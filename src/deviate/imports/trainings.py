@@ -181,6 +181,10 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
     NotRuns
         If the counter begins again, and no option says what that is.
     """
+    # A result that was sent twice is no second one.
+    once = {(each.metric, each.iteration, each.value): each for each in reversed(run.readings)}
+    if len({metric for metric, *_ in once}) == len(once) < len(run.readings):
+        return [msgspec.structs.replace(run, readings=[*reversed(once.values())])]
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)
     rows: list[list[Reading]] = []
@@ -445,7 +449,8 @@ def _overlap(parts: Sequence[Part], roles: Roles) -> bool:
 
 def _keys(row: Row, roles: Roles) -> list[tuple[str, ...]]:
     at = tuple(row.get(name, "") for name in (*roles.counters, roles.metric, roles.split))
-    return [(name, *at) for name in row if name not in roles.taken or name == roles.value]
+    taken = roles.taken - {roles.value}
+    return [(name, *at) for name in row if name not in taken]
 
 
 def _counts(rows: Sequence[Row], roles: Roles) -> str:

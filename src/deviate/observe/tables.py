@@ -38,7 +38,6 @@ from deviate.observe.database import (
     selected,
 )
 from deviate.observe.derived import DerivedTable, RunRecords
-from deviate.observe.evaluations import Evaluated, read_evaluated
 from deviate.observe.identity import Identity, RunValues, Series
 from deviate.observe.metrics import (
     OBSERVED,
@@ -55,11 +54,13 @@ from deviate.observe.metrics import (
     with_times,
 )
 from deviate.observe.observation import (
+    Evaluated,
     Observation,
     ObservedSeries,
     Printed,
     identities,
     observe,
+    read_evaluated,
     record_tables,
     recorded_names,
 )

@@ -56,8 +56,7 @@ from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_exe
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
 from deviate.source.analysis import written_names
-from deviate.source.lint import find_torch, lint
-from deviate.source.unseen import Suspect, find_suspects
+from deviate.source.lint import Suspect, find_suspects, find_torch, lint
 from deviate.store.folders import RunFolder
 from deviate.store.run_files import Ended, Unfinished
 

@@ -11,7 +11,7 @@ import msgspec
 
 from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree, is_made_otherwise
 from deviate.observe.identity import Difference, Series, first_difference
-from deviate.source.unseen import Hidden, Suspect
+from deviate.source.lint import Hidden, Suspect
 
 #: ``unknown``: holding still what can be held still does not help, or it was not tried.
 CauseKind = Literal[Hidden, "unknown"]

@@ -20,9 +20,9 @@ import numpy as np
 
 from deviate.core.errors import BadOption, CommandNotFound
 from deviate.core.experiment import SCHEMA, Direction, Experiment, Kind, Run
+from deviate.core.frameworks import VARIABLES
 from deviate.core.interrupts import StopRequests, listening
 from deviate.core.secrets import mask_words
-from deviate.core.variables import VARIABLES
 from deviate.lexicon.words import meaning_of
 from deviate.observe.events import notes
 from deviate.observe.identity import Series, table_series
@@ -33,11 +33,10 @@ from deviate.observe.records import RunTallies, Tally, read_run, run_table
 from deviate.observe.reported import ReportedNumber, RunSeries, mined_run, reported_numbers
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.kept import keep_written, written_states
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.outcomes import run_outcome, without_secrets
 from deviate.runs.prepare import Ready, Source, make_source, prepare_run
 from deviate.runs.prepared import Prepared, prepare_request
-from deviate.runs.request import Request
+from deviate.runs.request import ReplicateOptions, Request
 from deviate.runs.snapshot.manifest import take
 from deviate.runs.snapshot.working_copy import State
 from deviate.runs.work import end_leftover, note_start

@@ -388,7 +388,7 @@ class Workspace:
 
     @property
     def judge_file(self) -> Path:
-        """The baseline that changes are judged against, and those that were, see `deviate.facts.judged`."""
+        """The baseline that changes are judged against, and those that were, see `deviate.facts.judging`."""
         return self.path / "judge.json"
 
     @property

@@ -20,7 +20,7 @@ from deviate.cli.options import experiment_sides
 from deviate.cli.printing import aligned
 from deviate.cli.standing import standing_lines
 from deviate.core.interrupts import Stopped, number_of
-from deviate.facts.leaderboard import Standing, Summary
+from deviate.facts.live import Standing, Summary
 
 BASE = {"train loss": [0.3, 0.31], "test acc": [90.0, 91.0]}
 

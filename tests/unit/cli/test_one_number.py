@@ -19,8 +19,7 @@ from deviate import api
 from deviate.cli.live_screen import screen_lines, watched_screen
 from deviate.cli.main import group
 from deviate.core.experiment import MainLoop, Run
-from deviate.facts.live import LiveReader
-from deviate.facts.overview import overview
+from deviate.facts.live import LiveReader, overview
 from deviate.report.topics.live import live_sentences
 from deviate.runs.events import RunStarted, TimeLeft
 from deviate.runs.executors.executor import Slot

@@ -271,6 +271,20 @@ def test_names_and_variants_are_completed(folder):
     assert completions("run", "--vary", last="init,sh") == ["init,shuffle"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "kinds", "command"),
+    [
+        ("-n 3 --vary init shuffle -j 1 -- python a.py --vary x y", ("init", "shuffle"), "python a.py --vary x y"),
+        ("--vary init --vary shuffle -- python a.py", ("init", "shuffle"), "python a.py"),
+        ("--vary init sh a.sh -- --epochs 3", ("init",), "sh a.sh -- --epochs 3"),
+        ("-- python a.py --vary x y", ("algo+impl",), "python a.py --vary x y"),
+    ],
+)
+def test_several_values_may_follow_what_can_be_repeated(typed, kinds, command):
+    made = group.get_command(None, "run").make_context("run", typed.split())
+    assert (made.params["variants"], " ".join(made.params["command"])) == (kinds, command)
+
+
 def uncommented(text):
     """Return the file with the tables that are comments in effect; its prose stays comments."""
     lines = [

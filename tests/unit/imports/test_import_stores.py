@@ -650,3 +650,9 @@ def test_a_value_that_training_and_validation_both_log_at_a_step_begins_no_train
     ]
     (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
     assert {each.iteration for each in run.readings if each.metric == "loss"} == {3, 6, 9, 12}
+
+
+def test_a_result_that_was_sent_twice_is_one_value():
+    readings = [Reading("rmse", 0, 8.5, 1.0), Reading("mae", 0, 6.5, 1.0), Reading("rmse", 0, 8.5, 9.0)]
+    (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
+    assert {(each.metric, each.elapsed_s) for each in run.readings} == {("rmse", 1.0), ("mae", 1.0)}

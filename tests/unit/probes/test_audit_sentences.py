@@ -26,7 +26,7 @@ from deviate.report.topics.explanation import (
 )
 from deviate.report.views import page_view
 from deviate.report.writers.terminal import render_terminal
-from deviate.source.unseen import Suspect
+from deviate.source.lint import Suspect
 
 
 def factor(name="init", verdict="varies", **changes):

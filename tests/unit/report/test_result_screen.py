@@ -11,7 +11,7 @@ from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.proof import Evidence
 from deviate.facts.samples import SampleOptions
 from deviate.report.topics.experiment import experiment_page
-from deviate.report.topics.result import shown_sentences, taken_text
+from deviate.report.topics.headline import shown_sentences, taken_text
 from deviate.report.writers.terminal import render_terminal
 
 VALUES = [96.89, 95.33, 96.22, 94.67, 96.0, 96.67, 96.22, 96.01]

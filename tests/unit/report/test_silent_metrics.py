@@ -65,6 +65,15 @@ def test_what_was_reported_and_is_no_number_is_not_said_to_be_unreported():
     assert silent(notes=[structs.replace(refused, message="train batch loss: it is of type list")]) != []
 
 
+@pytest.mark.parametrize(("accuracies", "said"), [([0.5, 0.6, 0.7], 0), ([0.5, 0.6, None], 1)])
+def test_what_holds_several_numbers_is_no_news_where_the_output_shows_the_metric_in_each_run(accuracies, said):
+    refused = RuntimeNote(slug="value-unreadable", message="acc: it is of type tuple", runs=["algo+impl-0"])
+    found = cases.results({"algo+impl": {"acc": accuracies}}, metrics=[ACC], notes=[refused])
+    read = [structs.replace(sample, observed=True) for sample in found.samples["algo+impl"]]
+    document = cases.said(structs.replace(found, samples={"algo+impl": read}))
+    assert [each.slug for each in document.warnings].count("value-unreadable") == said
+
+
 def test_where_notes_were_left_out_nothing_is_said_of_the_line():
     ((_, message),) = silent(notes_left_out={"value-unreadable": 4})
     assert message == (

@@ -381,11 +381,21 @@ def _differences(facts: ExperimentFacts) -> Iterable[Caveat]:
 def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
     known = [metric for metric in facts.definition.all_metrics if metric.selected]
     main = main_metric(known).name if known else ""
+    # Where the object that was shown holds no single number, the output may show it all the same.
+    names = {metric.name for metric in known if _is_shown_by_each_run(metric.name, facts)}
     for note in facts.notes:
+        if note.slug == _REFUSED and note.message.startswith(tuple(f"{name}: " for name in names)):
+            continue
         where = f" ({listed(note.runs)})" if note.runs else ""
         # What holds no number is no metric, unless it was to be the main one.
         is_beside = note.slug == _REFUSED and not note.message.startswith(f"{main}: ")
         yield Caveat(slug=note.slug, message=f"{note.message}{where}", severity="note" if is_beside else "warning")
+
+
+def _is_shown_by_each_run(name: str, facts: ExperimentFacts) -> bool:
+    found = [metric for variant in facts.variants for metric in variant.metrics if metric.name == name]
+    counts = [metric.n for metric in found if metric.observed]
+    return counts == [variant.completed for variant in facts.variants]
 
 
 def _operations(facts: ExperimentFacts) -> Iterable[Caveat]:

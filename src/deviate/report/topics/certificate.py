@@ -32,11 +32,10 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.headline import known_prices
 from deviate.report.topics.metrics import columns, number
 from deviate.report.topics.proof import iteration_text
-from deviate.report.words import count, joined, listed, nth_iteration
+from deviate.report.words import command_text, count, joined, listed, nth_iteration
 
 #: Metrics on a screen, and of what is another.
 METRICS_SHOWN, CHANGES_SHOWN = 4, 4

@@ -9,7 +9,8 @@ from deviate.facts.compared_metric import MetricComparison
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.curves import rounded
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -25,11 +26,12 @@ from deviate.report.figures.charts import (
     rows,
     says_cut,
     shaped,
+    slug,
     tips,
+    unique,
     view,
     word,
 )
-from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import difference_unit, show_level
 from deviate.report.topics.distribution import lanes
 from deviate.report.topics.verdicts import MetricCells, last_digit

@@ -11,7 +11,8 @@ from deviate.core.experiment import Experiment
 from deviate.facts.curves import Curves, MetricCurves, VariantCurves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -21,13 +22,14 @@ from deviate.report.figures.charts import (
     flattened,
     number_format,
     quantity,
+    slug,
     tips,
+    unique,
     view,
     wants_log,
     whole,
     word,
 )
-from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import show
 from deviate.report.topics.distribution import distribution_figures
 from deviate.report.topics.prediction_figures import prediction_figures, weight_figures

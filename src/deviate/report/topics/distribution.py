@@ -12,8 +12,9 @@ from deviate.facts.curves import rounded
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
     ONE_COLOUR,
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -27,10 +28,10 @@ from deviate.report.figures.charts import (
     rows,
     says_cut,
     shaped,
+    slug,
     tips,
     view,
 )
-from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import metric_place, show_level
 from deviate.report.topics.metric_text import MetricText
 from deviate.report.words import count

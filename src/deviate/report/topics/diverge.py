@@ -24,10 +24,9 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import remark_blocks
 from deviate.report.topics.proof import iteration_text
-from deviate.report.words import count, joined
+from deviate.report.words import command_text, count, joined
 
 #: Kinds of causes that a statement of the program makes, where one was found.
 _OF_VALUES = frozenset({"draws", "value", "host", "flow", "shape", "line"})

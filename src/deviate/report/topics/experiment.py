@@ -27,13 +27,11 @@ from deviate.report.topics import (
     runs,
     stability,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
-from deviate.report.topics.headline import price_sentences
-from deviate.report.topics.result import made_text, varied_text
+from deviate.report.topics.headline import made_text, price_sentences, varied_text
 from deviate.report.topics.sources import why_blocks
 from deviate.report.topics.varied import gloss
-from deviate.report.words import count
+from deviate.report.words import command_text, count
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]

@@ -12,8 +12,19 @@ from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import WIDEST_SHARE, GateMetric
 from deviate.facts.looks import GateLook
 from deviate.report.escape import clean
-from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, rows, tips, view
-from deviate.report.figures.figure import Figure, slug, unique
+from deviate.report.figures import (
+    Figure,
+    axis_title,
+    chart,
+    domain,
+    quantitative,
+    quantity,
+    rows,
+    slug,
+    tips,
+    unique,
+    view,
+)
 from deviate.report.numbers import (
     Numbers,
     last_place,

@@ -8,9 +8,8 @@ import msgspec
 
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
-from deviate.facts.grid_families import GridSpread
-from deviate.report.figures.figure import Figure, slug, unique
+from deviate.facts.grid import Grid, GridCell, GridMetric, GridSpread, GridTerm
+from deviate.report.figures import Figure, slug, unique
 from deviate.report.numbers import (
     Numbers,
     metric_place,

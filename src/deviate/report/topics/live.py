@@ -10,7 +10,8 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.curves import thinned
 from deviate.facts.live import LiveExperiment, LiveRun, State
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -18,12 +19,12 @@ from deviate.report.figures.charts import (
     flattened,
     quantitative,
     quantity,
+    slug,
     tips,
     view,
     whole,
     word,
 )
-from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.page import (
     Answer,
@@ -40,9 +41,8 @@ from deviate.report.page import (
     Section,
     Table,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import number
-from deviate.report.words import count, listed, run_name
+from deviate.report.words import command_text, count, listed, run_name
 
 # How far the runs of an experiment have come, in sentences.
 

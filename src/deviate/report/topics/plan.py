@@ -9,8 +9,7 @@ from deviate.facts.compared_metric import round_below
 from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
 from deviate.facts.plan import Plan, Rung
-from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
-from deviate.report.figures.figure import Figure
+from deviate.report.figures import Figure, axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.numbers import (
     UNKNOWN,
     difference_unit,

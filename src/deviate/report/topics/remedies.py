@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.remedies import Remedies, Remedy, Way
-from deviate.report.figures.figure import slug
+from deviate.report.figures import slug
 from deviate.report.numbers import UNKNOWN, metric_place, show, show_interval, significant
 from deviate.report.page import Block, Cell, Column, Row, Section, Table
 from deviate.report.topics.curves import Charts

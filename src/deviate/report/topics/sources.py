@@ -10,17 +10,15 @@ from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import SpreadAcross, VariantSpread, is_fixed, source_of
-from deviate.report.figures.figure import slug
+from deviate.report.figures import slug
 from deviate.report.numbers import UNKNOWN, show, show_level, show_percent, show_share, show_shares, unit_in_name
 from deviate.report.page import Answer, Bar, Bars, Block, Cell, Column, Hint, Row, Sentences, Table
-from deviate.report.topics.command import command_text
-from deviate.report.topics.headline import alarms
+from deviate.report.topics.headline import alarms, taken_text
 from deviate.report.topics.metric_text import SpreadText
 from deviate.report.topics.metrics import number
 from deviate.report.topics.proof import identity_text
-from deviate.report.topics.result import taken_text
 from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
-from deviate.report.words import capital, count, joined
+from deviate.report.words import capital, command_text, count, joined
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 from deviate.stats.power import runs_for_sd_ratio
@@ -61,15 +59,21 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
             _numbers([text.range for text in texts], [row.spread.range for row in shown]),
         ),
         (
-            Column(head="churn", leading=True, sacrifice=1),
+            Column(head="churn", leading=True, sacrifice=1, means="churn: examples on which two runs differ."),
             _numbers([_share(each) for each in churn], [each.value if each else None for each in churn]),
         ),
-        (Column(head="L2", sacrifice=4), [_estimate(distances.get(row.facts.variant), _DISTANCE) for row in shown]),
-        (Column(head="CKA", sacrifice=5), [_estimate(cka.get(row.facts.variant), _CKA) for row in shown]),
+        (
+            Column(head="L2", sacrifice=4, means="L2: distance of unit-length weights, 1.41 = unrelated."),
+            [_estimate(distances.get(row.facts.variant), _DISTANCE) for row in shown],
+        ),
+        (
+            Column(head="CKA", sacrifice=5, means="CKA: likeness of what enters the last layer, 1 = equal."),
+            [_estimate(cka.get(row.facts.variant), _CKA) for row in shown],
+        ),
     ]
     columns = columns if whole else columns[:_OF_METRIC]
     kept = [(column, cells) for column, cells in columns if any(cell.text != UNKNOWN for cell in cells)]
-    heads = [column.head for column, _ in kept]
+    is_bare = whole and {"L2", "CKA"}.isdisjoint(column.head for column, _ in kept)
     return Table(
         caption=f"{table.metric}{unit_in_name(table.unit)} by what varied",
         remark=f"({show_level(facts.level)} CI in brackets)",
@@ -81,7 +85,7 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
             for row, cells in zip(shown, zip(*(cells for _, cells in kept), strict=True), strict=True)
         ],
         folded=[(row.name, row.folded) for row in rows if row.folded],
-        notes=list(_legend(heads)) if whole else [],
+        notes=[f"L2, CKA: run with {KEPT}"] if is_bare else [],
     )
 
 
@@ -110,18 +114,6 @@ def _estimate(estimate: Estimate | None, place: int) -> Cell:
         return number(UNKNOWN)
     equal = round(estimate.value, 10) in (0.0, 1.0)
     return number(f"{estimate.value:.0f}" if equal else show(estimate.value, place), estimate.value)
-
-
-def _legend(heads: Sequence[str]) -> Iterator[str]:
-    parts = {
-        "churn": "churn: examples on which two runs differ.",
-        "L2": "L2: distance of unit-length weights, 1.41 = unrelated.",
-        "CKA": "CKA: likeness of what enters the last layer, 1 = equal.",
-    }
-    if known := [text for head, text in parts.items() if head in heads]:
-        yield " ".join(known)
-    if {"L2", "CKA"}.isdisjoint(heads):
-        yield f"L2, CKA: run with {KEPT}"
 
 
 # The sentence.

@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.groups import GroupFacts, GroupRate, GroupStability
-from deviate.facts.learning import Forgotten, LearningFacts
-from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
-from deviate.facts.weight_distances import RepresentationFacts, WeightFacts
+from deviate.facts.stability import (
+    ClassStability,
+    Correctness,
+    EvaluationFacts,
+    Forgotten,
+    Labels,
+    LearningFacts,
+    Stability,
+    Values,
+)
+from deviate.facts.weights import RepresentationFacts, WeightFacts
 from deviate.observe.matching import Match
 from deviate.report.numbers import Numbers, points, show_level, show_percent, show_share, show_shares, significant
 from deviate.report.page import Cell, Row, Section, Table
 from deviate.report.topics.caveat import Caveat
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns, number, plain_cell, points_cell, share_cell, telling
-from deviate.report.words import code, count, ended_as, listed
+from deviate.report.words import code, command_text, count, ended_as, listed
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 

@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 from deviate.report.escape import clean, encodable
-from deviate.report.figures import Figure, themed
-from deviate.report.figures.figure import drawing_module
+from deviate.report.figures import Figure, drawing_module, themed
 from deviate.report.page import (
     Answer,
     Bars,

@@ -54,7 +54,7 @@ def _styled(name: str) -> Callable[[Page], str]:
 
 def _html(page: Page) -> str:
     # Loads the figures' library, about a second that no other format needs.
-    from deviate.report.writers.html.page import render_html
+    from deviate.report.writers.html import render_html
 
     return render_html(page)
 

@@ -10,17 +10,17 @@ import report_cases as cases
 
 from deviate.core.factors import plain_name
 from deviate.facts.curves import curves_of
-from deviate.report.figures import themed
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
     DASHES,
     FIGURE_FORMATS,
     PAPER_WIDTH,
     THEMES,
     _columns,
     render_figure,
+    slug,
+    themed,
     write_figures,
 )
-from deviate.report.figures.figure import slug
 from deviate.report.topics.curves import Rounds, curve_figures, experiment_figures
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)

@@ -10,7 +10,7 @@ import pytest
 
 from deviate.report import writers
 from deviate.report.page import Page, Section
-from deviate.report.writers.html.page import every_block, render_html
+from deviate.report.writers.html import every_block, render_html
 from deviate.report.writers.latex import render_latex
 from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.notebook import render_notebook

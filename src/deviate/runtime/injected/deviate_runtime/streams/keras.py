@@ -17,12 +17,12 @@ from ..factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
 from ..weights import Tensor
 from .boundaries import bind, iterate
-from .derive import mix
 from .seeds import (
     Derived,
     derived,
     keeps_seed,
     located_seed,
+    mix,
     number_of,
     program_frame,
     record_seed,

@@ -22,8 +22,7 @@ from markupsafe import Markup, escape
 
 from deviate.core.errors import NotInstalled
 from deviate.report.escape import clean, code_pieces, encodable
-from deviate.report.figures import THEMES, Figure, themed
-from deviate.report.figures.figure import DISTRIBUTIONS, WITHOUT_CHARTS, drawing_module
+from deviate.report.figures import DISTRIBUTIONS, THEMES, WITHOUT_CHARTS, Figure, drawing_module, themed
 from deviate.report.page import Answer, Bars, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
 from deviate.store.files import write_whole
 
@@ -141,7 +140,7 @@ def _folder() -> Path:
     return (given if given.is_absolute() else Path(os.path.expanduser("~/.cache"))) / "deviate"
 
 
-_HERE = Path(__file__).parent
+_PARTS = Path(__file__).parent / "html_parts"
 
 #: Blocks that stand side by side where they follow each other.
 _GROUPED = (Answer, Drawing)
@@ -291,7 +290,7 @@ def _identities(sections: Sequence[Section]) -> Callable[[str], str]:
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        loader=jinja2.FileSystemLoader(_PARTS),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=_printable,
@@ -321,7 +320,7 @@ def _printable(value: object) -> object:
 
 @cache
 def _asset(name: str) -> str:
-    return (_HERE / "assets" / name).read_text(encoding="utf-8")
+    return (_PARTS / name).read_text(encoding="utf-8")
 
 
 def _policy(scripts: Iterable[str], style: str, more: str = "") -> str:
