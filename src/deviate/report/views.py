@@ -219,8 +219,8 @@ _PAGES = {
     "Loop": "judge.baseline_page",
     "Priced": "certificate.priced_page",
     "Resumed": "certificate.resumed_page",
-    "Target": "target.target_page",
-    "Verification": "verify.verification_page",
+    "Target": "gate_lines.target_page",
+    "Verification": "audit.verification_page",
 }
 
 
