@@ -102,9 +102,9 @@ def mv(name: str, new: str) -> None:
     NAME is an experiment, or a grid: its cells keep their settings. Comparisons that were made with it are still
     accounted for. Where runs are being made, nothing is renamed.
     """
+    from deviate.core.experiment import AT
     from deviate.runs.cells import find_named, new_names, require_free
     from deviate.runs.housekeeping import rename
-    from deviate.source.cells import AT
     from deviate.source.config import FILE_NAME
     from deviate.store.folders import Workspace
 

@@ -13,7 +13,7 @@ import click
 from deviate.cli.printing import examples, say, say_json
 
 if TYPE_CHECKING:
-    from deviate.facts.live import Unreadable
+    from deviate.facts.overview import Unreadable
 
 
 @click.command("list", epilog=examples("deviate list", "deviate list --json"))
@@ -28,7 +28,7 @@ def command(as_json: bool) -> None:
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
     from deviate.cli.board import project_board
-    from deviate.facts.live import overviews
+    from deviate.facts.overview import overviews
     from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())

@@ -15,6 +15,7 @@ from deviate.core.experiment import SCHEMA, Experiment, ObservedWish
 from deviate.core.factors import IMPLEMENTATION, Variant, find_variant
 from deviate.core.shell_words import typed_line
 from deviate.facts.metric import metric_spreads, ordered
+from deviate.facts.remedies import Remedies, remedies
 from deviate.facts.run import RunResult
 from deviate.facts.samples import Sample, reach_names
 from deviate.facts.side import run_command
@@ -301,6 +302,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     again: Repetitions = Repetitions()
     #: What it costs to hold the implementation, where some runs hold it and others do not.
     prices: list[HeldPrice] = []
+    #: What would lower the spread, by variant, where what was kept tells something of it.
+    remedies: list[Remedies] = []
 
     def main_stability(self, variant: str) -> Stability | None:
         """Return the evaluation of a variant to show first."""
@@ -317,6 +320,16 @@ def experiment_facts(
     chosen = _chosen(results, metrics)
     variants = _variants(results, chosen, level)
     experiment = results.experiment
+    stable = [
+        each
+        for variant in variants
+        for each in stabilities(
+            results.evaluations.get(variant.variant, []),
+            results.samples.get(variant.variant, []),
+            experiment.seed,
+            level,
+        )
+    ]
     return ExperimentFacts(
         experiment=experiment.name,
         command=experiment.command,
@@ -344,16 +357,7 @@ def experiment_facts(
         metrics_chosen=chosen,
         metrics_measured=list(dict.fromkeys(sample.name for each in results.samples.values() for sample in each)),
         version=results.version,
-        stabilities=[
-            each
-            for variant in variants
-            for each in stabilities(
-                results.evaluations.get(variant.variant, []),
-                results.samples.get(variant.variant, []),
-                experiment.seed,
-                level,
-            )
-        ],
+        stabilities=stable,
         weights=[
             weight_facts(variant.variant, results.weights[variant.variant], level)
             for variant in variants
@@ -380,7 +384,21 @@ def experiment_facts(
             {variant.variant: variant.without_noise for variant in variants},
             level,
         ),
+        remedies=[
+            each
+            for variant in variants
+            if (each := _remedies(variant.variant, results, stable, chosen, level)) is not None
+        ],
     )
+
+
+def _remedies(
+    variant: str, results: Results, stable: Sequence[Stability], chosen: Sequence[str], level: float
+) -> Remedies | None:
+    first = next((each for each in stable if each.variant == variant), None)
+    samples = [each for each in results.samples.get(variant, []) if not chosen or each.name in chosen]
+    reports = results.last_reports.get(variant, {})
+    return remedies(variant, samples, reports, results.evaluations.get(variant, []), first, level)
 
 
 def _chosen(results: Results, metrics: Sequence[str]) -> list[str]:

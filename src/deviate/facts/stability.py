@@ -445,20 +445,20 @@ def _class(name: str, examples: int, rates: dict[str, Rate], changes: Estimate) 
 def _ensembles(
     labels: Array, targets: Array, predicted: Predictions, rng: np.random.Generator
 ) -> Sequence[EnsembleSize]:
-    scores = _class_scores(targets, predicted)
+    scores = class_scores(predicted)
     return vote_ensembles(labels, targets, rng) if scores is None else score_ensembles(scores, targets, rng)
 
 
-def _class_scores(targets: Array, predicted: Predictions) -> Array | None:
+def class_scores(predicted: Predictions) -> Array | None:
     """Return the scores of all classes where the targets are their positions."""
-    scores = predicted.scores
-    if scores is None or predicted.classes or targets.min() < 0 or targets.max() >= scores.shape[2]:
+    scores, targets = predicted.scores, predicted.targets
+    if scores is None or targets is None or predicted.classes or targets.min() < 0 or targets.max() >= scores.shape[2]:
         return None
     return scores
 
 
 def _calibration(targets: Array, predicted: Predictions, level: float) -> dict[str, ScoreSpread]:
-    scores = _class_scores(targets, predicted)
+    scores = class_scores(predicted)
     if scores is None:
         return {}
     measured = calibration(scores, targets, level)

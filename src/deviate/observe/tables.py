@@ -25,6 +25,7 @@ from deviate.observe.database import (
     FILES,
     HELD,
     ITERATION_TIMES,
+    LAST_REPORTS,
     LOOPED,
     NO_RECORDS,
     RECORDS,
@@ -246,6 +247,12 @@ class Tables:
             VALUES_AT,
             {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations, "last": LAST_VALUES},
         ).fetchall()
+
+    def last_reports(self, variant: str, metric: str, most: int) -> dict[int, list[float]]:
+        """Return by run the last values of a metric that its training reported, `most` or fewer, the last one last."""
+        given = {"variant": variant, "metric": metric, "most": most}
+        rows = self._database.execute(LAST_REPORTS, given).fetchall()
+        return {run: [value for _, value in own] for run, own in groupby(rows, lambda row: row[0])}
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""

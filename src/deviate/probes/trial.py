@@ -416,6 +416,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     printed: list[PrintedNumber] = []
     #: The loop that goes round by the lines that print, where the source shows no main loop or that did not go round.
     turned: TurnedLoop | None = None
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def measured(self) -> bool:
@@ -479,6 +481,7 @@ def _result(trial: Trial, tallies: RunTallies, ended: Ended, known_notes: list[s
         limit=limit,
         printed=printed_numbers([trial.ready.folder], experiment),
         turned=_turned(trial) if tallies.iterations < GOING_ROUND else None,
+        word=experiment.word,
     )
 
 

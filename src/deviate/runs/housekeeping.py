@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import UPDATE, BadInput, BadOption, NameTaken, WorkspaceUnusable
-from deviate.core.experiment import SCHEMA, Experiment, Step
+from deviate.core.experiment import AT, SCHEMA, Experiment, Step
 from deviate.core.interrupts import at_any_end
 from deviate.core.secrets import star_text
 from deviate.core.shell_words import typed_word
@@ -36,7 +36,6 @@ from deviate.runs.snapshot.manifest import read_snapshot
 from deviate.runs.snapshot.survey import COPY_LIMIT, CREDENTIALS, is_code, is_credentials
 from deviate.runs.snapshot.working_copy import GIVEN
 from deviate.runs.unpacking import BELOW, DAMAGE, HEAD, SEVERAL, Members, is_carried, read_head, unpacked
-from deviate.source.cells import AT
 from deviate.store.files import sync_file
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace, can_name
 from deviate.store.locks import locked, locked_looks, locked_workspace

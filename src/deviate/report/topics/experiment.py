@@ -21,6 +21,7 @@ from deviate.report.topics import (
     figures,
     metrics,
     predictions,
+    remedies,
     reported,
     reproduce,
     runs,
@@ -50,7 +51,6 @@ def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _paper(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Return what goes into an article: the methods, the tables as LaTeX, and the checklist."""
     tables = metrics.paper(facts, charts)
     return checklist.for_paper(facts, [block for block in tables.blocks if isinstance(block, Table)] if tables else [])
 
@@ -65,7 +65,6 @@ def _made(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _folded(facts: ExperimentFacts, charts: Charts, *made: MakeSection) -> list[Block]:
-    """Return sections as folds that are closed."""
     sections = (make(facts, charts) for make in made)
     return [Fold(title=each.title, blocks=each.blocks, open=False) for each in sections if each is not None]
 
@@ -85,6 +84,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         factors.price,
         stability.evaluations_brief,
         predictions.brief,
+        partial(remedies.table, title=""),
         reported.brief,
         factors.fingerprints,
         answer.brief_remarks,
@@ -97,6 +97,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.each_run,
         stability.evaluations_full,
         predictions.full,
+        remedies.table,
         predictions.representations,
         predictions.weights,
         reported.full,
@@ -160,6 +161,7 @@ def plain_facts(facts: ExperimentFacts) -> ExperimentFacts:
         stabilities=_named(facts.stabilities),
         weights=_named(facts.weights),
         representations=_named(facts.representations),
+        remedies=_named(facts.remedies),
         reported=_named(facts.reported),
         evaluations=[replace(each, within=_named(each.within)) for each in facts.evaluations],
         prices=[replace(each, held=plain_name(each.held), free=plain_name(each.free)) for each in facts.prices],

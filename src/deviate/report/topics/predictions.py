@@ -205,7 +205,6 @@ def _evaluation(facts: Stability, figures: Sequence[Figure] = ()) -> list[Block]
     if known is not None:
         tables: list[Block] = [
             *_drawn(figures, "ensembles", "abstention"),
-            _ensemble_table(known),
             _abstention_table(known),
         ]
         tables += [_calibration_table(known)] if known.calibration else []
@@ -290,28 +289,6 @@ def _course_table(facts: LearningFacts) -> Table:
             for place, each in shown
         ],
         notes=["churn: between two runs; changed: from one evaluation of a run to its next."],
-    )
-
-
-def _ensemble_table(known: Correctness) -> Table:
-    rows = [
-        Row(
-            cells=[
-                number(str(each.size), each.size),
-                share_cell(each.accuracy),
-                points_cell(each.gain),
-                points_cell(each.sd),
-                share_cell(each.churn),
-            ]
-        )
-        for each in known.ensembles
-    ]
-    return Table(
-        caption="Ensembles of runs",
-        slug="ensembles",
-        columns=columns("runs", "accuracy", "gain", "SD", "churn", words=0),
-        rows=rows,
-        notes=["gain, SD: percentage points; SD and churn: between ensembles of different runs."],
     )
 
 

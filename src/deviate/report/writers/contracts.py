@@ -105,6 +105,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "prices": [fields(each, *each.__struct_fields__) for each in facts.prices],
         "price_sentences": price_sentences(facts.prices),
         "draws_by_name": msgspec.to_builtins(facts.draws_by_name),
+        "remedies": [fields(each, *each.__struct_fields__) for each in facts.remedies],
     }
 
 
