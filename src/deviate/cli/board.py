@@ -31,11 +31,8 @@ CELLS_FROM = 80
 FULL_WIDTH = 100
 
 
-def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None) -> list[str]:
-    """Return the experiments as lines below a head, the best first.
-
-    Raises BadOption if no experiment has the metric.
-    """
+def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the experiments as lines below a head, the best first."""
     summaries = {}
     for facts in overviews:
         # `deviate report NAME` names what is wrong with its files or with deviate.toml.
@@ -44,10 +41,6 @@ def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], 
                 # Its overview was read just now, which looked for links.
                 summaries[facts["name"]] = summary_of(ExperimentFolder(workspace.path / "experiments" / facts["name"]))
     name = leading_metric(summaries)
-    if metric:
-        from deviate.lexicon.words import find_name
-
-        name = find_name(metric, metric_names(summaries))
     found = entries(overviews, summaries, name)
     head = head_text(name, found)
     return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
@@ -107,11 +100,6 @@ def leading_metric(summaries: Mapping[str, Summary]) -> str:
     """Return the metric that is the main one of the most experiments; empty where none has one."""
     mains = [standings[0].name for each in summaries.values() if (standings := main_standings(each))]
     return Counter(mains).most_common(1)[0][0] if mains else ""
-
-
-def metric_names(summaries: Mapping[str, Summary]) -> list[str]:
-    """Return the names of all metrics that experiments are compared by."""
-    return list(dict.fromkeys(each.name for summary in summaries.values() for each in main_standings(summary)))
 
 
 def head_text(metric: str, found: Sequence[Entry]) -> str:

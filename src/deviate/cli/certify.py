@@ -119,7 +119,7 @@ def command(
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
     show(view, writer, target, view.page().command, "certificate")
-    if view.status and getattr(view.facts, "parting", None) is not None:
+    if view.status == 1 and getattr(view.facts, "parting", None) is not None:
         say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)
 

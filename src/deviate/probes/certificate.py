@@ -176,9 +176,6 @@ def read_certificate(path: Path) -> Certificate:
 #: come out. ``drift``: they differ in the same surroundings. ``other``: they are not of the same training.
 Likeness = Literal["equal", "environment", "drift", "other"]
 
-#: Exit status of each.
-STATUSES: Mapping[Likeness, int] = {"equal": 0, "drift": 1, "environment": 2, "other": 2}
-
 #: Parts of the environment that decide no number.
 _NO_MATTER = frozenset({"host", "git", "cores"})
 
@@ -232,9 +229,14 @@ class Likened(msgspec.Struct, frozen=True, kw_only=True):
     digests: list[str]
 
     @property
+    def compared(self) -> bool:
+        """Whether both have values of one metric, or final weights."""
+        return bool(self.metrics or self.weights)
+
+    @property
     def status(self) -> int:
-        """The exit status."""
-        return STATUSES[self.likeness]
+        """The exit status: 1 where bits differ, whatever else is another, and 2 where none could be compared."""
+        return 0 if self.likeness == "equal" else 1 if self.compared else 2
 
 
 def liken(here: Certificate, there: Certificate, names: tuple[str, str]) -> Likened:

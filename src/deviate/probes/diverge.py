@@ -40,6 +40,9 @@ DEFAULT_LIMIT = 600.0
 #: What the runtime reads, see `diverging` there.
 VARIABLE = "DEVIATE_DIVERGE"
 
+#: Why two runs were not compared.
+NO_STEP = "neither an update of PyTorch, nor arrays in a main loop, nor a line of the program was seen"
+
 #: How often something is put in place of what differs, and the search goes on.
 MOST_PUT = 4
 
@@ -296,11 +299,25 @@ class _Search:
         unit = unit_of(*marks)
         steps = common_steps(*marks, unit)
         bracket = compare_marks(*marks, unit)
-        if self.reason or not steps or bracket is None:
+        if not self.reason and not steps:
+            return self._without_steps()
+        if self.reason or bracket is None:
             return self._result(unit, steps, bracket)
         if not bracket.is_exact:
             bracket = self._narrowed(bracket)
         return self._explained(bracket, steps)
+
+    def _without_steps(self) -> Divergence:
+        """Compare the statements of a program in which no step was seen, from its start to its end."""
+        replay = self._replay("the lines up to the end", {"record": ["iteration", None, None]}, None)
+        pairs, end = replay.processes, Bracket(unit="iteration", equal=-1, differs=0, parts=[], at_end=True)
+        compared = len(pairs[0][0].statements) if pairs else 0
+        explanation = Explanation(pairs, end, self._code)
+        parted = bool(compared) and explanation.is_found
+        cause = remedied(explanation.cause(), is_held=self.variant != AS_IT_IS) if parted else None
+        self.reason = self.reason or ("" if compared else NO_STEP)
+        found = self._result("iteration", 0, end if parted else None)
+        return msgspec.structs.replace(found, cause=cause, statements=compared)
 
     def alone(self) -> Divergence:
         """Find the operations that do not repeat, by one training that calls each of them twice."""
@@ -392,14 +409,11 @@ class _Search:
             return ""
 
     def _result(self, unit: Unit, steps: int, bracket: Bracket | None) -> Divergence:
-        reason = self.reason or (
-            "" if steps else "no step was seen: neither an update of PyTorch nor arrays in a main loop"
-        )
         return Divergence(
             command=mask_words(self.trials.source.experiment.command),
             variant="as-is" if self.variant == AS_IT_IS else "control",
-            parted=bracket is not None if bracket is not None or not reason else None,
-            reason=reason if bracket is None else "",
+            parted=bracket is not None if bracket is not None or not self.reason else None,
+            reason=self.reason if bracket is None else "",
             unit=unit,
             steps=steps,
             step=bracket.differs if bracket else None,
@@ -475,15 +489,24 @@ class Explanation:
         other = found.second.entered if found.second is not None else None
         return key_of(found.first), found.kind == "host" and found.first.entered != other
 
+    @property
+    def is_found(self) -> bool:
+        """Whether an operation, an array or the way through the program differs."""
+        lines = self.lines()
+        return self.found is not None or lines.of_arrays() is not None or lines.parting() is not None
+
+    def lines(self) -> Lines:
+        """Return the statements of the program itself."""
+        return Lines(*self.pairs[0])
+
     def cause(self) -> Cause:
         """Return the cause: of the operations, else of the statements."""
         if not self.pairs:
             return Cause(kind="between")
-        ours, theirs = self.pairs[0]
-        found = self.found
-        lines = Lines(ours, theirs)
+        found, lines = self.found, self.lines()
         if found is None:
-            return self._of_line(lines.of_names(self.bracket.parts) or lines.parting() or self._of_children())
+            named = lines.of_names(self.bracket.parts) if self.bracket.parts else lines.of_arrays()
+            return self._of_line(named or lines.parting() or self._of_children())
         origin = self._origin(lines, found) if found.kind in _FROM_HOST else None
         return cause_at(found, self.code, origin)
 

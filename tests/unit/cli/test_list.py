@@ -43,7 +43,8 @@ def test_experiments_are_listed_with_mean_and_sd_the_best_first(project):
     )
     assert listed[1].split()[:5] == ["better", "92.75", "±", "1.06", "2"]
     assert listed[2].split()[:5] == ["zero", "90.50", "±", "0.71", "2"]
-    lower = CliRunner().invoke(group, ["list", "--metric", "train loss"]).stdout.splitlines()
+    (project / "deviate.toml").write_text("[statistics]\nmain = 'train loss'\n")
+    lower = CliRunner().invoke(group, ["list"]).stdout.splitlines()
     assert lower[1].split()[0] == "better"
 
 

@@ -77,8 +77,10 @@ def _first(audit: Audit) -> str:
             if audit.compared.equal
             else f"Runs differ as they are: {unlike}."
         )
-    pinned = _named(audit, "pinned")
+    pinned = [factor for factor in audit.factors if factor.verdict == "pinned"]
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
+    if any(factor.why for factor in pinned):
+        fixed = "no draw that varies has an effect"
     if audit.compared.equal:
         begin = (
             "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared, audit.word)})"
@@ -300,7 +302,7 @@ def _ending(verification: Verification) -> str:
 def silence(verification: Verification) -> str:
     """Say why a metric has no value: the program never reports it, or had not come that far."""
     if verification.ended == "limit":
-        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --limit"
+        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --set timeout"
     if verification.ended == "failed":
         return "not reported before the program failed"
     return "never reported: the program ran to its end without it"

@@ -10,7 +10,7 @@ from deviate.observe.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
 from deviate.probes.certificate import Certificate, Change, Likened, Likeness, Parting, Unobserved
 from deviate.probes.certify import Certified
 from deviate.probes.fix import Fixed
-from deviate.probes.price import Priced
+from deviate.probes.price import PROCESSOR_TIME, Priced
 from deviate.probes.resume import Lost, Resumed
 from deviate.probes.training import Failure
 from deviate.report.numbers import show
@@ -239,13 +239,15 @@ _VERDICTS: dict[Likeness, tuple[str, Emphasis]] = {
     "equal": ("equal bits", "good"),
     "drift": ("drift", "bad"),
     "environment": ("another environment", "warning"),
-    "other": ("not comparable", "warning"),
+    "other": ("another training", "warning"),
 }
+
+_NOT_COMPARED: tuple[str, Emphasis] = ("not comparable", "warning")
 
 
 def likened_page(facts: Likened, reader: Reader) -> Page:
     """Make the page of two certificates compared."""
-    text, emphasis = _VERDICTS[facts.likeness]
+    text, emphasis = _VERDICTS[facts.likeness] if facts.compared else _NOT_COMPARED
     answer = Answer(sentences=list(likened_sentences(facts)), badge=_badge(text, emphasis))
     most = CHANGES_SHOWN if reader == "screen" else None
     return Page(
@@ -265,8 +267,13 @@ def likened_sentences(facts: Likened) -> Iterator[str]:
         if facts.training or facts.environment:
             yield f"The bits are equal although this is another: {_names([*facts.training, *facts.environment])}."
         return
+    if not facts.compared:
+        yield "Not comparable: the two have no metric in common."
+        if facts.training or facts.environment:
+            yield f"What is another: {_names([*facts.training, *facts.environment])}."
+        return
     if facts.likeness == "other":
-        yield f"Not comparable, as the training is another: {_names(facts.training)}."
+        yield f"Different, and so is the training: {_names(facts.training)}."
     elif facts.likeness == "environment":
         yield f"Different in another environment: {_names(facts.environment)}."
     else:
@@ -275,8 +282,6 @@ def likened_sentences(facts: Likened) -> Iterator[str]:
         yield parting_text(facts.parting, _in(facts.here), _in(facts.there))
     if facts.prints:
         yield f"Also different: {listed([print_text(name) for name in facts.prints])}."
-    if not (facts.metrics or facts.weights):
-        yield "The two have no metric in common."
 
 
 def _names(changes: Sequence[Change]) -> str:
@@ -448,7 +453,9 @@ def priced_sentences(facts: Priced) -> Iterator[str]:
     if facts.failure:
         yield f"Not measured: {facts.failure.run} did not complete ({facts.failure.reason})."
         return
-    yield from known_prices(facts.prices[:1])
+    # Without a GPU other programs make a run take longer, and its own work not.
+    least = [price for price in facts.prices if price.metric == PROCESSOR_TIME and not facts.may_vary]
+    yield from known_prices((least or facts.prices)[:1])
     if not facts.may_vary:
         yield "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect."
     else:

@@ -232,7 +232,7 @@ def _one_of_several(metric: MetricCurves, rounds: Rounds) -> list[str]:
 def _sentence(variant: VariantCurves, rounds: Rounds) -> str:
     drawn = len(variant.runs)
     runs = f"{drawn} of {count(variant.recorded, 'run')}" if drawn < variant.recorded else count(drawn, "run")
-    parts = [f"{clean(variant.variant)}: {runs}, {count(variant.longest, rounds.word)}"]
+    parts = [f"{clean(variant.variant)}: {runs}, {count(variant.longest, rounds.word if variant.dense else 'value')}"]
     if variant.recorded >= BAND_FROM:
         parts.append(f"median and the band of the middle {100 * variant.band.share:.0f}%")
     elif variant.recorded > 1:
@@ -249,7 +249,7 @@ def _parted(variant: VariantCurves, rounds: Rounds) -> str:
     if parting.iteration is None:
         return f" The runs are equal at all {count(parting.compared, rounds.word)} compared."
     apart = show(float(f"{parting.apart:.{APART_DIGITS}g}"))
-    return f" The runs differ from {rounds.word} {parting.iteration + rounds.first} on, there by {apart}."
+    return f" The runs first differ in {rounds.word} {parting.iteration + rounds.first}, by {apart}."
 
 
 # What the learning curves of a report do not show.

@@ -66,7 +66,8 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
     elif facts.recorded is not None and not facts.replays:
         yield from _recorded_text(facts.recorded)
     elif not facts.parted or facts.cause is None:
-        yield f"The two runs are equal in {count(facts.steps, _unit(facts))}, bit for bit."
+        compared = count(facts.steps, _unit(facts)) if facts.steps else count(facts.statements, "statement")
+        yield f"The two runs are equal in {compared}, bit for bit."
     else:
         yield cause_text(facts.cause, facts)
     if facts.explained:
@@ -104,7 +105,7 @@ def cause_text(cause: Cause, facts: Divergence) -> str:
     """Say what the first difference is, and where."""
     origin = cause.origin
     if cause.kind in _OF_VALUES and origin is not None and origin.kind != "before":
-        return _origin_text(origin)
+        return _origin_text(origin, cause.code)
     place = f"`{cause.operation}` at {_place(cause.seen_file, cause.seen_line)}"
     if facts.alone:
         return f"{place} does not repeat: called twice with equal inputs, it leaves other bits."
@@ -131,17 +132,19 @@ _ENTERS = {
 }
 
 
-def _origin_text(origin: Origin) -> str:
+def _origin_text(origin: Origin, code: str) -> str:
     place = _place(origin.file, origin.line)
+    # Of a method that is called, what differs is its object.
+    name = origin.name.rpartition(".")[0] if f".{origin.name.rpartition('.')[2]}(" in code else origin.name
     if origin.kind == "unseeded":
         return f"The runs first part at {place}, which draws from `{origin.name}`: nothing seeded that generator."
     if origin.kind == "flow":
         return f"The runs go on with other lines behind {place}."
     if origin.first and origin.second:
         values = f"is {origin.first} in one and {origin.second} in the other"
-        return f"The runs first part at {place}: `{origin.name}` {values}."
-    if origin.name:
-        return f"The runs first part at {place}: what it reads is equal, and `{origin.name}` differs."
+        return f"The runs first part at {place}: `{name}` {values}."
+    if name:
+        return f"The runs first part at {place}: what it reads is equal, and `{name}` differs."
     return f"The runs first part at {place}: what it reads is equal, and what it leaves differs."
 
 
@@ -167,7 +170,7 @@ def _unit(facts: Divergence) -> str:
 
 def _rungs(facts: Divergence) -> Table:
     cause = facts.cause
-    rows = [] if facts.alone else [("step", _at(facts), joined(facts.parts))]
+    rows = [] if facts.alone or not facts.parts else [("step", _at(facts), joined(facts.parts))]
     if cause is not None and cause.operation:
         within = f"{cause.phase}, {cause.module}" if cause.module else cause.phase
         rows.append(("operation", _bare(cause.seen_file, cause.seen_line), f"{cause.operation} ({within})"))
