@@ -67,7 +67,6 @@ def _repeats(audit: Audit) -> bool:
 
 
 def _first(audit: Audit) -> str:
-    """Say whether two probes of the program as it is are equal, and what makes them so."""
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
@@ -181,7 +180,6 @@ def _effect(cause: Cause) -> str:
 
 
 def _tries(cause: Cause) -> str:
-    """Say what did not help, and what could not be tried."""
     if not cause.tried:
         return ""
     if not cause.failed:
