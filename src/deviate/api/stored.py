@@ -516,6 +516,6 @@ class StoredExperiment:
 
     def summary(self) -> dict[str, Any]:
         """Return name, command, and how many runs of each variant completed."""
-        from deviate.facts.live import overview
+        from deviate.facts.overview import overview
 
         return overview(self.folder)

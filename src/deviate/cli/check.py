@@ -156,7 +156,6 @@ def _typed(settings: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _share(option: str, text: str) -> float:
-    """Read ``10%`` or ``0.1``."""
     from deviate.facts.comparison_options import find_drop
 
     share = find_drop(text)

@@ -120,7 +120,6 @@ def command(
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what was typed of the options, and of it what is not usual."""
     example = "'test acc=0.5'"
     given = {
         "pairing": None if options["pairing"] == "auto" else options["pairing"],

@@ -183,7 +183,6 @@ def _going_lines(screen: LiveScreen, width: int) -> list[str]:
 
 
 def _fitting(columns: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:
-    """Return the first columns that have room."""
     shown = []
     for column in columns:
         room -= max(map(cell_len, column)) + len(BLANK)
@@ -231,7 +230,6 @@ def _times(screen: LiveScreen) -> list[str]:
 
 
 def _result_line(screen: LiveScreen, width: int) -> list[str]:
-    """Write mean and SD of the runs so far, and where they lie."""
     values = [value for value in screen.results if math.isfinite(value)]
     if not values or not screen.metrics:
         return []

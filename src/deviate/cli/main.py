@@ -7,7 +7,6 @@ import gc
 import importlib
 import keyword
 import os
-import shutil
 import sys
 import warnings
 from collections import Counter
@@ -55,6 +54,8 @@ class BeforeCommand(click.Command):
 
     def _repeated(self, args: Sequence[str]) -> list[str]:
         """Put a repeatable option before each of its values but those that are programs, which begin the command."""
+        import shutil
+
         several = {name for option in self.params if vars(option).get("multiple") for name in option.opts}
         end = args.index("--")
         words: list[str] = []
@@ -221,7 +222,6 @@ def _own_words(words: Sequence[str]) -> Sequence[str]:
 
 
 def _say_usage(error: click.ClickException) -> None:
-    """Say what is wrong with the words that were typed, as any other error."""
     message = error.format_message().removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     typed = ["deviate", *([context.info_name or ""] if context and context.parent else []), "--help"]

@@ -115,10 +115,10 @@ def list_(desk: Desk) -> Any:
     """List the experiments of the project, the best first."""
     from deviate.cli.board import project_board
     from deviate.cli.list import list_json, unread_rows
-    from deviate.facts.live import overviews
+    from deviate.facts.overview import overviews
 
     found, unreadable = overviews(desk.workspace)
-    rows = project_board(desk.workspace, found, None) if found else ["no experiment here yet"]
+    rows = project_board(desk.workspace, found) if found else ["no experiment here yet"]
     return list_json(found, unreadable), "\n".join([*rows, *unread_rows(unreadable)])
 
 

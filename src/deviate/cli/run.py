@@ -40,7 +40,7 @@ VARIED = {
     "augment": "augmentation",
     "layers": "dropout and other stochastic layers",
     "other": "other draws: of no other kind, such as actions, negatives and noise",
-    "data": "data split: other training or test examples",
+    "data": "data draws: other training or test examples",
     "platform": "processor: what a tiny disturbance does",
     "bit": "one bit of one weight: the same",
     "arms": f"each of {', '.join(GROUPS['arms'])}",

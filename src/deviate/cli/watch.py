@@ -118,7 +118,7 @@ def _find(name: str | None) -> ExperimentFolder:
     from deviate.cli.board import newest_first
     from deviate.cli.list import hints
     from deviate.core.errors import UnknownExperiment, WorkspaceUnusable
-    from deviate.facts.live import overviews
+    from deviate.facts.overview import overviews
     from deviate.store.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())

@@ -61,7 +61,7 @@ PLAIN = {
     "augment": "augmentation",
     "layers": "dropout",
     OTHER: "other draws",
-    DATA: "data split",
+    DATA: "data draws",
     "platform": "processor",
     "bit": "one bit of one weight",
 }
@@ -75,6 +75,7 @@ _TYPED = {
     "initialization": "init",
     "order": "shuffle",
     "split": DATA,
+    "data split": DATA,
 }
 
 #: Seeds given to frameworks must fit 32 bits (numpy.random.seed takes no more).
@@ -98,7 +99,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         """What varies, as people read it; of several factors, all of them.
 
         >>> parse_variant("algo").plain, parse_variant("init,shuffle").plain, parse_variant("algo,data").plain
-        ("training's draws", 'initialisation + data order', "training's draws + data split")
+        ("training's draws", 'initialisation + data order', "training's draws + data draws")
         """
         if self.name in PLAIN:
             return PLAIN[self.name]

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import SCHEMA, Direction, Kind
+from deviate.core.experiment import AT, SCHEMA, Direction, Kind
 from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_line
 from deviate.facts.comparable import (
@@ -33,7 +33,7 @@ from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.side import Side, read_sides, remember_typed
 from deviate.lexicon.words import words_of
 from deviate.observe.headline import ranks
-from deviate.source.cells import AT, Cell, read_cells
+from deviate.source.cells import Cell, read_cells
 from deviate.source.config import FILE_NAME
 from deviate.stats.contrast import deciding_test
 from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking

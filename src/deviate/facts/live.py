@@ -1,33 +1,25 @@
-"""An experiment whose runs may go on, as its files show it at one moment.
-
-Experiments at a glance, each from its own files alone.
-
-Experiments beside each other: mean and SD of each, as the report has them, in a file that is made when needed.
-"""
+"""An experiment whose runs may go on, as its files show it at one moment."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from deviate.core.errors import DeviateError
-from deviate.core.experiment import Direction, Experiment, Kind, Run
-from deviate.core.shell_words import typed_word
+from deviate.core.experiment import Experiment, Run
 from deviate.observe.headline import main_metric
 from deviate.observe.metrics import Directions, directions_of, listed_directions
 from deviate.runs.events import seconds_left
 from deviate.runs.executors.processes import is_alive
 from deviate.runs.lease import live_holder
-from deviate.store.files import write_whole
-from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.records import LiveSeries, Progressed, metric_id, read_progress
 from deviate.store.run_files import Outcome, RunInfo, Unfinished
 
@@ -153,7 +145,7 @@ class LiveReader:
             jobs=jobs,
             elapsed=max((since for info in map(_info, started.values()) if (since := _since(info))), default=0.0),
             rounds=experiment.main_loop.rounds if experiment.main_loop else None,
-            word=experiment.main_loop.word if experiment.main_loop else "iteration",
+            word=experiment.word,
             decimals={metric.name: metric.decimals for metric in ordered},
         )
 
@@ -255,174 +247,3 @@ def _seconds_left(runs: Sequence[LiveRun], jobs: int) -> float | None:
         waiting=sum(run.state in ("waiting", "interrupted") for run in runs),
         slots=jobs,
     )
-
-
-class Unreadable(NamedTuple):
-    """An experiment with a file that cannot be read, and what to do about it."""
-
-    name: str
-    problem: str
-    hint: str
-
-
-def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadable]]:
-    """Return the overview of each experiment that can be read, and what is wrong with each of the others."""
-    found, unreadable = [], []
-    for name in workspace.names():
-        try:
-            found.append(overview(workspace.experiment(name)))
-        except DeviateError as error:
-            hint = f"{error.hint}; to remove the experiment: deviate rm {typed_word(name)}"
-            unreadable.append(Unreadable(name, error.message, hint))
-    return found, unreadable
-
-
-def overview(folder: ExperimentFolder) -> dict[str, Any]:
-    """Return name, command, how many runs of each variant are planned and completed, and what goes on now."""
-    experiment = folder.read_experiment()
-    runs = folder.completed_runs()
-    completed = Counter(run.run.variant for run in runs)
-    return {
-        "name": experiment.name,
-        "command": experiment.command,
-        "created": experiment.created,
-        "planned": experiment.planned,
-        "completed": {variant: completed[variant] for variant in experiment.planned},
-        "evaluating": sum(map(_is_evaluated, runs)),
-        "seconds_left": live.seconds_left if (live := _going(folder)) else None,
-        "running": live is not None,
-        "problem": "" if runs else _problem(folder),
-    }
-
-
-def _problem(folder: ExperimentFolder) -> str:
-    """Return why the first run that ended did not complete; empty where none has ended."""
-    outcomes = (run.read_outcome() for run in folder.runs())
-    return next((outcome.reason for outcome in outcomes if isinstance(outcome, Unfinished)), "")
-
-
-def _going(folder: ExperimentFolder) -> LiveExperiment | None:
-    """Return what `deviate watch` shows; None where no run is under way."""
-    # Only where a worker may live, as below.
-    if not any(run.worker.is_dir() and not run.outcome_file.is_file() for run in folder.runs()):
-        return None
-
-    live = LiveReader(folder).read()
-    return live if live.going else None
-
-
-def _is_evaluated(run: RunFolder) -> bool:
-    # Only where a worker may live: looking at processes takes a library that is long to import.
-    if not run.worker.is_dir():
-        return False
-
-    return is_evaluated(run)
-
-
-#: In the folder of an experiment.
-SUMMARY_FILE = "summary.json"
-
-#: Raised when the file has something else: older ones are made anew.
-VERSION = 2
-
-
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of the completed runs of a variant."""
-
-    name: str
-    #: As people say it: ``last epoch``.
-    taken: str
-    kind: Kind
-    direction: Direction | None
-    unit: str = ""
-    decimals: int | None = None
-    #: By run, in the order of their indices.
-    values: list[float]
-    mean: float | None
-    sd: float | None
-    #: Ends of the interval of the mean, at 95 %; None where one run tells none.
-    low: float | None
-    high: float | None
-
-
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """All metrics of each variant of an experiment, the main one first."""
-
-    made_from: str
-    variants: dict[str, list[Standing]]
-
-
-def summary_of(folder: ExperimentFolder) -> Summary:
-    """Return the summary of an experiment, made anew where runs ended or settings changed since it was written."""
-    stamp, path = _stamp(folder), folder.path / SUMMARY_FILE
-    with suppress(OSError, msgspec.DecodeError):
-        summary = msgspec.json.decode(path.read_bytes(), type=Summary)
-        if summary.made_from == stamp:
-            return summary
-    summary = Summary(made_from=stamp, variants=_variants(folder))
-    # It spares making it again, and nothing else.
-    with suppress(OSError):
-        write_whole(path, msgspec.json.encode(summary))
-    return summary
-
-
-def _variants(folder: ExperimentFolder) -> dict[str, list[Standing]]:
-    from deviate.facts.metric import measured_sample
-    from deviate.facts.samples import read_options
-    from deviate.facts.stored import read_results
-    from deviate.observe.headline import main_first
-
-    results = read_results(folder, read_options())
-    loop = results.experiment.main_loop
-
-    def in_rounds(metric: str, variant: str) -> bool:
-        """Whether each round of the main loop, as far as is known, reported a metric."""
-        reports = results.reports.get(variant, {}).get(metric)
-        return not reports or reports[-1] >= results.looped.get(variant, 0)
-
-    return {
-        variant: [
-            Standing(
-                name=each.name,
-                taken=loop.value_taken(each.aggregate) if loop and in_rounds(each.name, variant) else each.aggregate,
-                kind=each.kind,
-                direction=each.direction,
-                unit=each.unit,
-                decimals=each.decimals,
-                values=list(each.values),
-                mean=each.spread.mean,
-                sd=each.spread.sd,
-                low=each.ci_mean.low if each.ci_mean.known else None,
-                high=each.ci_mean.high if each.ci_mean.known else None,
-            )
-            for each in (measured_sample(sample, LEVEL) for sample in main_first(samples) if sample.n)
-        ]
-        for variant, samples in results.samples.items()
-    }
-
-
-#: Confidence level of the intervals.
-LEVEL = 0.95
-
-
-def _stamp(folder: ExperimentFolder) -> str:
-    """Digest what a summary is made from: the size and time of the files of the experiment and of the settings.
-
-    The directions that were typed for the project are a part of it.
-    """
-    from deviate.observe.metrics import listed_directions
-
-    files = [folder.experiment_file, folder.project / "deviate.toml", *_outcomes(folder)]
-    digest = hashlib.sha256(f"{VERSION}".encode())
-    for path in files:
-        with suppress(OSError):
-            status = path.stat()
-            digest.update(f"{path.name}\0{path.parent.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-    with suppress(DeviateError):
-        digest.update(repr(sorted(listed_directions(folder.project).items())).encode())
-    return digest.hexdigest()
-
-
-def _outcomes(folder: ExperimentFolder) -> Iterable[Path]:
-    for run in folder.runs():
-        yield from (step.outcome_file for step in (run, *run.steps()))

@@ -288,13 +288,7 @@ _MERGED, _BETWEEN = re.compile(rb"(?:<{7}|>{7}) \S"), b"=" * 7
 
 
 def _check_merged(path: Path, data: bytes) -> None:
-    """Refuse a file with two versions of its lines.
-
-    Raises
-    ------
-    NotRuns
-        With the lines of the marks.
-    """
+    """Refuse a file with two versions of its lines."""
     if not _MERGED.search(data):
         return
     lines = data.splitlines()
@@ -323,13 +317,7 @@ def _too_large(path: Path, what: str) -> NotImportable:
 
 
 def check_text(path: Path, data: bytes) -> None:
-    """Refuse what is no text.
-
-    Raises
-    ------
-    NotImportable
-        With the first byte that text does not have.
-    """
+    """Refuse what is no text."""
     match = _NO_TEXT.search(data)
     if match:
         raise NotImportable(
@@ -363,13 +351,7 @@ def present(cells: Iterable[tuple[str, str]]) -> Row:
 
 
 def check_cells(path: Path, text: str, marks: str) -> None:
-    """Refuse a text with more values than are read, as the marks between them show.
-
-    Raises
-    ------
-    NotImportable
-        With the number of the marks.
-    """
+    """Refuse a text with more values than are read, as the marks between them show."""
     count = sum(map(text.count, marks))
     if count > MOST_CELLS:
         raise NotImportable(

@@ -50,7 +50,7 @@ from deviate.imports.roles import (
     trend,
     whole,
 )
-from deviate.imports.rows import SUMMARIES, Row, have_commas, number, seconds
+from deviate.imports.rows import SUMMARIES, Row, alike, have_commas, number, seconds
 from deviate.imports.trainings import (
     Part,
     Split,
@@ -242,13 +242,7 @@ def _said_once(metrics: list[str], parts: Sequence[Part], options: TableOptions)
 
 
 def check_runs(count: int) -> None:
-    """Refuse more runs than are imported.
-
-    Raises
-    ------
-    NotImportable
-        With both numbers.
-    """
+    """Refuse more runs than are imported."""
     if count > MOST_RUNS:
         raise NotImportable(
             f"{count:,} runs were found; at most {MOST_RUNS:,} are imported",
@@ -277,11 +271,7 @@ def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
 
 def chosen_by(row: Row, options: TableOptions) -> bool:
     """Tell whether a row is one of those that options take."""
-    return all(_equal(row.get(name), word) for name, word in options.where)
-
-
-def _equal(word: str | None, wanted: str) -> bool:
-    return word == wanted or (word is not None and number(word) is not None and number(word) == number(wanted))
+    return all(name in row and alike(row[name]) == alike(word) for name, word in options.where)
 
 
 def _without_summaries(tables: list[Table], roles: Roles) -> tuple[list[Table], list[str]]:
@@ -336,6 +326,7 @@ def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bo
 
 def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> list[ForeignRun]:
     """Return the runs in the rows of one part; what is to be said of them stands in the first one's notes."""
+    part = msgspec.structs.replace(part, rows=_without_standing(part.rows, roles))
     clocks = [clock for row in part.rows if (clock := _clock(row, roles)) is not None]
     start = min(clocks, default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
@@ -376,6 +367,22 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     ]
 
 
+def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
+    """Return rows without the counter of a part of the data in which it stands still: the batches of an evaluation."""
+    counted: dict[str, list[str]] = {}
+    for row in rows:
+        counted.setdefault(row.get(roles.split, ""), []).append(row.get(roles.iteration, ""))
+    still = {part for part, words in counted.items() if len(words) > len(set(words)) == 1}
+    if not still or len(still) == len(counted):
+        return rows
+    return [
+        {name: word for name, word in row.items() if name != roles.iteration}
+        if row.get(roles.split, "") in still
+        else row
+        for row in rows
+    ]
+
+
 def _repeated(readings: Sequence[Reading]) -> int:
     return len(readings) - len({(reading.metric, reading.iteration) for reading in readings})
 
@@ -383,13 +390,7 @@ def _repeated(readings: Sequence[Reading]) -> int:
 def _check_other_counters(
     part: Part, metrics: list[str], roles: Roles, options: TableOptions, start: float
 ) -> None:  # fmt: skip
-    """Refuse rows of what counts as one training in which another counter begins again, and the values with it.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse rows of what counts as one training in which another counter begins again, and the values with it."""
     if not roles.iteration or options.iteration or options.rows or options.mean_over:
         return
     for name in roles.counters:

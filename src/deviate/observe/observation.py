@@ -241,11 +241,14 @@ def identities(
     """
     measured = measured_metrics(experiment, [*recorded, *observation.names], observation.metrics)
     passed_over = {metric.name for metric in measured if metric.kind in MACHINES}
-    word = experiment.main_loop.word if experiment.main_loop else "iteration"
     by_variant: dict[str, dict[str, RunValues]] = {}
     for run in runs:
         by_variant.setdefault(run.variant, {})[run.name] = observation.values_of(run.name)
-    return {name: compare_runs(values, passed_over, word) for name, values in by_variant.items() if len(values) > 1}
+    return {
+        name: compare_runs(values, passed_over, experiment.word)
+        for name, values in by_variant.items()
+        if len(values) > 1
+    }
 
 
 def repeatable_series(folder: RunFolder, metrics: Sequence[Metric]) -> dict[str, Series]:

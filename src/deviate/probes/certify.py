@@ -188,6 +188,7 @@ def parting_of(difference: Difference) -> Parting:
         there=difference.other_value,
         ended=difference.value is None or difference.other_value is None,
         placed=difference.placed,
+        word=difference.word,
     )
 
 
@@ -226,6 +227,7 @@ def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained]) ->
         differed=sorted(first.outcome.prints.keys() - kept.keys()),
         unobserved=list(_unobserved(prepared, first)),
         seconds=[round(each.ended.seconds, 2) for each in made],
+        word=experiment.word,
     )
 
 

@@ -79,11 +79,6 @@ def ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def nth_iteration(iteration: int) -> str:
-    """Name an iteration that is counted from 0 by its place: ``4th iteration``."""
-    return f"{ordinal(iteration + 1)} iteration"
-
-
 def seed_text(seed: ReplacedSeed) -> str:
     """Name the place where a program seeds itself.
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import UPDATE, BadInput, BadOption, NameTaken, WorkspaceUnusable
-from deviate.core.experiment import SCHEMA, Experiment, Step
+from deviate.core.experiment import AT, SCHEMA, Experiment, Step
 from deviate.core.interrupts import at_any_end
 from deviate.core.secrets import star_text
 from deviate.core.shell_words import typed_word
@@ -36,7 +36,6 @@ from deviate.runs.snapshot.manifest import read_snapshot
 from deviate.runs.snapshot.survey import COPY_LIMIT, CREDENTIALS, is_code, is_credentials
 from deviate.runs.snapshot.working_copy import GIVEN
 from deviate.runs.unpacking import BELOW, DAMAGE, HEAD, SEVERAL, Members, is_carried, read_head, unpacked
-from deviate.source.cells import AT
 from deviate.store.files import sync_file
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace, can_name
 from deviate.store.locks import locked, locked_looks, locked_workspace
@@ -113,8 +112,8 @@ def rename(workspace: Workspace, name: str, new: str) -> ExperimentFolder:
     return target
 
 
-def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
-    """Remove the working folders of completed runs, `failed` ones too; return how many bytes that freed.
+def prune(workspace: Workspace, name: str) -> int:
+    """Remove the working folders of completed runs; return how many bytes that freed.
 
     Records, logs, predictions and weights that were kept stay.
 
@@ -122,27 +121,25 @@ def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
     made or evaluated, here or elsewhere.
     """
     with _held(workspace, name, "prune") as folder:
-        freed = prunable(folder, failed=failed)
-        for run in _done(folder, failed=failed):
+        freed = prunable(folder)
+        for run in _completed(folder):
             discard_work(run)
         clear_removed(folder.runs_folder)
     clear_removed(folder.path.parent)
     return freed
 
 
-def prunable(folder: ExperimentFolder, *, failed: bool = False) -> int:
+def prunable(folder: ExperimentFolder) -> int:
     """Return how many bytes the working folders hold that `prune` removes.
 
     Raises RunElsewhere as `require_idle` does.
     """
     require_idle(folder)
-    return sum(disk_size(run.work) for run in _done(folder, failed=failed))
+    return sum(disk_size(run.work) for run in _completed(folder))
 
 
-def _done(folder: ExperimentFolder, *, failed: bool) -> Sequence[RunFolder]:
-    """Return the runs that have ended."""
-    ended = [run for run in folder.runs() if run.is_done]
-    return [run for run in ended if failed or isinstance(run.read_outcome(), Completed)]
+def _completed(folder: ExperimentFolder) -> Sequence[RunFolder]:
+    return [run for run in folder.runs() if run.is_done and isinstance(run.read_outcome(), Completed)]
 
 
 def end_leftovers(folder: ExperimentFolder) -> None:

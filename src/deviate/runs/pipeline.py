@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import Decided, Experiment, Placement
+from deviate.core.experiment import AT, Decided, Experiment, Placement
 from deviate.core.factors import DEFAULT_VARIANT
 from deviate.core.secrets import mask_words
 from deviate.runs.cluster import Engines, handed_to, lacks_runs
@@ -36,7 +36,6 @@ from deviate.runs.request import Request, check_local, check_request, container_
 from deviate.runs.resume import open_experiment
 from deviate.runs.until import settle_metric, settle_until
 from deviate.source.analysis import analyse_project
-from deviate.source.cells import AT
 from deviate.source.config import FILE_NAME, read_config
 from deviate.source.entry import Target
 from deviate.store.folders import ExperimentFolder, Workspace

@@ -18,7 +18,8 @@ from deviate.cli.main import group
 from deviate.cli.watch import Watched, WatchServer
 from deviate.core.experiment import Run
 from deviate.core.interrupts import Stopped
-from deviate.facts.live import LiveReader, overview
+from deviate.facts.live import LiveReader
+from deviate.facts.overview import overview
 from deviate.report.topics.live import live_figure, live_sentences, live_state
 from deviate.runs.executors.processes import created_at
 from deviate.store.run_files import Failed, RunInfo

@@ -141,6 +141,9 @@ def test_content_that_nothing_is_drawn_for_is_absent_and_one_that_is_replaced_is
     found = judged(content("1"), content("2"), (content("3"), content("3")), content("4"))
     assert (found.verdict, found.held, found.moved, found.uncontrolled) == ("pinned", True, None, False)
     assert "something takes its place" in found.why
+    # Two models, one of them seeded and its weights copied into the other.
+    unseeded = {"init": msgspec.structs.replace(content("1")["init"], sources=[DrawSource(generator="torch")])}
+    assert "something takes its place" in judged(unseeded, unseeded).why
 
 
 @pytest.mark.parametrize(

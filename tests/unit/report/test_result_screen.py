@@ -88,7 +88,7 @@ def test_what_varied_and_what_was_fixed_takes_a_line():
     (variant,) = facts.variants
     facts = structs.replace(facts, variants=[structs.replace(variant, evidence=evidence, without_noise=True)])
     lines = render_terminal(experiment_page(facts, "screen"), 100).splitlines()
-    assert "8 of 8 runs. Varied: initialisation, data order. Fixed: data split." in lines
+    assert "8 of 8 runs. Varied: initialisation, data order. Fixed: data draws." in lines
 
 
 def test_a_narrow_screen_says_what_varied_too():

@@ -173,7 +173,7 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
         *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
         *_shared(facts),
         *evaluation_caveats(facts.evaluations),
-        *repetition_caveats(facts.again),
+        *repetition_caveats(facts.again, facts.definition.word),
         *_differences(facts),
         *_runtime(facts),
         *_operations(facts),
@@ -186,13 +186,11 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
 
 
 def _rounded(facts: ExperimentFacts) -> Iterable[Caveat]:
-    """Yield which metrics are not known to the last unit."""
     for message in rounded_footnotes(metric for variant in facts.variants for metric in variant.metrics):
         yield Caveat(slug="whole-numbers-rounded", message=message)
 
 
 def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
-    """Yield which runs were not trained themselves."""
     if shared := [run for variant in facts.variants for run in variant.runs if run.same_as]:
         pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
         share = "shares" if len(shared) == 1 else "share"
@@ -228,7 +226,6 @@ def _merged(caveats: list[list[Caveat]]) -> list[Caveat]:
 
 
 def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
-    """Yield the caveats on the runs of one variant."""
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
     yield from _not_recorded(variant, facts)
@@ -302,7 +299,6 @@ def _was_refused(name: str, facts: ExperimentFacts) -> bool:
 
 
 def _is_all_read(facts: ExperimentFacts) -> bool:
-    """Whether all that differs in the output is measured."""
     unread = any(each.left or each.lines_left_out or each.unread_trackers for each in facts.reported)
     # Where no number differs, one that was not read does not show.
     return not unread and any(each.differing for each in facts.reported)

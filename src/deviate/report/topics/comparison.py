@@ -431,5 +431,4 @@ def comparison_page(
 
 
 def _title(labels: Sequence[str]) -> str:
-    """Name the sides: two against each other, more in a list."""
     return " against ".join(labels) if len(labels) == 2 else listed(labels, most=len(labels))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from deviate.core.experiment import IMPORTED, Direction, Run
+from deviate.core.experiment import AT, IMPORTED, Direction, Run
 from deviate.core.factors import DESCRIBED, plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.comparable import GPU_NAMES, Comparability, Pairing
@@ -17,7 +17,6 @@ from deviate.report.page import Page
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.metrics import resolution_footnotes, rounded_footnotes, weak_footnotes
 from deviate.report.words import capital, count, drawn_factors, joined, listed
-from deviate.source.cells import AT
 
 
 def comparison_caveats(facts: Comparability) -> list[Caveat]:

@@ -150,7 +150,6 @@ def _ends(measured: Sequence[Row]) -> list[float]:
 
 
 def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return a row per variant with a list of all its runs."""
     return [
         {
             "variant": variant,
@@ -165,7 +164,6 @@ def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _means(measured: Sequence[Row], ends: Sequence[float]) -> list[dict[str, Any]]:
-    """Return the mean of two runs or more with its confidence interval, where there is one."""
     return [
         {
             "variant": name,

@@ -51,7 +51,6 @@ def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _paper(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Return what goes into an article: the methods, the tables as LaTeX, and the checklist."""
     tables = metrics.paper(facts, charts)
     return checklist.for_paper(facts, [block for block in tables.blocks if isinstance(block, Table)] if tables else [])
 
@@ -66,7 +65,6 @@ def _made(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _folded(facts: ExperimentFacts, charts: Charts, *made: MakeSection) -> list[Block]:
-    """Return sections as folds that are closed."""
     sections = (make(facts, charts) for make in made)
     return [Fold(title=each.title, blocks=each.blocks, open=False) for each in sections if each is not None]
 

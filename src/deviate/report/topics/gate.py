@@ -332,7 +332,6 @@ def _badge(gate: Gate) -> Badge:
 
 
 def _figures(gate: Gate) -> list[Block]:
-    """Draw each metric beside its limit, the first that fails on top."""
     figures = gate_figures(gate)
     panels = [Panel(metric=figure.metric, blocks=[Drawing(figure=figure)]) for figure in figures]
     failing = [metric.name for metric in gate.metrics if not metric.passed]
@@ -421,7 +420,6 @@ def _table(gate: Gate) -> Table:
 
 
 def _group_tables(gate: Gate) -> list[Table]:
-    """Return the table of groups, where some are checked."""
     if gate.groups is None or not gate.groups.groups:
         return []
     numbers = Numbers(gate.look.alpha)

@@ -318,7 +318,6 @@ def _screen(grid: Grid) -> Section:
 
 
 def _list(metric: GridMetric, grid: Grid) -> Table:
-    """Return the best cells in rows, where there are too many for a map."""
     (table,) = telling([_cells(metric, "mean ± SD")])
     given_up = {"runs": 3, "place": 1}
     kept = [

@@ -335,10 +335,11 @@ def _ratio(price: HeldPrice) -> str:
         if known and price.interval is not None
         else ""
     )
-    return (
-        f"Deterministic kernels take {show(price.ratio, _DIGITS)} times as long{ends}: {price.metric} of "
-        f"{price.held} beside {price.free}, {count(price.pairs, 'pair')} of runs made in turn."
-    )
+    taken = f"{show(price.ratio, _DIGITS)} times as long{ends}"
+    pairs = f"{price.metric} of {price.held} beside {price.free}, {count(price.pairs, 'pair')} of runs made in turn"
+    if known and price.interval is not None and (price.interval.low or 0) <= 1 <= (price.interval.high or 1):
+        return f"That deterministic kernels take longer does not show: {taken}, {pairs}."
+    return f"Deterministic kernels take {taken}: {pairs}."
 
 
 def _unknown(prices: Sequence[HeldPrice]) -> str:

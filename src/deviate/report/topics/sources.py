@@ -26,6 +26,9 @@ from deviate.stats.power import runs_for_sd_ratio
 #: What is typed so that weights and representations are compared.
 KEPT = "--weights final --predictions scores"
 
+#: Below a column of churn.
+CHURN = "churn: examples on which two runs differ."
+
 #: Columns of the table that are of its metric.
 _OF_METRIC = 4
 
@@ -59,7 +62,7 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
             _numbers([text.range for text in texts], [row.spread.range for row in shown]),
         ),
         (
-            Column(head="churn", leading=True, sacrifice=1, means="churn: examples on which two runs differ."),
+            Column(head="churn", leading=True, sacrifice=1, means=CHURN),
             _numbers([_share(each) for each in churn], [each.value if each else None for each in churn]),
         ),
         (
@@ -233,7 +236,6 @@ def _title(table: SpreadAcross, facts: ExperimentFacts, *, brief: bool = False) 
 
 
 def _control(facts: ExperimentFacts) -> list[str]:
-    """Say that runs in which nothing was to vary are bit-identical, and in what."""
     for variant in facts.variants:
         if is_fixed(variant.variant) and (same := identity_text(variant)):
             return [f"Control is bit-identical: {same}."]
@@ -251,7 +253,7 @@ def why_blocks(facts: ExperimentFacts) -> list[Block]:
     notes = [*_unable(rows), *_open(shown, table)]
     return [
         Answer(sentences=_with_shares(table, facts)),
-        _bars(table, shown, facts.level),
+        _bars(table, shown, facts),
         *([Sentences(sentences=notes, listed=True, emphasis="quiet")] if notes else []),
     ]
 
@@ -272,26 +274,27 @@ def _with_shares(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     ]
 
 
-def _bars(table: SpreadAcross, rows: Sequence[SourceRow], level: float) -> Bars:
+def _bars(table: SpreadAcross, rows: Sequence[SourceRow], facts: ExperimentFacts) -> Bars:
     texts = [SpreadText(row.spread, table) for row in rows]
     most = max((row.spread.ci_sd.high or row.spread.sd or 0.0 for row in rows), default=0.0)
-    shares = [_part(row, table) for row in rows]
-    last = [Column(head="of everything", leading=True, sacrifice=1)] if any(shares) else []
+    churn = [known if (known := _share(churn_of(row.facts, facts))) != UNKNOWN else "" for row in rows]
+    beside = {"of everything": [_part(row, table) for row in rows], "churn": churn}
+    kept = {head: texts for head, texts in beside.items() if any(texts)}
+    last = {
+        "of everything": Column(head="of everything", leading=True, sacrifice=2),
+        "churn": Column(head="churn", leading=True, sacrifice=1, means=CHURN),
+    }
     return Bars(
-        head=f"SD of {table.metric} [{show_level(level)} CI]",
+        head=f"SD of {table.metric} [{show_level(facts.level)} CI]",
         table=Table(
             caption="",
-            columns=[Column(head="", numeric=False, fold_at=40), Column(head="SD"), *last],
+            columns=[Column(head="", numeric=False, fold_at=40), Column(head="SD"), *map(last.__getitem__, kept)],
             rows=[
                 Row(
-                    cells=[
-                        Cell(row.name),
-                        Cell(text.sd if row.spread.sd else "", row.spread.sd),
-                        *([Cell(share)] if last else []),
-                    ],
+                    cells=[Cell(row.name), Cell(text.sd if row.spread.sd else "", row.spread.sd), *map(Cell, more)],
                     inner=row.inner,
                 )
-                for row, text, share in zip(rows, texts, shares, strict=True)
+                for row, text, *more in zip(rows, texts, *kept.values(), strict=True)
             ],
         ),
         bars=[_bar(row) for row in rows],
@@ -308,7 +311,6 @@ def _bar(row: SourceRow) -> Bar:
 
 
 def _part(row: SourceRow, table: SpreadAcross) -> str:
-    """Write the SD as a share of that of the whole, with its interval."""
     share = row.spread.relative
     if not share or row.spread.variant == table.whole:
         return ""

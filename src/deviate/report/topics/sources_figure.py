@@ -78,7 +78,6 @@ def _sds(table: SpreadAcross, rows: Sequence[SourceRow]) -> Panel:
 
 
 def _of_models(rows: Sequence[SourceRow], facts: ExperimentFacts) -> Iterator[Panel]:
-    """Yield churn and distance of weights, where they are known."""
     churn = [churn_of(row.facts, facts) for row in rows]
     if any(each is not None and each.value is not None for each in churn):
         yield Panel(

@@ -481,7 +481,6 @@ def render_styled(page: Page, name: str) -> str:
 
 
 def _answered(section: Section, style: Style) -> Section:
-    """Return the checklist with the questions of the style alone."""
     tables = [block for block in section.blocks if isinstance(block, Table)]
     blocks = [block for table in tables for block in _questions(table, style)] if style.checklist else []
     return msgspec.structs.replace(section, blocks=blocks)

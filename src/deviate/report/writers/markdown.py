@@ -91,7 +91,6 @@ def _(block: Answer) -> Iterable[Lines]:
 
 
 def _key_figure(figure: KeyFigure) -> str:
-    """Return the number with what it is and what more is known, in a line."""
     beside = f": {markdown_prose(', '.join(figure.beside))}" if figure.beside else ""
     return f"**{markdown(figure.label)} {markdown(figure.text)}** ({markdown_prose(figure.basis)}){beside}."
 

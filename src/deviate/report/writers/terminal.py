@@ -210,7 +210,6 @@ def _with_brief(table: Table) -> set[int]:
 
 
 def _kept(table: Table, width: int) -> list[int]:
-    """Choose the columns that fit beside the first one."""
     name, *others = _widths(table)
     most = table.columns[0].fold_at
     # Headings may need all that a name may take.
@@ -246,7 +245,6 @@ def _indent(cells: list[Cell]) -> list[Cell]:
 
 
 def _only(table: Table, kept: Sequence[int]) -> Table:
-    """Return the table with the columns that are kept."""
     columns = [
         msgspec.structs.replace(column, head=column.head_alone)
         if column.head_alone and index - 1 not in kept
@@ -297,7 +295,6 @@ def _shrunk(table: Table, width: int) -> list[int]:
 
 
 def _lines(rows: Iterable[Row]) -> Iterable[list[Text]]:
-    """Yield the cells of each row, below headings indented."""
     below = False
     for row in rows:
         below = below or row.is_heading

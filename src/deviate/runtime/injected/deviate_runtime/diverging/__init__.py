@@ -180,7 +180,7 @@ def holds_arrays(value, depth=0):
         items = value.values() if isinstance(value, dict) else value
         return depth < 3 and any(holds_arrays(item, depth + 1) for item in list(items)[:20])
     kind = type(value)
-    return hasattr(kind, "dtype") or hasattr(kind, "get_weights")
+    return any(hasattr(kind, name) for name in ("dtype", "get_weights", "get_params"))
 
 
 VARIABLE = "DEVIATE_DIVERGE"
