@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from deviate.stats.churn import churn
+from deviate.stats.curves import REPORTS
 from deviate.stats.ensembles import EnsembleSize
 from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, cautious_sd_interval, sd_factors
 from deviate.stats.pairs import Estimate
@@ -18,8 +19,8 @@ from deviate.stats.predictions import Integers, checked_targets, correctness
 from deviate.stats.results import Effect
 from deviate.stats.spread import Floats, spread
 
-#: Reports of a number that are put together, and snapshots that vote: of an even number half may stand against half.
-REPORTS, VOTERS = (1, 2, 3, 5, 10), (1, 3, 5, 9)
+#: Snapshots that vote: of an even number half may stand against half.
+VOTERS = (1, 3, 5, 9)
 
 #: Why a number of ensembles has no interval.
 DRAWN = "a mean over many divisions of the same runs"
