@@ -9,7 +9,7 @@ import os
 import sys
 
 from ..frameworks import every
-from ..libraries import inside_library, is_library_file
+from ..libraries import inside_library, is_installed, is_library_file
 
 SEEDED = every("seeded")
 SEEDING_FILES = every("seeding_files")
@@ -83,7 +83,7 @@ class Callers:
             return True
         if path.startswith(RUNTIME) or GENERATED in file:
             return False
-        return not is_library_file(path)
+        return not (is_library_file(path) or is_installed(path))
 
     def relative(self, file):
         """Return `file` relative to the overlay where it lies in it."""
