@@ -94,7 +94,9 @@ def _first(audit: Audit) -> str:
 
 
 def _caused(cause: Cause) -> str:
-    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if cause.lines else ""
+    # Of an unknown cause lines are suspected, below.
+    is_known = cause.lines and cause.kind != "unknown"
+    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if is_known else ""
     files = f" ({listed(cause.files)})" if cause.files else ""
     return f"{cause_name(cause)}{files}{line}"
 

@@ -13,7 +13,7 @@ import sys
 
 from ..factors import OTHER, OUTSIDE
 from ..frameworks import every
-from ..patching import inside_library, is_library_file, standing
+from ..patching import inside_library, is_installed, is_library_file, standing
 
 SEEDED = every("seeded")
 SEEDING_FILES = every("seeding_files")
@@ -87,7 +87,7 @@ class Callers:
             return True
         if path.startswith(RUNTIME) or GENERATED in file:
             return False
-        return not is_library_file(path)
+        return not (is_library_file(path) or is_installed(path))
 
     def relative(self, file):
         """Return `file` relative to the overlay where it lies in it."""
