@@ -211,7 +211,7 @@ class RunFolder:
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
         # It imports NumPy, and most commands only look.
-        from deviate.store.run_files import used_size
+        from deviate.store.slots import used_size
 
         records = set(self.record_files())
         files = {
