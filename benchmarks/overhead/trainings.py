@@ -24,7 +24,7 @@ from deviate.source.edits import FileCode
 from deviate.source.entry import find_target
 from deviate.source.overlay import file_codes, instrument_project
 from deviate.store.folders import RunFolder
-from deviate.store.slots import read_records
+from deviate.store.run_files import read_records
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,6 @@ def _is_said(entry: Entry) -> bool:
 
 
 def _text(entry: Entry, number: str, *, is_narrow: bool) -> str:
-    """Return the number, or what is said in its place."""
     if entry.said or not entry.same_as:
         return entry.said or number
     if is_narrow:

@@ -449,7 +449,6 @@ def review_metrics(project: Path, findings: Findings, answer: Callable[[Review],
 
 
 def _is_told(line: Line) -> bool:
-    """Whether a line is a metric now, or was found as one."""
     return line.taken or line.found is not None
 
 

@@ -147,8 +147,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
 def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
     from deviate.report.words import count, listed
-    from deviate.store.run_files import Unfinished
-    from deviate.store.slots import RECORD
+    from deviate.store.run_files import RECORD, Unfinished
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])

@@ -67,7 +67,6 @@ def _repeats(audit: Audit) -> bool:
 
 
 def _first(audit: Audit) -> str:
-    """Say whether two probes of the program as it is are equal, and what makes them so."""
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
@@ -95,7 +94,9 @@ def _first(audit: Audit) -> str:
 
 
 def _caused(cause: Cause) -> str:
-    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if cause.lines else ""
+    # Of an unknown cause lines are suspected, below.
+    is_known = cause.lines and cause.kind != "unknown"
+    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if is_known else ""
     files = f" ({listed(cause.files)})" if cause.files else ""
     return f"{cause_name(cause)}{files}{line}"
 
@@ -181,7 +182,6 @@ def _effect(cause: Cause) -> str:
 
 
 def _tries(cause: Cause) -> str:
-    """Say what did not help, and what could not be tried."""
     if not cause.tried:
         return ""
     if not cause.failed:

@@ -7,6 +7,7 @@ from typing import Any
 
 from deviate.core.factors import DESCRIBED
 from deviate.observe.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
+from deviate.observe.metrics import TIME_PER_RUN
 from deviate.probes.certificate import Certificate, Change, Likened, Likeness, Parting, Unobserved
 from deviate.probes.certify import Certified
 from deviate.probes.fix import Fixed
@@ -32,7 +33,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.headline import known_prices
+from deviate.report.topics.headline import known_prices, longer_text
 from deviate.report.topics.metrics import columns, number
 from deviate.report.topics.proof import iteration_text
 from deviate.report.words import command_text, count, joined, listed, ordinal
@@ -495,8 +496,12 @@ def fixed_sentences(facts: Fixed) -> Iterator[str]:
         yield f"It repeats as it is: {runs}."
     elif facts.mended:
         yield f"It repeats with {joined(facts.mended[0].switches)}: {runs}."
-        cost, pairs = show(facts.mended[0].time, _DIGITS), count(facts.runs, "pair")
-        yield f"A run takes {cost} times as long as one of the program as it is, over {pairs} of runs made in turn."
+        for price in [each for each in facts.mended[0].prices if each.metric == TIME_PER_RUN and each.ratio]:
+            (text, shows), pairs = longer_text(price), f"over {count(facts.runs, 'pair')} of runs made in turn"
+            if shows:
+                yield f"Beside the program as it is a run takes {text}, {pairs}."
+            else:
+                yield f"That a run takes longer than one of the program as it is does not show: {text}, {pairs}."
     else:
         yield f"No switch makes it repeat; tried, alone and together: {listed(facts.tried)}."
         if facts.parting:

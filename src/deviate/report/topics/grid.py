@@ -287,7 +287,6 @@ def _made(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[Section]:
 
 
 def _of_claimed(facts: ExperimentFacts, grid: Grid) -> ExperimentFacts:
-    """Leave out the metrics that the tables of a paper do not have."""
     claimed = [metric.name for metric in grid.metrics if metric.claimed]
     variants = [
         msgspec.structs.replace(each, metrics=[metric for metric in each.metrics if metric.name in claimed])
@@ -352,7 +351,6 @@ def _brief(grid: Grid) -> Section:
 
 
 def _first(grid: Grid) -> list[Block]:
-    """Answer with the maps and the effects of each metric that is claimed."""
     blocks: list[Block] = []
     for metric in claimed_metrics(grid):
         effects = effects_screen(metric, grid)

@@ -200,7 +200,6 @@ def _metric(metric: MetricSpread) -> dict[str, Any]:
 
 
 def _withheld(metric: MetricSpread) -> dict[str, str]:
-    """Say why a number is null, by its key."""
     intervals = {"ci_mean": metric.ci_mean.reason, "ci_sd": metric.ci_sd.reason}
     return {**metric.spread.withheld, **{name: reason for name, reason in intervals.items() if reason}}
 

@@ -11,7 +11,7 @@ import sys
 
 from .factors import OTHER
 from .frameworks import every
-from .libraries import is_library_file
+from .patching import is_installed, is_library_file
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -124,8 +124,6 @@ class Outside:
         self.folders = {os.path.dirname(path) for path in self.read}
         #: Real paths by path.
         self.known = {}
-        #: Whether libraries are installed in a folder, by folder.
-        self.libraries = {}
 
     def may_concern(self, path):
         """Tell whether a package with this search path lies outside the project."""
@@ -136,15 +134,6 @@ class Outside:
         if path not in self.known:
             self.known[path] = os.path.realpath(path)
         return self.known[path]
-
-    def is_installed(self, spec, path):
-        """Tell whether a module's file lies where libraries are installed: ``pip install --target``."""
-        levels = spec.name.count(".") + (1 if spec.submodule_search_locations is None else 2)
-        for _ in range(levels):
-            path = os.path.dirname(path)
-        if path not in self.libraries:
-            self.libraries[path] = any(name.endswith(".dist-info") for name in os.listdir(path))
-        return self.libraries[path]
 
     def look(self, spec, redirect, process):
         """Note, once, a module outside the project that was not read and draws."""
@@ -159,7 +148,7 @@ class Outside:
             path = os.path.join(self.real(folder), name)
             if os.path.islink(path):
                 path = os.path.realpath(path)
-            if is_library_file(path) or path in self.read or redirect.is_own(path) or self.is_installed(spec, path):
+            if is_library_file(path) or path in self.read or redirect.is_own(path) or is_installed(path):
                 return
             with open(path, "rb") as file:
                 draws = DRAWS.search(file.read()) is not None
@@ -215,7 +204,7 @@ def wanted_hooks(process):
         if wanted[target.partition(".")[0].partition(":")[0]]:
             hooks.setdefault(module, []).append(target)
     for field, target in (
-        ("boundaries", "streams.boundaries:patch_rows"),
+        ("boundaries", "streams.callers:patch_rows"),
         ("epochs", "trainers:observe_rows"),
         ("switches", "switches:set_rows"),
     ):
