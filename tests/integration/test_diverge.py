@@ -56,6 +56,14 @@ def test_two_runs_of_an_experiment_are_told_apart_by_their_draws_or_by_making_th
     assert "# here" in DRAWN.splitlines()[again.json["cause"]["line"] - 1]
 
 
+def test_without_steps_and_arrays_what_is_printed_tells_whether_runs_are_equal(project):
+    for value, status in (("os.urandom(2)[0]", 1), ("7", 0)):
+        (project / "train.py").write_text(f"import os\nprint('test acc:', {value})\n")
+        found = deviate("diverge", "--as-is", "--json", "--", sys.executable, "train.py")
+        assert (found.status, found.json["parted"]) == (status, bool(status))
+        assert found.json["statements"] >= 2
+
+
 def test_no_command_is_bad_usage(project):
     refused = deviate("diverge")
     assert (refused.status, refused.out) == (2, "")

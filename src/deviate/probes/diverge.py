@@ -13,6 +13,8 @@ import msgspec
 from deviate.core.experiment import SCHEMA, Run
 from deviate.core.factors import OBSERVED, find_variant
 from deviate.core.secrets import mask_words
+from deviate.observe.identity import first_difference as first_value
+from deviate.observe.observation import repeatable_series
 from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import FirstDifference, Kind, differing_numbers, first_difference, key_of
 from deviate.probes.divergence.records import (
@@ -27,7 +29,7 @@ from deviate.probes.divergence.records import (
 from deviate.probes.divergence.remedies import BEYOND_SWITCHES, DETERMINISTIC, remedy_of
 from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
 from deviate.probes.divergence.stored import Of, Recorded, compare_recorded
-from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_replays, open_trials
+from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_replays, open_trials, printed_series
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
@@ -313,11 +315,24 @@ class _Search:
         pairs, end = replay.processes, Bracket(unit="iteration", equal=-1, differs=0, parts=[], at_end=True)
         compared = len(pairs[0][0].statements) if pairs else 0
         explanation = Explanation(pairs, end, self._code)
-        parted = bool(compared) and explanation.is_found
+        is_found = bool(compared) and explanation.is_found
+        # What is hidden in objects shows in what is reported alone.
+        parted = is_found or (bool(compared) and self._report_differs(replay))
         cause = remedied(explanation.cause(), is_held=self.variant != AS_IT_IS) if parted else None
         self.reason = self.reason or ("" if compared else NO_STEP)
+        if not all(process.has_all_statements for pair in pairs for process in pair):
+            self.notes.append("There were more statements than are compared")
         found = self._result("iteration", 0, end if parted else None)
         return msgspec.structs.replace(found, cause=cause, statements=compared)
+
+    def _report_differs(self, replay: _Replay) -> bool:
+        """Tell whether two trainings reported other values."""
+        experiment = self.trials.source.experiment
+        folders = [each.ready.folder for each in (replay.first, replay.second)]
+        ours, theirs = (
+            {**printed_series(each, experiment), **repeatable_series(each, experiment.metrics)} for each in folders
+        )
+        return first_value("second", theirs, "first", ours, ended=not self.limited) is not None
 
     def alone(self) -> Divergence:
         """Find the operations that do not repeat, by one training that calls each of them twice."""
@@ -456,7 +471,9 @@ class _Search:
         def complete(_: float) -> bool:
             if is_over is not None and is_over(read_marks(folder)):
                 return True
-            return order.get("record") is not None and is_done(folder)
+            # One that is recorded to its end has not printed all before.
+            record = order.get("record")
+            return isinstance(record, list) and record[2] is not None and is_done(folder)
 
         ended = trial.watch(self.limit, self.trials.stop, complete)
         self.limited = self.limited or trial.ending(ended) == "limit"
