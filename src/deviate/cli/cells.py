@@ -14,9 +14,9 @@ import click
 import msgspec
 
 from deviate.cli.printing import aligned, say, say_json
+from deviate.core.experiment import AT
 from deviate.core.shell_words import typed_word
 from deviate.report.words import count
-from deviate.source.cells import AT
 
 if TYPE_CHECKING:
     from deviate.report.page import Page
@@ -98,7 +98,6 @@ class GridScreen:
 
     @property
     def _runs_each(self) -> int:
-        """Runs of a cell: those of a grid have as many."""
         return max((self._screen(each).total for each in self._begun_cells), default=0)
 
     def _title(self) -> str:
@@ -122,7 +121,6 @@ class GridScreen:
         return [BLANK.join(cells).rstrip() for cells in zip(*columns_of(columns), strict=True)]
 
     def _going(self) -> list[str]:
-        """Return the cells whose runs go on."""
         going = [cell for cell in self.cells if (each := self.followed.get(cell.name)) and each.runs.going]
         labels = [clean(cell.label.replace("=", " ").replace(",", ", ")) for cell in going]
         return [BLANK.join((label, self._cell(cell.name))) for label, cell in zip(labels, going, strict=True)]
@@ -168,7 +166,7 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
     from deviate.cli.progress import Progress, left_lines
-    from deviate.facts.referee import Referee
+    from deviate.facts.comparison import Referee
     from deviate.runs.cells import make_cells
     from deviate.runs.request import Request
 

@@ -119,7 +119,7 @@ def command(
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
     show(view, writer, target, view.page().command, "certificate")
-    if view.status and getattr(view.facts, "parting", None) is not None:
+    if view.status == 1 and getattr(view.facts, "parting", None) is not None:
         say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)
 
@@ -155,7 +155,6 @@ def _certificate_file(output: Path | None) -> Path:
 
 
 def _stored(files: list[Path]) -> View[Any]:
-    """Return a certificate that is there, or two compared."""
     from deviate.probes.certificate import liken, read_certificate
     from deviate.probes.certify import Certified
     from deviate.report.views import page_view
@@ -184,7 +183,6 @@ def _probed(
 
 
 def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:
-    """Make the control runs and return their certificate, or the comparison with the one that is verified."""
     from deviate.probes.certify import DEFAULT_RUNS, certify, verify_certificate
     from deviate.report.views import page_view
 

@@ -117,7 +117,6 @@ def command(
 
 
 def _check_alone(against: str | None, target: str | None, rule: str | None, further: Sequence[object]) -> None:
-    """Refuse what does not go with a target or a rule by name."""
     if rule == "mlperf":
         if against is None or target is not None:
             raise BadOption(
@@ -156,7 +155,6 @@ def _typed(settings: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _share(option: str, text: str) -> float:
-    """Read ``10%`` or ``0.1``."""
     from deviate.facts.comparison_options import find_drop
 
     share = find_drop(text)

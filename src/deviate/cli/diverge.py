@@ -98,7 +98,6 @@ def trained(words: Sequence[str], *, as_it_is: bool, alone: bool = False) -> Div
 
 
 def _limit() -> float:
-    """Return the seconds after which a training is ended."""
     from deviate.probes.diverge import DEFAULT_LIMIT
     from deviate.source.config import file_settings
 

@@ -140,7 +140,7 @@ def experiment_names(context: click.Context, parameter: click.Parameter, typed: 
 
 def experiments_and_grids(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """Return the experiments, and the grids that have cells, whose names begin with `typed`."""
-    from deviate.source.cells import AT
+    from deviate.core.experiment import AT
 
     names = experiment_names(context, parameter, typed)
     grids = {grid for grid, at, _ in (name.partition(AT) for name in names) if at}

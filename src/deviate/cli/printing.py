@@ -68,9 +68,11 @@ def shortened(text: str, before: int = 0) -> str:
 
 def terminal_width() -> int | None:
     """Return the width of the terminal; None where standard output is none, and nothing is cut."""
+    if not sys.stdout.isatty():
+        return None
     import shutil
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int | None = None, going: Sequence[int] = ()) -> list[str]:

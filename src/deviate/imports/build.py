@@ -30,8 +30,7 @@ from deviate.runs.snapshot.manifest import Snapshot
 from deviate.store.files import write_json, write_whole
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
 from deviate.store.locks import locked_workspace
-from deviate.store.run_files import Completed, Failed
-from deviate.store.slots import RECORD
+from deviate.store.run_files import RECORD, Completed, Failed
 
 # Make experiments of the runs that were read.
 
@@ -272,15 +271,7 @@ def import_results(request: ImportRequest) -> list[ExperimentFolder]:
 
 
 def _check_free(proposals: list[Proposal], workspace: Workspace, replace: bool) -> None:
-    """Make sure that no experiment is in the way.
-
-    Raises
-    ------
-    BadOption
-        If a name cannot be the name of an experiment.
-    NameTaken
-        If there is one of that name that is not to be replaced, or that Deviate ran.
-    """
+    """Make sure that no experiment is in the way."""
     for proposal in proposals:
         folder = workspace.experiment(proposal.experiment.name)
         if not os.path.isfile(folder.experiment_file):

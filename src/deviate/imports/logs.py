@@ -173,10 +173,11 @@ class Pair(NamedTuple):
 Pairs = dict[str, Pair]
 
 #: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
-#: ``loss is 0.5``.
+#: ``loss is 0.5``, ``mAP@0.5:0.95 0.4``.
 _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) |[ap]m\b)"
-    r"(?P<name>[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)(?:\((?P<of>[a-z]+)\))?"
+    r"(?P<name>[A-Za-z][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[A-Za-z][\w@./-]*(?: (?!is )[A-Za-z][\w@-]*)?)"
+    r"(?:\((?P<of>[a-z]+)\))?"
     rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,

@@ -19,9 +19,9 @@ _VALUE = re.compile(
 )
 #: Dates, times, versions and hashes, whose numbers say nothing of a setting.
 _STAMP = re.compile(
-    r"(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]*\d\d[-_.h:]?\d\d(?:[-_.m:]?\d\d(?:\.\d+)?)?)?"
+    r"(?<![A-Za-z\d])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}(?![A-Za-z\d])"
+    r"|(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]*\d\d[-_.h:]?\d\d(?:[-_.m:]?\d\d(?:\.\d+)?)?)?"
     r"|\d\d[-_.:]\d\d[-_.:]\d\d|\d+\.\d+\.\d+|\d{9,}(?:\.\d+)?)(?!\d)"
-    r"|(?<![A-Za-z\d])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}(?![A-Za-z\d])"
 )
 #: The ending of a file's name.
 _ENDING = re.compile(r"\.(?=[A-Za-z])[A-Za-z\d]{1,8}$")

@@ -24,13 +24,7 @@ MOST_COLUMNS = 3
 
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Make sure that a column or an option says what the rows are.
-
-    Raises
-    ------
-    NotRuns
-        If they may be runs or parts of one.
-    """
+    """Make sure that a column or an option says what the rows are."""
     part = next((part for part in parts if not _is_a_row_each(part, roles, options)), None)
     if part is None or options.rows or roles.run:
         return
@@ -106,6 +100,26 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
+def grid_of_runs(parts: Sequence[Part], roles: Roles) -> list[str]:
+    """Return the columns of runs and of settings that have each of their combinations once; none without such a grid.
+
+    A column that is a setting by its name is among them: the data sets on which a model is tested make no trainings.
+    """
+    rows = [row for part in parts for row in part.rows]
+    if not roles.run or roles.value or len(rows) == len(parts):
+        return []
+    free = [name for name in columns_of(rows) if name not in roles.taken - {roles.group, *roles.run}]
+    told = [name for name in free if name in roles.run or is_setting(name) or is_nameless(name)]
+    cells = {name: [alike(row.get(name, "")) for row in rows] for name in told}
+    times = {name: Counter(words) for name, words in cells.items()}
+    grid = [name for name, count in times.items() if 1 < len(count) < len(rows) and len(set(count.values())) == 1]
+    size = math.prod(len(times[name]) for name in grid)
+    is_whole = size == len(rows) == len(set(zip(*(cells[name] for name in grid), strict=True)))
+    rest = [name for name in grid if name not in roles.run]
+    is_set = any(is_setting(name) or (words_of(name) or [""])[-1] in SETTINGS for name in rest)
+    return grid if is_whole and is_set and len(grid) == len(rest) + len(roles.run) else []
+
+
 def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Refuse a list of runs, a row each, in which some have several rows of one name."""
     several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
@@ -124,11 +138,6 @@ def check_words(
     """Refuse trainings that a column of words tells apart, and rows of one in which other words were set.
 
     A counter may tell how long each of several trainings took, or number them.
-
-    Raises
-    ------
-    NotRuns
-        With the readings that are possible.
     """
     rows = [row for each in trainings for row in each]
     differing: list[str] = []
@@ -186,13 +195,7 @@ def check_repeated(
     label: str, rows: Sequence[Row], readings: Sequence[Reading], metrics: Sequence[str], roles: Roles,
     options: TableOptions, *, resumed: bool,
 ) -> None:  # fmt: skip
-    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts.
-
-    Raises
-    ------
-    NotRuns
-        With the readings that are possible.
-    """
+    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts."""
     # One value that stands twice is no second one.
     known = dict.fromkeys((reading.metric, reading.iteration, reading.value) for reading in readings)
     times = Counter((metric, iteration) for metric, iteration, _ in known)
@@ -327,7 +330,7 @@ def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) 
         fewest = FEWEST_HELD if are_whole else FEWEST_IN_GRID
         is_few = is_before and len(rows) >= fewest and len(set(known)) <= most
         are_round = are_whole or all(float(f"{value:.{MOST_DIGITS}g}") == value for value in known)
-        if (is_few and are_round) or (of_tracker and are_whole and _REACHED.isdisjoint(words_of(name))):
+        if ((is_few and are_round) or (of_tracker and are_whole)) and _REACHED.isdisjoint(words_of(name)):
             found.append(name)
     return found
 
@@ -412,13 +415,7 @@ def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
 
 
 def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
-    """Refuse runs of files whose names tell recipes, unless options say what tells runs or experiments apart.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse runs of files whose names tell recipes, unless options say what tells runs or experiments apart."""
     files = list(dict.fromkeys(run.source for run in runs if run.readings))
     of_groups: dict[str, list[str]] = {}
     for run in runs:
@@ -452,17 +449,10 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
 
 def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
     """Return the settings that differ between runs, each with its values."""
-    recorded = _recorded(runs)
-    found = {name: values for name in _names(runs) if len(values := _values(name, runs, recorded)) > 1}
+    recorded = {reading.metric for run in runs for reading in run.readings}
+    names = dict.fromkeys(name for run in runs for name in run.settings)
+    found = {name: values for name in names if len(values := _values(name, runs, recorded)) > 1}
     return dict(sorted(found.items(), key=lambda each: UNSAID in each[1]))
-
-
-def _recorded(runs: Sequence[ForeignRun]) -> set[str]:
-    return {reading.metric for run in runs for reading in run.readings}
-
-
-def _names(runs: Sequence[ForeignRun]) -> list[str]:
-    return list(dict.fromkeys(name for run in runs for name in run.settings))
 
 
 def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:
@@ -495,7 +485,8 @@ def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) ->
     times = Counter(words)
     told = [word for word in words if word != UNSAID]
     values = [number(word) for word in told]
-    if len(times) < 2 or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
+    is_reached = name in recorded and not _REACHED.isdisjoint(words_of(name))
+    if len(times) < 2 or is_reached or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
         return []
     if is_setting(name) or any(name in run.held for run in runs) or _are_names(told):
         return list(times)

@@ -33,8 +33,8 @@ _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
 #: Rows, and values, of these names summarise others.
 SUMMARIES = frozenset(
-    {"mean", "average", "avg", "std", "sd", "stddev", "sem", "median", "min", "max", "mean ± std", "mean±std", "±",
-     "var", "variance", "ci", "overall"}
+    {"mean", "average", "avg", "std", "sd", "stddev", "stdev", "std dev", "std. dev", "standard deviation", "sem",
+     "median", "min", "minimum", "max", "maximum", "mean ± std", "mean±std", "±", "var", "variance", "ci", "overall"}
 )  # fmt: skip
 
 #: Lines in which the head of a table is looked for.
@@ -288,13 +288,7 @@ _MERGED, _BETWEEN = re.compile(rb"(?:<{7}|>{7}) \S"), b"=" * 7
 
 
 def _check_merged(path: Path, data: bytes) -> None:
-    """Refuse a file with two versions of its lines.
-
-    Raises
-    ------
-    NotRuns
-        With the lines of the marks.
-    """
+    """Refuse a file with two versions of its lines."""
     if not _MERGED.search(data):
         return
     lines = data.splitlines()
@@ -323,13 +317,7 @@ def _too_large(path: Path, what: str) -> NotImportable:
 
 
 def check_text(path: Path, data: bytes) -> None:
-    """Refuse what is no text.
-
-    Raises
-    ------
-    NotImportable
-        With the first byte that text does not have.
-    """
+    """Refuse what is no text."""
     match = _NO_TEXT.search(data)
     if match:
         raise NotImportable(
@@ -363,13 +351,7 @@ def present(cells: Iterable[tuple[str, str]]) -> Row:
 
 
 def check_cells(path: Path, text: str, marks: str) -> None:
-    """Refuse a text with more values than are read, as the marks between them show.
-
-    Raises
-    ------
-    NotImportable
-        With the number of the marks.
-    """
+    """Refuse a text with more values than are read, as the marks between them show."""
     count = sum(map(text.count, marks))
     if count > MOST_CELLS:
         raise NotImportable(

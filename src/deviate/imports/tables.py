@@ -21,6 +21,7 @@ from deviate.imports.repeated import (
     check_repeated,
     check_words,
     grid_columns,
+    grid_of_runs,
     held_columns,
     is_nameless,
     refuse_rows,
@@ -44,11 +45,12 @@ from deviate.imports.roles import (
     is_setting,
     is_trackers,
     may_count,
+    numeric_columns,
     refuse,
     trend,
     whole,
 )
-from deviate.imports.rows import SUMMARIES, Row, have_commas, number, seconds
+from deviate.imports.rows import SUMMARIES, Row, alike, have_commas, number, seconds
 from deviate.imports.trainings import (
     Part,
     Split,
@@ -61,7 +63,7 @@ from deviate.imports.trainings import (
     split_trainings,
     training_label,
 )
-from deviate.lexicon.words import is_in_settings, plain, split_of
+from deviate.lexicon.words import is_in_settings, plain, split_of, words_of
 
 # Which columns of a table hold the values of metrics.
 
@@ -106,7 +108,8 @@ def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) ->
 
 def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:
     """Return the columns whose commas may part thousands or decimals: ``1,234``."""
-    return (name for name in columns if have_commas([row[name] for row in rows if name in row]))
+    with_one = {name for row in rows for name, word in row.items() if "," in word}
+    return (name for name in columns if name in with_one and have_commas([row[name] for row in rows if name in row]))
 
 
 def why_none(name: str, columns: Sequence[str]) -> str:
@@ -115,6 +118,8 @@ def why_none(name: str, columns: Sequence[str]) -> str:
         return "counters"
     if is_setting(name):
         return "clocks" if plain(name) in CLOCKS else "settings"
+    if words_of(name)[-1:] in (("id",), ("uuid",)):
+        return "ids"
     without = _ERROR.sub("", name)
     return "standard errors" if without != name and without in columns else ""
 
@@ -129,7 +134,8 @@ def left_out_notes(
     commas = list(_decimal_commas(others, rows))
     for name in commas:
         yield f"Column {name!r} is left out: its commas may part thousands or decimals. Write 1234, or 1.234."
-    numeric = [name for name in others if any(number(row.get(name, "")) is not None for row in rows)]
+    known = numeric_columns(rows)
+    numeric = [name for name in others if name in known]
     by_values = dict.fromkeys(were_set, "settings by their values")
     yield from no_metrics_note([name for name in numeric if name not in commas], columns, by_values)
 
@@ -185,6 +191,13 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     roles = msgspec.structs.replace(roles, iteration=counted.column)
     if counted.in_order:
         options = msgspec.structs.replace(options, rows="iterations")
+    elif not counted.column and not options.rows and (grid := grid_of_runs(parts, roles)):
+        options = msgspec.structs.replace(options, rows="runs")
+        parts = parts_of(every, roles, options, grouped=grouped)
+        summaries.append(
+            f"Each row was read as a training, since each combination of {', '.join(map(repr, grid))} comes once. If "
+            "the rows follow one another in one training, type --set rows=iterations."
+        )
     elif not counted.column:
         refuse_rows(parts, roles, options)
     check_in_turn(parts, roles, options)
@@ -229,13 +242,7 @@ def _said_once(metrics: list[str], parts: Sequence[Part], options: TableOptions)
 
 
 def check_runs(count: int) -> None:
-    """Refuse more runs than are imported.
-
-    Raises
-    ------
-    NotImportable
-        With both numbers.
-    """
+    """Refuse more runs than are imported."""
     if count > MOST_RUNS:
         raise NotImportable(
             f"{count:,} runs were found; at most {MOST_RUNS:,} are imported",
@@ -264,11 +271,7 @@ def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
 
 def chosen_by(row: Row, options: TableOptions) -> bool:
     """Tell whether a row is one of those that options take."""
-    return all(_equal(row.get(name), word) for name, word in options.where)
-
-
-def _equal(word: str | None, wanted: str) -> bool:
-    return word == wanted or (word is not None and number(word) is not None and number(word) == number(wanted))
+    return all(name in row and alike(row[name]) == alike(word) for name, word in options.where)
 
 
 def _without_summaries(tables: list[Table], roles: Roles) -> tuple[list[Table], list[str]]:
@@ -323,6 +326,7 @@ def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bo
 
 def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> list[ForeignRun]:
     """Return the runs in the rows of one part; what is to be said of them stands in the first one's notes."""
+    part = msgspec.structs.replace(part, rows=_without_standing(part.rows, roles))
     clocks = [clock for row in part.rows if (clock := _clock(row, roles)) is not None]
     start = min(clocks, default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
@@ -363,6 +367,22 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     ]
 
 
+def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
+    """Return rows without the counter of a part of the data in which it stands still: the batches of an evaluation."""
+    counted: dict[str, list[str]] = {}
+    for row in rows:
+        counted.setdefault(row.get(roles.split, ""), []).append(row.get(roles.iteration, ""))
+    still = {part for part, words in counted.items() if len(words) > len(set(words)) == 1}
+    if not still or len(still) == len(counted):
+        return rows
+    return [
+        {name: word for name, word in row.items() if name != roles.iteration}
+        if row.get(roles.split, "") in still
+        else row
+        for row in rows
+    ]
+
+
 def _repeated(readings: Sequence[Reading]) -> int:
     return len(readings) - len({(reading.metric, reading.iteration) for reading in readings})
 
@@ -370,13 +390,7 @@ def _repeated(readings: Sequence[Reading]) -> int:
 def _check_other_counters(
     part: Part, metrics: list[str], roles: Roles, options: TableOptions, start: float
 ) -> None:  # fmt: skip
-    """Refuse rows of what counts as one training in which another counter begins again, and the values with it.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse rows of what counts as one training in which another counter begins again, and the values with it."""
     if not roles.iteration or options.iteration or options.rows or options.mean_over:
         return
     for name in roles.counters:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
@@ -60,15 +61,19 @@ def split_trainings(
         With both readings.
     """
     every = [reading for row in readings for reading in row]
-    if len({(reading.metric, reading.iteration) for reading in every}) == len(every):
+    is_once = len({(reading.metric, reading.iteration) for reading in every}) == len(every)
+    back = _far_back(readings) if is_once else None
+    if is_once and back is None:
         return Split([sorted(every, key=lambda reading: reading.iteration)], [0], [])
+    if back is not None and not begins_anew:
+        _refuse_unsure(label, counter, *back, "come once each")
     training = _Training()
     split = Split([training.readings], [0], [])
     for index, row in enumerate(readings):
         rest = readings[index : index + 1 + AHEAD]
         is_counted = bool(row) and counted[index]
         if is_counted and (training.stands(row, rest[1:]) or training.falls(row)):
-            if _is_new(training, rest, label, counter, begins_anew=begins_anew):
+            if is_once or _is_new(training, rest, label, counter, begins_anew=begins_anew):
                 training = _Training()
                 split.trainings.append(training.readings)
                 split.starts.append(index)
@@ -82,13 +87,7 @@ def split_trainings(
 
 
 def _check_whole(split: Split, label: str, counter: str) -> None:
-    """Refuse trainings if some end long before the longest, or were resumed: they may be none, or others.
-
-    Raises
-    ------
-    NotRuns
-        With the readings that are possible.
-    """
+    """Refuse trainings if some end long before the longest, or were resumed: they may be none, or others."""
     ends = [max(reading.iteration for reading in each) for each in split.trainings]
     short = sum(end < NEAR * max(ends) for end in ends)
     if short or split.resumed:
@@ -181,6 +180,10 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
     NotRuns
         If the counter begins again, and no option says what that is.
     """
+    # A result that was sent twice is no second one.
+    once = {(each.metric, each.iteration, each.value): each for each in reversed(run.readings)}
+    if len({metric for metric, *_ in once}) == len(once) < len(run.readings):
+        return [msgspec.structs.replace(run, readings=[*reversed(once.values())])]
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)
     rows: list[list[Reading]] = []
@@ -256,15 +259,37 @@ def _is_new(
         is_unsure = _says(lambda ends: abs(ends.behind - ends.last) < abs(ends.behind - ends.first), training, rest)
     else:
         is_unsure = not go_on and _is_near_start(back, training, row)
-    if begins_anew or not (goes_against or is_unsure):
-        return at_start or goes_against or is_unsure
-    values = "go on" if go_on else "begin anew" if begin else "tell neither"
+    if (goes_against or is_unsure) and not begins_anew:
+        values = "go on" if go_on else "begin anew" if begin else "tell neither"
+        _refuse_unsure(label, counter, training.at, back, values)
+    return at_start or goes_against or is_unsure
+
+
+def _refuse_unsure(label: str, counter: str, at: int, back: int, values: str) -> NoReturn:
     raise NotRuns(
-        f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
-        "the same one",
+        f"{label}: {counter!r} goes back from {at} to {back}, and the values {values}: a second training, or the same "
+        "one",
         hint=f"type --set iteration_column={typed_word(counter)} if a training begins there, --set rows=iterations if "
         "the rows are one training",
     )
+
+
+#: Values that may come out of their order where several processes write.
+MOST_LATE = 2
+
+
+def _far_back(readings: Sequence[Sequence[Reading]]) -> tuple[int, int] | None:
+    """Return from where to where a counter goes back behind several values of most metrics; None where it does not."""
+    along: dict[str, list[int]] = {}
+    for row in readings:
+        known = [along.setdefault(each.metric, []) for each in row]
+        falls = [each for each in known if each and each[0] < each[-1] > row[0].iteration]
+        late = [each for each in falls if len(each) - bisect(sorted(each), row[0].iteration) > MOST_LATE]
+        if 2 * len(late) > len(row):
+            return late[0][-1], row[0].iteration
+        for before in known:
+            before.append(row[0].iteration)
+    return None
 
 
 #: Share of the way back to which a counter goes to be near where it began.
@@ -386,8 +411,8 @@ def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, gr
         if rises and not roles.run:
             raise refuse("iterations", f"{table.source} has a column {rises!r}, so its rows are no runs")
         # A file in which no row tells its run is a run.
-        tells = bool(options.run) or any(name in row for name in roles.run for row in table.rows)
-        known = roles if tells else msgspec.structs.replace(roles, run=())
+        told = tuple(name for name in roles.run if options.run or any(name in row for row in table.rows))
+        known = msgspec.structs.replace(roles, run=told)
         for place, row in enumerate(table.rows):
             if known.run and known.taken.isdisjoint(row) and all(number(word) is None for word in row.values()):
                 # A remark between the rows of runs.
@@ -445,7 +470,8 @@ def _overlap(parts: Sequence[Part], roles: Roles) -> bool:
 
 def _keys(row: Row, roles: Roles) -> list[tuple[str, ...]]:
     at = tuple(row.get(name, "") for name in (*roles.counters, roles.metric, roles.split))
-    return [(name, *at) for name in row if name not in roles.taken or name == roles.value]
+    taken = roles.taken - {roles.value}
+    return [(name, *at) for name in row if name not in taken]
 
 
 def _counts(rows: Sequence[Row], roles: Roles) -> str:
@@ -477,13 +503,7 @@ def _named(column: str, word: str) -> str:
 
 
 def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances."""
     if not roles.iteration or FILE in options.run + options.mean_over or roles.run or len(parts) < 2:
         return
     spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
@@ -506,13 +526,7 @@ def _span(part: Part, counter: str) -> tuple[int, int]:
 
 
 def check_began_apart(tables: Sequence[Table], roles: Roles, options: TableOptions) -> None:
-    """Refuse files of programs that began together: they may be the parallel parts of one training.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse files of programs that began together: they may be the parallel parts of one training."""
     if len(tables) < 2 or roles.run or FILE in options.mean_over:
         return
     for name in BEGAN:

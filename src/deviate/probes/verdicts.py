@@ -313,6 +313,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     orders_again: list[RepeatedOrder] = []
     #: Lines of the project that are known to make runs differ, whether they did here or not.
     lines: list[Finding] = []
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def failed(self) -> bool:

@@ -79,11 +79,6 @@ def ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def nth_iteration(iteration: int) -> str:
-    """Name an iteration that is counted from 0 by its place: ``4th iteration``."""
-    return f"{ordinal(iteration + 1)} iteration"
-
-
 def seed_text(seed: ReplacedSeed) -> str:
     """Name the place where a program seeds itself.
 
@@ -177,7 +172,7 @@ def command_text(command: Sequence[str]) -> str:
 
 def reproduce_text(facts: ExperimentFacts) -> str:
     """Return what to type to make the experiment again, with programs as `command_text` names them."""
-    from deviate.facts.reproduce import run_command
+    from deviate.facts.side import run_command
 
     experiment = facts.definition
     if experiment.imported:

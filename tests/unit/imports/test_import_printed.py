@@ -438,3 +438,11 @@ def test_a_counter_that_stands_still_is_no_field_of_the_form_that_is_shown(log):
         read(path)
     form = re.search(r"--pattern ('[^']*')", refused.value.hint)[1]
     assert values(read(path, patterns=shlex.split(form)), "loss") == {"train.log": [0.8, 0.7, 0.6, 0.5]}
+
+
+def test_a_metric_over_a_range_has_its_whole_name(log):
+    text = "".join(f"epoch {k} loss: 0.{9 - k} mAP@0.5: 0.{k}5 mAP@0.5:0.95: 0.{k}2\n" for k in range(4))
+    results = read(log(text))
+    assert values(results, "mAP@0.5:0.95") == {"train.log": [0.02, 0.12, 0.22, 0.32]}
+    assert values(results, "mAP@0.5") == {"train.log": [0.05, 0.15, 0.25, 0.35]}
+    assert "{mAP@0.5:0.95}" in results.notes[0]

@@ -410,3 +410,28 @@ def test_settings_are_compared_where_their_file_cannot_be_read_or_names_its_own_
             (tmp_path / f"version_{run}/hparams.yaml").write_text(text.format(k=run // 2))
         paths = [table(curve(k), f"version_{k}/metrics.csv") for k in range(4)]
         assert any(f"{said} (" in note for note in notes(*paths))
+
+
+def test_rows_of_a_whole_grid_of_seeds_and_settings_are_runs(table):  # noqa: F811
+    grid = [(s, d, w) for s in range(3) for d in ("ecg", "har") for w in (64, 128)]
+    text = "seed,dataset,width,acc\n" + "".join(f"{s},{d},{w},0.{50 + 7 * s + w % 9}\n" for s, d, w in grid)
+    results = read(table(text))
+    assert len(results.runs) == 12
+    assert "each combination of 'seed', 'dataset', 'width' comes once" in results.notes[0]
+    # Data sets alone may be those on which the model of each seed is tested.
+    for none in (text.replace("width", "layer"), text.rpartition("2,har,128")[0]):
+        with pytest.raises(NotRuns, match="may be epochs, folds"):
+            read(table(none))
+
+
+def test_the_epoch_that_was_best_is_no_setting_and_an_id_no_metric(table):  # noqa: F811
+    rows = "".join(f"{s},{12 + s % 3},{28651 + s}e{s},0.{90 - s}\n" for s in range(6))
+    results = read(table(f"seed,best_epoch,workflow_id,acc\n{rows}"))
+    assert set(values(results, "best_epoch")) == set(values(results, "acc"))
+    assert not values(results, "workflow_id")["seed 0"]
+    assert not list(setting_notes(results.runs, split=False))
+
+
+def test_seeds_that_some_files_tell_alone_are_no_runs_of_the_others(table):  # noqa: F811
+    paths = [table(f"epoch,acc{seeds}\n0,0.{k}{seeds and ',7'}\n", f"{k}.csv") for k, seeds in ((1, ",seed"), (2, ""))]
+    assert [run.label for run in read(*paths).runs] == ["seed 7", "2.csv"]

@@ -528,9 +528,9 @@ def test_columns_in_capitals_are_metrics_and_settings_are_said_to_be_left_out(ta
 
 
 def test_rows_that_summarise_the_others_are_no_runs(table):
-    results = read(table("seed,acc\n0,1\n1,3\nmean,2\nstd,1.4\n"))
+    results = read(table("seed,acc\n0,1\n1,3\nmean,2\nStd. dev.,1.4\nMinimum,1\nMaximum,3\n"))
     assert values(results, "acc") == {"seed 0": [1], "seed 1": [3]}
-    assert "mean, std" in results.notes[0]
+    assert "Maximum, Minimum, Std. dev., mean" in results.notes[0]
 
 
 def test_lists_of_values_are_asked_about_unless_they_fall_as_a_loss_does(table):

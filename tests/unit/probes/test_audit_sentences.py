@@ -26,7 +26,7 @@ from deviate.report.topics.explanation import (
 )
 from deviate.report.views import page_view
 from deviate.report.writers.terminal import render_terminal
-from deviate.source.unseen import Suspect
+from deviate.source.lint import Suspect
 
 
 def factor(name="init", verdict="varies", **changes):
@@ -68,6 +68,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
       ["As it is, this training repeats itself: no random number was drawn.", "8 runs would be one result, 8 times."]),
      ({"init": "pinned"}, {},
       ["As far as it was run (in the first 3 iterations), this training repeats itself: every seed is fixed."]),
+     ({"init": "pinned"}, {"word": "epoch"},
+      ["As far as it was run (in the first 3 epochs), this training repeats itself: every seed is fixed."]),
      ({"init": "varies", "shuffle": "varies", "layers": "unknown"}, {"compared": DIFFERENT},
       ["Runs differ as they are: initialisation and data order vary.", "Unknown: dropout."]),
      ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},
@@ -77,6 +79,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
       ["initialisation varies, yet two runs reported the same.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="hash", lines=[LINE])]},
       ["Runs differ although every seed is fixed: hashes of strings (PYTHONHASHSEED), at train.py:3."]),
+     ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="unknown", lines=[LINE])]},
+      ["Runs differ although every seed is fixed: an unknown cause."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="unknown")]},
       ["Runs differ although every seed is fixed: kernels of the GPU may be why.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="clock")]},
@@ -298,7 +302,7 @@ def verification(**changes):
                        "never reported: the program ran to its end without it"]),
      ("all seen", 3, ["the program was ended after 2.0 s, once every metric had a value"]),
      ("limit", 3, ["the program was ended at the limit of 60 s, with 3 iterations of the main loop begun",
-                   "not yet: the program may report it after 60 s; try a larger --limit"]),
+                   "not yet: the program may report it after 60 s; try a larger --set timeout"]),
      ("limit", 0, ["the program was ended at the limit of 60 s, before the main loop began"]),
      ("failed", 3, ["the program failed after 2.0 s", "not reported before the program failed"])],
 )  # fmt: skip

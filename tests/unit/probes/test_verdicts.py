@@ -19,7 +19,7 @@ from deviate.report.views import page_view
 from deviate.report.writers.markdown import render_markdown
 from deviate.store.folders import RunFolder
 from deviate.store.records import TICK
-from deviate.store.slots import RECORD
+from deviate.store.run_files import RECORD
 
 SEED = DrawSource(generator="torch", call="torch.manual_seed", file="train.py", line=12, given="42")
 DEFAULT = DrawSource(generator="torch", call="set_seed", file="transformers/trainer.py", line=400, given="42")

@@ -19,7 +19,7 @@ from deviate.facts.samples import (
     settle_options,
 )
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
-from deviate.lexicon.names import find_name
+from deviate.lexicon.words import find_name
 from deviate.observe.metrics import SampleRow
 from deviate.observe.tables import RECORD_COLUMNS
 from deviate.report.topics.headline import result_figure

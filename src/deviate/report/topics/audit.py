@@ -332,7 +332,6 @@ _NOISE = {True: "no noise seen, no GPU", False: "they vary", None: "not known"}
 
 
 def _fixed_cells(factor: AuditedFactor) -> list[Cell]:
-    """Name the first seed that fixes a source, and where it is set."""
     if factor.verdict != "pinned":
         emphasis = _EMPHASES[factor.verdict]
         return [
@@ -372,7 +371,6 @@ def _full(audit: Audit) -> Iterator[Section]:
 
 
 def _in_full(audit: Audit) -> list[str]:
-    """Return the answer, with what was compared for it."""
     said = [*audit_answer(audit), *control_sentences(audit)]
     return said if compared_text(audit) in said else [*said, compared_text(audit)]
 
@@ -439,7 +437,8 @@ def _again(audit: Audit) -> list[Block]:
 
 
 def _repeated(audit: Audit) -> list[str]:
-    seeds, orders = map(repeated_seed_text, audit.seeds_again), map(repeated_order_text, audit.orders_again)
+    seeds = (repeated_seed_text(each, audit.word) for each in audit.seeds_again)
+    orders = map(repeated_order_text, audit.orders_again)
     return [*seeds, *orders, *map(repeated_text, audit.workers)]
 
 
@@ -485,7 +484,7 @@ def _probes(audit: Audit) -> list[Block]:
     table = Table(
         caption="Every probe with its fingerprints",
         slug="probes",
-        columns=[*columns("probe", "ended", "time", "iterations", words=2), *columns(*names, words=len(names))],
+        columns=[*columns("probe", "ended", "time", f"{audit.word}s", words=2), *columns(*names, words=len(names))],
         rows=[Row(cells=_probe_cells(probe, names)) for probe in audit.probes],
         notes=[PARTS_COMPARED] if names and any(probe.ended != "completed" for probe in audit.probes) else [],
     )

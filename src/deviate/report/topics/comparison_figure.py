@@ -107,7 +107,6 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
 
 
 def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the two places of each pair of runs, which have one index."""
     places = [dict(zip(side["index"], zip(side["value"], side["lane"], strict=True), strict=True)) for side in sides]
     return [
         {"variant": side["variant"], "order": order, "pair": index, "value": value, "lane": lane}
@@ -119,7 +118,6 @@ def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pairs_view(x: dict[str, Any], position: dict[str, Any]) -> dict[str, Any]:
-    """Join the two runs of each pair by a line."""
     at = {"x": quantity("value", **x), **position, "detail": word("pair"), "order": quantity("order")}
     return view("pairs", "line", at, style="ink-line", strokeWidth=0.8, opacity=0.35)
 
@@ -154,7 +152,6 @@ def _runs(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]
 
 
 def _means(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]]:
-    """Return the mean of each side with one SD to both sides."""
     return [
         {
             "variant": label,
@@ -205,7 +202,6 @@ def _difference(metric: MetricComparison, ends: Sequence[float]) -> dict[str, An
 def _difference_views(
     x: dict[str, Any], position: dict[str, Any], differences: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Draw the difference with its interval, the line of no difference, and the smallest difference that matters."""
     point = {
         "x": quantity("difference", **x),
         **position,

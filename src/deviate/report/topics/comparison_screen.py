@@ -202,7 +202,6 @@ def _chance(effect: Effect) -> list[Cell]:
 
 
 def _pairs(metric: MetricComparison, pair: PairComparison) -> list[str]:
-    """Say what pairs rest on, and how far runs of a pair go together."""
     if not metric.contrast.paired:
         return []
     why = "same seeds on both sides" if pair.pairing.reason == "proven" else "as asked"
@@ -228,7 +227,6 @@ def places_text(lowest: int, highest: int, between: str) -> str:
 
 
 def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
-    """Return every cell that a table may show of one metric."""
     contrast, text = metric.contrast, MetricCells(metric, pair)
     difference, ratio = contrast.difference.negated, contrast.sd_ratio.inverted
     aggregate = f" ({text.aggregate})" if text.aggregate else ""
@@ -428,7 +426,6 @@ def answer_sentences(comparison: Comparison) -> list[str]:
 
 
 def _same(comparison: Comparison) -> Iterator[str]:
-    """Say which sides are the same trainings."""
     for pair in comparison.pairs:
         if pair.same_trainings:
             yield from claimed_sentences(pair, comparison)
@@ -449,7 +446,6 @@ def main_tables(comparison: Comparison, most: int | None) -> list[Table]:
 
 
 def _runs_drawn(comparison: Comparison) -> list[Block]:
-    """Draw the runs of a pair that stands alone."""
     (pair, *others) = comparison.pairs
     drawn = None if others else runs_drawn(main_metric(pair.metrics), pair)
     return [drawn] if drawn else []

@@ -61,8 +61,7 @@ class Rounds(NamedTuple):
     @classmethod
     def of(cls, experiment: Experiment) -> Rounds:
         """Return those of an experiment; imported curves have the numbers of their files."""
-        loop = experiment.main_loop
-        return cls(loop.word if loop else "iteration", 0 if experiment.imported else 1)
+        return cls(experiment.word, 0 if experiment.imported else 1)
 
 
 #: Where nothing says what a round is called.
@@ -95,7 +94,6 @@ def curve_figure(metric: MetricCurves, order: Sequence[str], rounds: Rounds = IT
 
 
 def _key(variants: Sequence[VariantCurves]) -> str:
-    """Say what is drawn beside the line of each run."""
     share = next((each.band.share for each in variants if each.recorded >= BAND_FROM), None)
     return f": each run, median, and the middle {100 * share:.0f}% of the runs (band)" if share else ""
 
@@ -152,7 +150,6 @@ def _counted(iterations: Sequence[int], first: int) -> list[int]:
 
 
 def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
-    """Return a row per run with lists of its points, so that names are not repeated."""
     return [
         {"variant": variant.variant, "run": run.run, "iteration": _counted(run.iterations, first), "value": run.values}
         for variant in variants
@@ -161,7 +158,6 @@ def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]
 
 
 def _run_view(at: dict[str, Any], runs: int) -> dict[str, Any]:
-    """Draw a line per run, faint; the one that the pointer is on stands out and is named."""
     faint = max(FAINTEST, min(0.6, 4 / runs))
     pointed = {"type": "point", "fields": ["run"], "on": "pointerover", "clear": "pointerout"}
     on_run = {"param": POINTED, "empty": False}
@@ -220,7 +216,6 @@ def _median_views(at: dict[str, Any], dash: dict[str, Any], round_: str) -> list
 
 
 def _parting(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
-    """Mark where the runs of a single variant part, unless it is where they begin."""
     parting = variants[0].parting if len(variants) == 1 else None
     if parting is None or parting.iteration is None or parting.iteration <= variants[0].band.iterations[0]:
         return []

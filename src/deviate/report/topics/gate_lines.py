@@ -105,7 +105,6 @@ def _allowed(metric: GateMetric) -> float:
 
 
 def _condition_lines(gate: Gate) -> list[tuple[str, str]]:
-    """Return the lines on what is checked beside the metrics."""
     lines: list[tuple[str, str]] = []
     failures = gate.failures
     if failures.allowed is not None:

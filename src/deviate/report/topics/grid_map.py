@@ -144,7 +144,6 @@ def _runs(metric: GridMetric, laid: Laid[GridCell], grid: Grid) -> list[dict[str
 
 
 def _values(metric: GridMetric, grid: Grid) -> dict[str, list[float]]:
-    """Return the values of the runs of each cell."""
     (measured,) = [match for match in grid.comparability.metrics if match[0].name == metric.name]
     return {cell.experiment: each.values for cell, each in zip(metric.cells, measured, strict=True)}
 

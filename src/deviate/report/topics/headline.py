@@ -23,8 +23,7 @@ from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.numbers import UNKNOWN, about_seconds, difference_unit, show, show_level, show_percent, significant
 from deviate.report.page import KeyFigure
 from deviate.report.topics.caveats import taken_from, taken_in_rounds
-from deviate.report.topics.distribution import lanes
-from deviate.report.topics.metric_text import MetricText
+from deviate.report.topics.distribution import MetricText, lanes
 from deviate.report.topics.metrics import FEW_THEN_BOTH, sd_methods
 from deviate.report.topics.proof import broken_control
 from deviate.report.topics.runs import until_sentences
@@ -328,17 +327,20 @@ def known_prices(prices: Sequence[HeldPrice]) -> list[str]:
 
 
 def _ratio(price: HeldPrice) -> str:
-    known = price.interval is not None and price.interval.known
-    ends = (
-        f" ({show_level(price.interval.level)} CI {show(price.interval.low, _DIGITS)} to "
-        f"{show(price.interval.high, _DIGITS)})"
-        if known and price.interval is not None
-        else ""
-    )
-    return (
-        f"Deterministic kernels take {show(price.ratio, _DIGITS)} times as long{ends}: {price.metric} of "
-        f"{price.held} beside {price.free}, {count(price.pairs, 'pair')} of runs made in turn."
-    )
+    text, shows = longer_text(price)
+    pairs = f"{price.metric} of {price.held} beside {price.free}, {count(price.pairs, 'pair')} of runs made in turn"
+    if not shows:
+        return f"That deterministic kernels take longer does not show: {text}, {pairs}."
+    return f"Deterministic kernels take {text}: {pairs}."
+
+
+def longer_text(price: HeldPrice) -> tuple[str, bool]:
+    """Say how many times as long something took, and tell whether its interval leaves 1 out, or is not known."""
+    text, interval = f"{show(price.ratio, _DIGITS)} times as long", price.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return text, True
+    ends = f"{show(interval.low, _DIGITS)} to {show(interval.high, _DIGITS)}"
+    return f"{text} ({show_level(interval.level)} CI {ends})", not interval.low <= 1 <= interval.high
 
 
 def _unknown(prices: Sequence[HeldPrice]) -> str:

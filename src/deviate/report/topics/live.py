@@ -182,7 +182,6 @@ METRICS_SHOWN = 3
 
 
 def _going(live: LiveExperiment) -> list[Block]:
-    """Return a row for each run that goes on: how far it is, its latest values, and for how long it has gone on."""
     going = [run for run in live.own if run.state in ("under way", "evaluating")]
     if not going:
         return []
@@ -208,7 +207,6 @@ def _going(live: LiveExperiment) -> list[Block]:
 
 
 def _called(run: LiveRun, live: LiveExperiment) -> str:
-    """Name a run as the terminal does."""
     index = int(run.name.rpartition("-")[2])
     return run_name(Run(variant=run.variant, index=index), alone=len({each.variant for each in live.runs}) == 1)
 
@@ -224,7 +222,6 @@ def _how_far(run: LiveRun, live: LiveExperiment) -> Cell:
 
 
 def _failures(live: LiveExperiment) -> list[Block]:
-    """Show each way in which runs ended once, with the last lines of the first of them."""
     ways: dict[tuple[str, str], list[LiveRun]] = {}
     for run in live.own:
         if run.reason and run.state != "cancelled":

@@ -218,7 +218,6 @@ def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
 
 
 def _seen(facts: VariantProof) -> str:
-    """Say whether runs are equal, by the values that they reported."""
     identity = facts.identity
     if identity is None or not identity.values:
         return "whether these runs are equal is not known."

@@ -10,8 +10,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.run import RunResult
-from deviate.facts.until import Stopped
-from deviate.facts.variant import VariantFacts
+from deviate.facts.variant import Stopped, VariantFacts
 from deviate.report.numbers import (
     Numbers,
     difference_unit,
@@ -276,7 +275,6 @@ def until_sentences(stopped: Stopped | None) -> list[str]:
 
 
 def _known(stopped: Stopped) -> str:
-    """Give the number with its interval."""
     place = metric_place(stopped.decimals, stopped.sd)
     # The interval of a mean is narrower than the SD; the digits of its ends follow the width.
     if stopped.of == "mean" and stopped.wanted:

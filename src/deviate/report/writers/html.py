@@ -250,7 +250,6 @@ def grouped(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
 
 
 def _latex_source(tables: Sequence[Table]) -> str:
-    """Return tables as one pastes them into an article."""
     from deviate.report.writers.latex import render_latex
 
     return render_latex(Page(title="", reader="paper", sections=[Section(slug="tables", blocks=[*tables])]))
@@ -277,7 +276,6 @@ def _shown(block: Block) -> bool:
 
 
 def _identities(sections: Sequence[Section]) -> Callable[[str], str]:
-    """Return a function that makes a name unique on the page."""
     taken = Counter(["content", "tip", "themes", "chosen-run", "run-cards", *(section.slug for section in sections)])
 
     def identity(name: str) -> str:

@@ -156,7 +156,6 @@ def _cells(row: Row, kept: Sequence[int]) -> str:
 
 
 def _noun(table: Table) -> str:
-    """Return what a row is, by the head of its name."""
     head = _text(table.columns[0].head).lower()
     return head if head.isalpha() else "row"
 

@@ -101,7 +101,7 @@ TEXTS = ("drawing", "escape", "figures", "numbers", "page", "strips", "words")
 USED = ("core.errors", "store.files", "report.writers", *(f"report.{name}" for name in TEXTS))
 
 #: They write facts, and so know them.
-FACTS = re.compile(r"contracts|tables_csv|gate_junit")
+FACTS = re.compile(r"contracts|tables_csv|gate_junit|tracked")
 
 
 def test_no_writer_knows_what_a_page_is_about():

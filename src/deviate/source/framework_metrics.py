@@ -14,7 +14,12 @@ from deviate.source.files import read_texts
 from deviate.source.flow.expressions import makes_mapping
 from deviate.source.flow.program import Evaluator, Program
 from deviate.source.flow.values import External, Instance
-from deviate.source.frameworks.trainers import (
+from deviate.source.index import CallSite, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
+from deviate.source.settings.options import Known
+from deviate.source.sinks.rows import Report, is_logging_class, is_logging_object
+from deviate.source.syntax import called_name, dotted_text, imported_names, text_of, written_items
+from deviate.source.texts import ReportedValue
+from deviate.source.trainers import (
     boosted,
     is_nothing,
     learned,
@@ -23,11 +28,6 @@ from deviate.source.frameworks.trainers import (
     shown_names,
     steps_of,
 )
-from deviate.source.index import CallSite, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
-from deviate.source.settings.options import Known
-from deviate.source.sinks.rows import Report, is_logging_class, is_logging_object
-from deviate.source.syntax import called_name, dotted_text, imported_names, text_of, written_items
-from deviate.source.texts import ReportedValue
 
 # Values that a framework logs and reports itself: Lightning's ``self.log``, TF 1 summaries.
 
