@@ -373,7 +373,7 @@ def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
     for row in rows:
         counted.setdefault(row.get(roles.split, ""), []).append(row.get(roles.iteration, ""))
     still = {part for part, words in counted.items() if len(words) > len(set(words)) == 1}
-    if not still or len(still) == len(counted):
+    if len(still) in (0, len(counted)):
         return rows
     return [
         {name: word for name, word in row.items() if name != roles.iteration}
