@@ -454,3 +454,16 @@ def test_lines_of_numbers_without_names_have_a_hint_that_reads_them(log):
         read(path)
     (form,) = re.findall("--pattern '(.*)'", refused.value.hint)
     assert values(read(path, patterns=(form,)), "value 4") == {"results.txt": [float(f"0.{k}1") for k in range(10)]}
+
+
+def test_two_metrics_of_one_word_behind_their_owners_are_two(log):
+    text = "".join(f"[{k}00]\ttraining's rmse: 0.{9 - k}\tvalid_1's rmse: 1.{9 - k}\n" for k in range(1, 6))
+    results = read(log(text))
+    assert values(results, "training's rmse") == {"train.log": [0.8, 0.7, 0.6, 0.5, 0.4]}
+    assert values(results, "valid_1's rmse") == {"train.log": [1.8, 1.7, 1.6, 1.5, 1.4]}
+
+
+def test_a_log_that_powershell_wrote_is_read(log):
+    path = log("")
+    path.write_bytes("".join(f"epoch {k} loss: 0.{9 - k}\r\n" for k in range(4)).encode("utf-16"))
+    assert values(read(path), "loss") == {"train.log": [0.9, 0.8, 0.7, 0.6]}
