@@ -20,7 +20,7 @@ from rich.text import Text
 from site_pages import REPORTS
 
 from deviate import api
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -124,7 +124,7 @@ def seconds(trials, index, order, rung):
 
 def time_updates():
     """Have trainings note their processor time at each update."""
-    from deviate_runtime.diverging.steps import Updates
+    from deviate_runtime.diverging import Updates
 
     plain, times = Updates.before_update, []
 

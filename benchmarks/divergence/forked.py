@@ -24,9 +24,9 @@ def fork_trainings():
     sys.path.insert(0, str(INJECTED))
     # Nothing of it is started; a training then only has to.
     import deviate_runtime
+    import deviate_runtime.diverging
     import deviate_runtime.diverging.lines
     import deviate_runtime.diverging.operations
-    import deviate_runtime.diverging.steps
     import deviate_runtime.process
     import deviate_runtime.streams.streams
     import deviate_runtime.streams.torch.random

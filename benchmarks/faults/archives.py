@@ -31,8 +31,8 @@ MEMORY = 1 << 30
 
 #: What these commands import.
 WARM = (
-    "cli.import_", "cli.report", "cli.show", "cli.list", "cli.prune", "cli.mv", "cli.export", "cli.rm", "runs.archive",
-    "runs.housekeeping", "imports.build", "facts.overview", "report.writers.contracts", "cli.options",
+    "cli.import_", "cli.report", "cli.show", "cli.list", "cli.keep",
+    "runs.housekeeping", "imports.build", "facts.live", "report.writers.contracts", "cli.options",
 )  # fmt: skip
 
 #: What is typed where an archive was taken.

@@ -46,7 +46,7 @@ from deviate.facts.experiment import experiment_facts
 from deviate.facts.stored import Results, read_results
 from deviate.observe.tables import Tables, open_tables
 from deviate.report.writers.contracts import experiment_contract
-from deviate.runs.archive import import_archive
+from deviate.runs.housekeeping import import_archive
 from deviate.runs.lease import live_holder
 from deviate.runs.orders import read_job, read_order
 from deviate.runs.prepared import step_overlay

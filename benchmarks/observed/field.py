@@ -26,7 +26,7 @@ from differing import NO_NUMBER, Place, Printed, differing
 from deviate.observe.output.files import stable_names
 from deviate.observe.reported import ReportedNumber, mined_run
 from deviate.observe.tables import open_tables
-from deviate.observe.trackers.recognition import tracker_of
+from deviate.observe.trackers import tracker_of
 from deviate.store.folders import LOG_SUFFIXES, ExperimentFolder, RunFolder
 
 HERE = Path(__file__).parent

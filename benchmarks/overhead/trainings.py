@@ -21,10 +21,10 @@ from deviate.core.experiment import Run
 from deviate.runs.snapshot.working_copy import give_code
 from deviate.source.analysis import analyse_project
 from deviate.source.edits import FileCode
+from deviate.source.entry import find_target
 from deviate.source.overlay import file_codes, instrument_project
-from deviate.source.target import find_target
 from deviate.store.folders import RunFolder
-from deviate.store.slots import read_records
+from deviate.store.run_files import read_records
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from deviate.runs.snapshot.manifest import Snapshot
 from deviate.store.files import write_json
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.records import TICK
-from deviate.store.run_files import Completed
-from deviate.store.slots import RECORD
+from deviate.store.run_files import RECORD, Completed
 
 VARIANT = "algo+impl"
 

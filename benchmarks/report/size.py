@@ -29,7 +29,7 @@ from deviate.observe.metrics import SampleRow
 from deviate.report.figures import themed
 from deviate.report.topics.curves import curve_notes, experiment_figures
 from deviate.report.topics.experiment import experiment_page
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 
 VARIANTS = ["algo+impl", "algo", "impl", "control", "init", "shuffle", "augment", "layers", "other"]
 

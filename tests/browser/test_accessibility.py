@@ -9,7 +9,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from deviate.report.page import Cell, Column, Page, Row, Section, Table
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 
 pytestmark = pytest.mark.browser
 

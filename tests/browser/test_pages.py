@@ -15,9 +15,9 @@ from selenium.webdriver.common.keys import Keys
 from deviate.cli.watch import WatchServer
 from deviate.facts.live import LiveExperiment, LiveRun
 from deviate.report.topics.comparison_answer import comparison_headline
+from deviate.report.topics.headline import result_figure
 from deviate.report.topics.live import live_page
-from deviate.report.topics.result import result_figure
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from deviate.core.experiment import Capture, Experiment, Metric
 from deviate.runs.events import RunEnded
 from deviate.runs.executors.local import LocalExecutor
-from deviate.runs.loop import replicate
-from deviate.runs.options import ReplicateOptions
+from deviate.runs.experiment import replicate
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.manifest import describe, take
 from deviate.source.edits import FileCode
 from deviate.store.folders import ExperimentFolder, Workspace

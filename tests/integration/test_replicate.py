@@ -13,7 +13,7 @@ import pytest
 from replicate_tool import make_runs, outcomes
 
 from deviate.observe.tables import open_tables
-from deviate.runs.loop import ReplicateOptions
+from deviate.runs.experiment import ReplicateOptions
 from deviate.source.edits import FileCode
 from deviate.store.run_files import Completed, Failed, NotInstrumented, TimedOut
 from deviate.store.snapshot_rules import SnapshotRules

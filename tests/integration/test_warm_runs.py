@@ -11,7 +11,7 @@ from installed import require
 
 from deviate import load
 from deviate.store.folders import Workspace
-from deviate.store.slots import read_records
+from deviate.store.run_files import read_records
 
 TRAIN = """
 '''Trains a weight.'''

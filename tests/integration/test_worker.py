@@ -14,8 +14,8 @@ from replicate_tool import open_experiment
 from deviate.core.errors import RunElsewhere
 from deviate.core.experiment import Run, Step
 from deviate.runs.lease import acquire
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.orders import Order, read_job, write_submission
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.scratch import opened
 from deviate.store.files import write_json
 from deviate.store.folders import ExperimentFolder

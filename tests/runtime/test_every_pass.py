@@ -24,7 +24,7 @@ TARGETS = np.arange(30) % 3
 @pytest.fixture
 def runtime(monkeypatch):
     monkeypatch.syspath_prepend(str(INJECTED))
-    return importlib.import_module("deviate_runtime.predictions.storing")
+    return importlib.import_module("deviate_runtime.predictions.capture")
 
 
 def written(runtime, path, passes):

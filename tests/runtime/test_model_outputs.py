@@ -55,7 +55,7 @@ def test_a_batch_that_cannot_be_read_has_no_digest(monkeypatch: pytest.MonkeyPat
     import numpy as np
 
     monkeypatch.syspath_prepend(str(INJECTED))
-    order = importlib.import_module("deviate_runtime.streams.torch.order")
+    order = importlib.import_module("deviate_runtime.streams.torch.data")
     first, second = ({"x": np.array(values), "name": None} for values in ([1.0, 2.0], [1.0, 3.0]))
     assert list(order.parts(first, 64)) != list(order.parts(second, 64))
     assert None not in [*order.parts(first, 64)]

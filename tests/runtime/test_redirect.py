@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.machinery
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -120,11 +119,11 @@ def test_run_as_a_module_from_the_original_path(run: Run, project: Path, work: P
 
 def test_what_pip_installed_into_any_folder_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(INJECTED))
-    outside = importlib.import_module("deviate_runtime.redirect").Outside({})
+    libraries = importlib.import_module("deviate_runtime.libraries")
     (tmp_path / "lib" / "plots-1.0.dist-info").mkdir(parents=True)
-    module = importlib.machinery.ModuleSpec("plots.lines", None)
-    package = importlib.machinery.ModuleSpec("plots", None, is_package=True)
-    assert outside.is_installed(module, str(tmp_path / "lib" / "plots" / "lines.py"))
-    assert outside.is_installed(package, str(tmp_path / "lib" / "plots" / "__init__.py"))
-    (tmp_path / "code" / "plots").mkdir(parents=True)
-    assert not outside.is_installed(module, str(tmp_path / "code" / "plots" / "lines.py"))
+    for folder in ("lib", "code"):
+        (tmp_path / folder / "plots").mkdir(parents=True)
+        (tmp_path / folder / "plots" / "__init__.py").touch()
+        assert libraries.is_installed(str(tmp_path / folder / "plots" / "lines.py")) is (folder == "lib")
+    assert libraries.is_installed(str(tmp_path / "lib" / "pylab.py"))
+    assert not libraries.is_installed(str(tmp_path / "gone" / "train.py"))

@@ -201,7 +201,7 @@ class TestLibraries:
         import os, deviate_runtime, torch
         torch.manual_seed(0)
         torch.cuda.default_generators = (torch.Generator(),)
-        from deviate_runtime.streams.torch.objects import Switched
+        from deviate_runtime.streams.torch.random import Switched
         plain, parent = Switched.live, os.getpid()
         Switched.fresh = lambda self, seed: self.cls.get_state(self.cls.manual_seed(self.cls(), int(seed)))
         Switched.live = lambda self: plain(self) if self.device != "cuda:0" or os.getpid() == parent else 1 / 0

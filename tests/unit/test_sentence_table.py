@@ -11,9 +11,9 @@ PAGE = (Path(__file__).parent / "sentences.md").read_text(encoding="utf-8")
 LABELS = (Path(__file__).parent / "sentence_labels.txt").read_text(encoding="utf-8").splitlines()
 
 #: Where statements about results are made; errors are in `docs/messages.md`.
-MODULES = ("report/topics", "report/figures", "report/words.py", "stats", "facts/samples.py", "facts/stored.py",
-           "facts/predictions.py", "facts/run.py", "facts/groups.py", "facts/learning.py",
-           "facts/stability.py", "facts/weights.py", "facts/weight_distances.py", "facts/grid.py",
+MODULES = ("report/topics", "report/figures.py", "report/words.py", "stats", "facts/samples.py", "facts/stored.py",
+           "facts/predictions.py", "facts/remedies.py", "facts/run.py", "facts/groups.py",
+           "facts/stability.py", "facts/weights.py", "facts/grid.py",
            "facts/compared_predictions.py", "facts/gate.py", "cli/logs.py", "observe/reported.py",
            "observe/matching.py", "observe/examples.py", "observe/weights.py", "observe/output/judge.py",
            "imports/build.py", "imports/counting.py", "imports/formats.py", "imports/foreign.py", "imports/tables.py",

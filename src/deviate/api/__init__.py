@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deviate.facts.comparison_options import Drop, PairingMode
     from deviate.facts.gate import Gate
     from deviate.facts.grid import Grid
-    from deviate.facts.judged import Judged, Loop
+    from deviate.facts.judging import Judged, Loop
     from deviate.facts.plan import Plan
     from deviate.probes.certify import Certified
     from deviate.probes.verdicts import Audit
@@ -64,7 +64,7 @@ def run(
             raise BadOption("vary= and variants= name the same thing", hint="leave one out")
         options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
     from deviate.api.progress import observer
-    from deviate.facts.referee import Referee
+    from deviate.facts.comparison import Referee
     from deviate.runs.pipeline import run as run_study
 
     request = _request(words, runs=n, **options)
@@ -323,9 +323,8 @@ def compare(
     DeviateError
         As the command line; the message and the hint say what to do.
     """
-    from deviate.facts.comparison import read_comparison
+    from deviate.facts.comparison import read_comparison, side_facts
     from deviate.facts.comparison_options import ComparisonOptions
-    from deviate.facts.how_made import side_facts
     from deviate.facts.samples import read_options
     from deviate.report.views import comparison_view
 
@@ -388,9 +387,9 @@ def compare_grid(
     DeviateError
         As the command line; the message and the hint say what to do.
     """
+    from deviate.facts.comparison import side_facts
     from deviate.facts.comparison_options import ComparisonOptions
     from deviate.facts.grid import read_grid
-    from deviate.facts.how_made import side_facts
     from deviate.facts.samples import read_options
     from deviate.report.views import grid_view
 

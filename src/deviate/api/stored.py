@@ -167,7 +167,7 @@ class StoredExperiment:
         BadOption
             With the metrics there are, if it is none of them.
         """
-        from deviate.lexicon.names import find_name
+        from deviate.lexicon.words import find_name
 
         table = self.frame()
         return table[find_name(metric, list(table.columns))]
@@ -196,7 +196,7 @@ class StoredExperiment:
         BadOption
             If there is no such metric, or no such chart of it.
         """
-        from deviate.lexicon.names import find_name
+        from deviate.lexicon.words import find_name
 
         section = _SECTIONS.get(kind)
         if section is None:
@@ -447,8 +447,8 @@ class StoredExperiment:
             ``runs_learnt``, ``runs_unforgettable``, ``first_learnt`` and ``first_learnt_sd`` (over the runs that
             learn it).
         """
-        from deviate.facts.learning import forgetting_tables
         from deviate.facts.predictions import main_evaluations
+        from deviate.facts.stability import forgetting_tables
         from deviate.facts.stored import read_results
 
         results = read_results(self.folder)
@@ -500,7 +500,7 @@ class StoredExperiment:
 
     def _curves(self, metric: str, variant: str | None) -> list[tuple[Any, Any]]:
         from deviate.facts.stored import choose_variant
-        from deviate.lexicon.names import find_name
+        from deviate.lexicon.words import find_name
 
         table = self.records()
         table = table[table["metric"] == find_name(metric, list(table["metric"].unique()))]

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import (
+from deviate.cli.printing import (
     PAGE_SUFFIXES,
+    examples,
     json_option,
     output_option,
     request_fields,
@@ -16,7 +17,6 @@ from deviate.cli.output import (
     show,
     verbose_option,
 )
-from deviate.cli.printing import examples
 from deviate.core.errors import BadOption
 
 

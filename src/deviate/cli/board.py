@@ -7,23 +7,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
 from deviate.cli.printing import columns_of, cut, terminal_width
 from deviate.core.errors import DeviateError
-from deviate.core.experiment import IMPORTED
+from deviate.core.experiment import AT, IMPORTED
 from deviate.core.factors import DEFAULT_VARIANT, plain_name
 from deviate.core.shell_words import typed_line
-from deviate.facts.leaderboard import Standing, Summary, summary_of
-from deviate.lexicon.names import find_name
+from deviate.facts.overview import Standing, Summary, summary_of
 from deviate.report.escape import clean
 from deviate.report.numbers import mean_and_sd, metric_place, show
-from deviate.source.cells import AT
-
-if TYPE_CHECKING:
-    from deviate.store.folders import Workspace
+from deviate.store.folders import ExperimentFolder, Workspace
 
 #: Cells of the scale: the first that have room; where none have, it is left out.
 SCALES = (26, 16, 8)
@@ -35,18 +31,16 @@ CELLS_FROM = 80
 FULL_WIDTH = 100
 
 
-def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None) -> list[str]:
-    """Return the experiments as lines below a head, the best first.
-
-    Raises BadOption if no experiment has the metric.
-    """
+def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the experiments as lines below a head, the best first."""
     summaries = {}
     for facts in overviews:
         # `deviate report NAME` names what is wrong with its files or with deviate.toml.
         with suppress(DeviateError):
             if any(facts["completed"].values()):
-                summaries[facts["name"]] = summary_of(workspace.experiment(facts["name"]))
-    name = find_name(metric, metric_names(summaries)) if metric else leading_metric(summaries)
+                # Its overview was read just now, which looked for links.
+                summaries[facts["name"]] = summary_of(ExperimentFolder(workspace.path / "experiments" / facts["name"]))
+    name = leading_metric(summaries)
     found = entries(overviews, summaries, name)
     head = head_text(name, found)
     return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
@@ -88,7 +82,7 @@ def entries(overviews: Sequence[Mapping[str, Any]], summaries: Mapping[str, Summ
     """Put together what is said of each experiment, the best first; those without a number come last."""
     recipes = _recipes(overviews)
     found = [_entry(facts, summaries.get(facts["name"]), metric, recipes) for facts in overviews]
-    found = _said_once(found)
+    found = _said_once(found, summaries)
     lower = any(each.standing.direction == "lower" for each in found if each.standing)
     best: dict[str, float] = {}
     for each in found:
@@ -106,11 +100,6 @@ def leading_metric(summaries: Mapping[str, Summary]) -> str:
     """Return the metric that is the main one of the most experiments; empty where none has one."""
     mains = [standings[0].name for each in summaries.values() if (standings := main_standings(each))]
     return Counter(mains).most_common(1)[0][0] if mains else ""
-
-
-def metric_names(summaries: Mapping[str, Summary]) -> list[str]:
-    """Return the names of all metrics that experiments are compared by."""
-    return list(dict.fromkeys(each.name for summary in summaries.values() for each in main_standings(summary)))
 
 
 def head_text(metric: str, found: Sequence[Entry]) -> str:
@@ -156,13 +145,18 @@ def _entry(facts: Mapping[str, Any], summary: Summary | None, metric: str, recip
     )
 
 
-def _said_once(found: Sequence[Entry]) -> list[Entry]:
-    """Say of an experiment whose runs came out as those of an older one that they are the same."""
-    first: dict[tuple[float, ...], str] = {}
+def _said_once(found: Sequence[Entry], summaries: Mapping[str, Summary]) -> list[Entry]:
+    """Say of an experiment whose runs came out as those of an older one that they are the same.
+
+    A metric that never differs tells no runs apart.
+    """
+    first: dict[tuple[tuple[float, ...], ...], str] = {}
     said = []
     for each in sorted(found, key=lambda entry: entry.made):
-        values = tuple(each.standing.values) if each.standing else ()
-        if len(values) > 1 and (other := first.setdefault(values, each.name)) != each.name:
+        known = main_standings(summaries[each.name]) if each.standing else []
+        values = tuple(tuple(metric.values) for metric in known if metric.kind != "speed")
+        differing = any(len(set(runs)) > 1 for runs in values)
+        if differing and (other := first.setdefault(values, each.name)) != each.name:
             said.append(each._replace(same_as=other))
             continue
         said.append(each)
@@ -224,12 +218,10 @@ RUNS_WIDTH, RECIPE, NARROW_RECIPE = 6, 32, 28
 
 
 def _is_said(entry: Entry) -> bool:
-    """Whether words stand in place of a number."""
     return bool(entry.said or entry.same_as)
 
 
 def _text(entry: Entry, number: str, *, is_narrow: bool) -> str:
-    """Return the number, or what is said in its place."""
     if entry.said or not entry.same_as:
         return entry.said or number
     if is_narrow:
@@ -258,7 +250,6 @@ def _head(head: str, before: int, ends: tuple[float, float] | None, scale: int, 
 
 
 def _folded(found: Sequence[Entry]) -> list[Entry]:
-    """Put the cells of each grid into the row of its best one."""
     folded: dict[str, Entry] = {}
     for each in found:
         if each.grid and each.grid not in folded:
@@ -271,13 +262,11 @@ def _folded(found: Sequence[Entry]) -> list[Entry]:
 
 
 def _name(entry: Entry, before: Entry | None) -> str:
-    """Name an experiment; a grid once, above its cells."""
     again = before is not None and bool(entry.grid) and before.grid == entry.grid
     return f"{'✗' if entry.is_lost else ' '} {'' if again else clean(entry.grid or entry.name)}"
 
 
 def _place(found: Sequence[Entry]) -> int | None:
-    """Return the place of the last digit of all numbers."""
     standings = [each.standing for each in found if each.standing]
     decimals = next((each.decimals for each in standings if each.decimals is not None), None)
     return metric_place(decimals, *(each.sd for each in standings))

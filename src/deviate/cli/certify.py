@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, request_fields, show
-from deviate.cli.printing import examples, say, write_output
+from deviate.cli.printing import examples, json_option, request_fields, say, show, write_output
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def command(
     values, draws, weights and predictions as digests, and what they rest on. Nothing is written where runs differ.
     """
     from deviate.cli.stdin import given_input
-    from deviate.report.topics.command import command_text
+    from deviate.report.words import command_text
     from deviate.report.writers.registry import facts_json, find_writer, writers
     from deviate.runs.request import Request
 
@@ -120,7 +119,7 @@ def command(
     if file is not None and certificate is not None:
         write_output(file, [facts_json(certificate)])
     show(view, writer, target, view.page().command, "certificate")
-    if view.status and getattr(view.facts, "parting", None) is not None:
+    if view.status == 1 and getattr(view.facts, "parting", None) is not None:
         say(f"where in the program: deviate diverge -- {command_text(view.command)}", err=True)
     return int(view.status)
 
@@ -156,7 +155,6 @@ def _certificate_file(output: Path | None) -> Path:
 
 
 def _stored(files: list[Path]) -> View[Any]:
-    """Return a certificate that is there, or two compared."""
     from deviate.probes.certificate import liken, read_certificate
     from deviate.probes.certify import Certified
     from deviate.report.views import page_view
@@ -185,7 +183,6 @@ def _probed(
 
 
 def _trained(request: Request, runs: int | None, verify: Path | None) -> View[Any]:
-    """Make the control runs and return their certificate, or the comparison with the one that is verified."""
     from deviate.probes.certify import DEFAULT_RUNS, certify, verify_certificate
     from deviate.report.views import page_view
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
-from deviate.cli.output import json_option, output_option, show, verbose_option
-from deviate.cli.printing import examples, say
+from deviate.cli.printing import examples, json_option, output_option, say, show, verbose_option
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def command(
     """
     from deviate import api
     from deviate.facts.comparison_options import parse_drops
-    from deviate.report.topics.target import target_command
+    from deviate.report.topics.gate_lines import target_command
     from deviate.report.views import page_view
     from deviate.report.writers.contracts import gate_json
     from deviate.report.writers.gate_junit import gate_junit, github_lines
@@ -118,7 +117,6 @@ def command(
 
 
 def _check_alone(against: str | None, target: str | None, rule: str | None, further: Sequence[object]) -> None:
-    """Refuse what does not go with a target or a rule by name."""
     if rule == "mlperf":
         if against is None or target is not None:
             raise BadOption(
@@ -157,7 +155,6 @@ def _typed(settings: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _share(option: str, text: str) -> float:
-    """Read ``10%`` or ``0.1``."""
     from deviate.facts.comparison_options import find_drop
 
     share = find_drop(text)

@@ -19,8 +19,7 @@ from deviate.cli.options import (
     statistics_option,
     write_figure_files,
 )
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, format_named, json_option, output_options, show, verbose_option
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "tasks", "max", "see
 @statistics_option
 @output_options(
     "terminal, md, tex, neurips, icml or jmlr (tex in a style), json, html (a page with figures) or csv (one row per "
-    "metric)."
+    "metric); mlflow, trackio or wandb put the verdict there."
 )
 @json_option
 @verbose_option
@@ -100,9 +99,10 @@ def command(
     from deviate.report.writers.contracts import comparison_json, grid_json
     from deviate.report.writers.registry import find_writer, writers
     from deviate.report.writers.tables_csv import comparison_csv, grid_csv
+    from deviate.report.writers.tracked import comparison_summary, put_into
     from deviate.store.folders import Workspace
 
-    offered = writers(json=comparison_json, csv=comparison_csv)
+    offered = writers(json=comparison_json, csv=comparison_csv, **put_into(comparison_summary))
     if of_grid := names_grid(names):
         offered = writers(json=grid_json, csv=grid_csv)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
@@ -120,7 +120,6 @@ def command(
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what was typed of the options, and of it what is not usual."""
     example = "'test acc=0.5'"
     given = {
         "pairing": None if options["pairing"] == "auto" else options["pairing"],

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.output import json_option, request_fields, show
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, json_option, request_fields, show
 from deviate.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -99,7 +98,6 @@ def trained(words: Sequence[str], *, as_it_is: bool, alone: bool = False) -> Div
 
 
 def _limit() -> float:
-    """Return the seconds after which a training is ended."""
     from deviate.probes.diverge import DEFAULT_LIMIT
     from deviate.source.config import file_settings
 

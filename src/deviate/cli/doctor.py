@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deviate.cli.output import json_option
-from deviate.cli.printing import Styled, examples, say, say_json
+from deviate.cli.printing import Styled, examples, json_option, say, say_json
 
 if TYPE_CHECKING:
     from deviate.probes.machine import Check

@@ -65,7 +65,7 @@ def command(as_json: bool, **options: Any) -> None:
     --name is another name for the grid.
     """
     from deviate.imports.build import import_results
-    from deviate.runs.archive import import_archive, is_archive
+    from deviate.runs.housekeeping import import_archive, is_archive
     from deviate.store.folders import Workspace
 
     request = _request(**options)
@@ -147,8 +147,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
 def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
     from deviate.report.words import count, listed
-    from deviate.store.run_files import Unfinished
-    from deviate.store.slots import RECORD
+    from deviate.store.run_files import RECORD, Unfinished
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])

@@ -14,8 +14,7 @@ from deviate.core.secrets import mask_words
 from deviate.core.shell_words import typed_word
 from deviate.report.escape import clean
 from deviate.report.numbers import about_seconds, value_texts
-from deviate.report.topics.command import command_text
-from deviate.report.words import count, listed, run_name
+from deviate.report.words import command_text, count, listed, run_name
 
 if TYPE_CHECKING:
     from deviate.facts.live import LiveExperiment
@@ -184,7 +183,6 @@ def _going_lines(screen: LiveScreen, width: int) -> list[str]:
 
 
 def _fitting(columns: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:
-    """Return the first columns that have room."""
     shown = []
     for column in columns:
         room -= max(map(cell_len, column)) + len(BLANK)
@@ -205,7 +203,6 @@ def _column(screen: LiveScreen, name: str) -> list[str]:
 
 
 def _how_far(screen: LiveScreen, bar: int, *, has_word: bool) -> list[list[str]]:
-    """Return a bar and the rounds that were reported, or the evaluation that goes on."""
     rounds = screen.rounds
     bars = [_bar(run.done or 0, rounds, bar) for run in screen.going] if rounds and bar else []
     texts = [_place(run, rounds) for run in screen.going]
@@ -232,7 +229,6 @@ def _times(screen: LiveScreen) -> list[str]:
 
 
 def _result_line(screen: LiveScreen, width: int) -> list[str]:
-    """Write mean and SD of the runs so far, and where they lie."""
     values = [value for value in screen.results if math.isfinite(value)]
     if not values or not screen.metrics:
         return []

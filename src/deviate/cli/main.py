@@ -7,7 +7,6 @@ import gc
 import importlib
 import keyword
 import os
-import shutil
 import sys
 import warnings
 from collections import Counter
@@ -23,7 +22,7 @@ from deviate.core.shell_words import typed_line
 
 # The sub-commands of ``deviate``, in groups, each imported only when it is used.
 
-#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
+#: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli, those of Keep one.
 GROUPS = {
     "Train": ("run", "audit", "certify", "diverge", "extract", "import"),
     "Read results": ("list", "watch", "show", "logs", "report", "why"),
@@ -55,6 +54,8 @@ class BeforeCommand(click.Command):
 
     def _repeated(self, args: Sequence[str]) -> list[str]:
         """Put a repeatable option before each of its values but those that are programs, which begin the command."""
+        import shutil
+
         several = {name for option in self.params if vars(option).get("multiple") for name in option.opts}
         end = args.index("--")
         words: list[str] = []
@@ -96,9 +97,12 @@ class CommandGroup(click.Group):
         """Import the module of sub-command `name`."""
         if name not in COMMANDS:
             return None
-        # `import` is a word of the language, so its module is called `import_`.
-        module = f"{name}_" if keyword.iskeyword(name) else name
-        command = importlib.import_module(f"deviate.cli.{module}").command
+        if name in GROUPS["Keep"]:
+            command = getattr(importlib.import_module("deviate.cli.keep"), name)
+        else:
+            # `import` is a word of the language, so its module is called `import_`.
+            module = f"{name}_" if keyword.iskeyword(name) else name
+            command = importlib.import_module(f"deviate.cli.{module}").command
         assert isinstance(command, click.Command)
         vars(command).setdefault("parse_args", partial(_parse_once, command, command.parse_args))
         return command
@@ -218,7 +222,6 @@ def _own_words(words: Sequence[str]) -> Sequence[str]:
 
 
 def _say_usage(error: click.ClickException) -> None:
-    """Say what is wrong with the words that were typed, as any other error."""
     message = error.format_message().removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     typed = ["deviate", *([context.info_name or ""] if context and context.parent else []), "--help"]
@@ -258,7 +261,6 @@ def without_secrets(text: str, words: Sequence[str]) -> str:
 
 
 def _stopped(words: Sequence[str]) -> str:
-    """Say what Ctrl-C did; of a `run` also that nothing is lost."""
     return "stopped; the same command continues from here" if words[:1] == ["run"] else "stopped"
 
 

@@ -111,7 +111,7 @@ def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str
 
     Raises BadOption if the folder or a file in it cannot be written.
     """
-    from deviate.report.figures.charts import FIGURE_FORMATS, write_figures
+    from deviate.report.figures import FIGURE_FORMATS, write_figures
     from deviate.runs.snapshot.manifest import note_written
 
     chosen = next(name for name in FIGURE_FORMATS if name == format_name)
@@ -140,7 +140,7 @@ def experiment_names(context: click.Context, parameter: click.Parameter, typed: 
 
 def experiments_and_grids(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """Return the experiments, and the grids that have cells, whose names begin with `typed`."""
-    from deviate.source.cells import AT
+    from deviate.core.experiment import AT
 
     names = experiment_names(context, parameter, typed)
     grids = {grid for grid, at, _ in (name.partition(AT) for name in names) if at}

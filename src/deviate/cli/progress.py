@@ -253,7 +253,6 @@ class Progress:
         self._print(Text(line, style="" if is_well else "red"), whole=not isinstance(event.outcome, Completed))
 
     def _count(self) -> str:
-        """Count the runs that ended, with the time left where it is long."""
         seconds = self.time.left()
         left = f", about {about_seconds(seconds)} left" if seconds is not None and seconds >= LONG else ""
         screen = self.runs.screen(self.time)
@@ -383,7 +382,6 @@ class EarlyImports:
                 self._seen = True
 
     def _has_core(self) -> bool:
-        """Tell whether there is a core that no run is held to."""
         held = [slot.cores for slot in self._slots.values()]
         return None not in held and bool(self._cores.difference(*(cores or () for cores in held)))
 

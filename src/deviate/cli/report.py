@@ -22,8 +22,7 @@ from deviate.cli.options import (
     statistics_option,
     write_figure_files,
 )
-from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, format_named, json_option, output_options, show, verbose_option
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
 
@@ -53,7 +52,8 @@ KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figures", "figure_f
 @click.argument("name", required=False, shell_complete=experiment_names)
 @output_options(
     "terminal, md, tex, neurips, icml or jmlr (tex in a style), json, html (a page with figures), csv (every record), "
-    "summary (one row per metric), groups (one row per group and rate) or weights (one row per layer and kept moment)."
+    "summary (one row per metric), groups (one row per group and rate) or weights (one row per layer and kept moment); "
+    "mlflow, trackio or wandb put mean and SD there."
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
@@ -141,6 +141,7 @@ def experiment_writers(parts: Iterable[RecordPart]) -> dict[str, Writer]:
     from deviate.report.writers.contracts import experiment_json
     from deviate.report.writers.registry import writers
     from deviate.report.writers.tables_csv import groups_csv, records_csv, summary_csv, weights_csv
+    from deviate.report.writers.tracked import experiment_summary, put_into
 
     return writers(
         json=experiment_json,
@@ -148,4 +149,5 @@ def experiment_writers(parts: Iterable[RecordPart]) -> dict[str, Writer]:
         summary=summary_csv,
         groups=groups_csv,
         weights=weights_csv,
+        **put_into(experiment_summary),
     )

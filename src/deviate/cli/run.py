@@ -13,8 +13,7 @@ import msgspec
 
 from deviate.cli.main import BeforeCommand
 from deviate.cli.options import variants
-from deviate.cli.output import set_option, verbose_option
-from deviate.cli.printing import examples, listing, say
+from deviate.cli.printing import examples, listing, say, set_option, verbose_option
 from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.core.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.core.shell_words import typed_word
@@ -41,7 +40,7 @@ VARIED = {
     "augment": "augmentation",
     "layers": "dropout and other stochastic layers",
     "other": "other draws: of no other kind, such as actions, negatives and noise",
-    "data": "data split: other training or test examples",
+    "data": "data draws: other training or test examples",
     "platform": "processor: what a tiny disturbance does",
     "bit": "one bit of one weight: the same",
     "arms": f"each of {', '.join(GROUPS['arms'])}",
@@ -174,12 +173,12 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     """
     from deviate import api
     from deviate.cli.cells import run_cells, typed
-    from deviate.cli.output import show
+    from deviate.cli.printing import show
     from deviate.cli.progress import EarlyImports, Progress
     from deviate.cli.report import experiment_writers
     from deviate.cli.standing import following
     from deviate.cli.stdin import given_input
-    from deviate.facts.referee import Referee
+    from deviate.facts.comparison import Referee
     from deviate.runs.cells import asks_for_cells
     from deviate.runs.pipeline import run
     from deviate.runs.request import Request

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.options import experiment_names, only_experiment
-from deviate.cli.output import verbose_option
-from deviate.cli.printing import examples, folded, say, say_json, show_duration, show_range
+from deviate.cli.printing import examples, folded, say, say_json, show_duration, show_range, verbose_option
 from deviate.core.factors import SEEDED, find_variant, plain_name
 from deviate.core.shell_words import typed_line
 
@@ -121,7 +120,6 @@ def _full(folder: ExperimentFolder) -> list[str]:
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
-    """Say what was trained, where its metrics stand, what varied, and how the runs of each variant went."""
     from deviate.facts.proof import read_proofs
     from deviate.report.topics.proof import broken_promises
 
@@ -177,7 +175,6 @@ def _metric_places(metrics: Sequence[Metric]) -> list[str]:
 
 
 def _varied(proof: VariantProof) -> list[tuple[str, str]]:
-    """Name what fingerprints show to have varied, and what they show to have been the same in all runs."""
     drawn = [each for each in proof.evidence if each.name in SEEDED]
     varied = [plain_name(each.name) for each in drawn if each.found in ("varied", "partly")]
     fixed = [plain_name(each.name) for each in drawn if each.found == "identical"]
@@ -225,7 +222,6 @@ def _is_shared(run: RunFiles) -> bool:
 
 
 def _unfinished(folder: ExperimentFolder, runs: Sequence[RunFiles], *, alone: bool) -> list[str]:
-    """Return a line for each run that did not complete, or goes on."""
     from deviate.report.words import ended_as, run_name
     from deviate.store.run_files import Unfinished
 
@@ -247,7 +243,6 @@ def _step(step: Step) -> str:
 
 
 def _states(folder: ExperimentFolder) -> dict[str, State]:
-    """Return whether runs go on, are evaluated, or were interrupted."""
     from deviate.facts.live import LiveReader
 
     return {run.name: run.state for run in LiveReader(folder).read().runs}

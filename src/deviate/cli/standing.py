@@ -19,7 +19,7 @@ from deviate.core.paths import folders_below, globbed
 from deviate.core.shell_words import typed_line, typed_word
 
 if TYPE_CHECKING:
-    from deviate.facts.overview import Unreadable
+    from deviate.facts.overview import Standing, Unreadable
     from deviate.source.cells import Cell
     from deviate.store.folders import ExperimentFolder, Workspace
 
@@ -64,7 +64,6 @@ def standing_lines() -> list[str]:
 
 
 def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
-    """Name the experiments that cannot be read, and say what to do about the first."""
     if not unreadable:
         return []
     first, *others = unreadable
@@ -120,7 +119,7 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
 
     newest = newest_first(overviews)[:LISTED]
     more = [f"{len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
-    return [*project_board(workspace, newest, None), *more, "", *next_steps(workspace, overviews)]
+    return [*project_board(workspace, newest), *more, "", *next_steps(workspace, overviews)]
 
 
 def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], most: int = STEPS) -> list[str]:
@@ -142,14 +141,28 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
         *(_best_cell(workspace, completed) or _two_recipes(workspace, completed)),
         *_second(completed),
         *([("how much do its runs differ?", f"deviate report {newest_name}")] if folder.completed_runs() else []),
-        *([("how many runs show less?", f"deviate plan {typed_word(completed[-1].name)}")] if completed[1:] else []),
+        *(_plan(completed[-1]) if completed[1:] else []),
     ]
     return printed(steps[:most])
 
 
+def _plan(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that plans with the first metric that differs between runs."""
+    from deviate.cli.board import main_standings
+    from deviate.facts.overview import summary_of
+
+    standings: list[Standing] = []
+    with suppress(DeviateError):
+        standings = main_standings(summary_of(folder))
+    differing = [each.name for each in standings if each.sd and each.kind != "speed"]
+    metric = f" --metric {typed_word(differing[0])}" if differing[:1] != [each.name for each in standings[:1]] else ""
+    question = ("how many runs show less?", f"deviate plan {typed_word(folder.name)}{metric}")
+    return [question] if differing else []
+
+
 def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return what comes next of an experiment whose runs all completed: a comparison with another recipe, or one."""
-    from deviate.source.cells import AT
+    from deviate.core.experiment import AT
     from deviate.store.folders import Workspace
 
     experiment, ended = folder.read_experiment(), len(folder.completed_runs())
@@ -173,7 +186,7 @@ def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
 
 def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    """Return what makes a second recipe, and what tells why runs differ, where there is one experiment of a script."""
+    """Return what makes a second recipe, and what tells what sources do, where there is one experiment of a script."""
     if not completed or (experiment := completed[0].read_experiment()).imported is not None:
         return []
     if any(other.read_experiment().entry == experiment.entry for other in completed[1:]):
@@ -187,12 +200,11 @@ def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
             f"is another recipe better?{f' edit {experiment.entry}, then' if edited else ''}",
             f"deviate run -n {runs} --name NAME -- {command}{'' if edited else ' …'}",
         ),
-        *([("why do runs differ?", why)] if len(experiment.planned) == 1 else []),
+        *([("how much does each source matter?", why)] if len(experiment.planned) == 1 else []),
     ]
 
 
 def _best_cell(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    """Return the command that compares the cells of a grid that was run; none where none was."""
     grid = _grid_run(workspace, {folder.name for folder in completed})
     return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")] if grid else []
 
@@ -219,7 +231,7 @@ def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) ->
 def _by_value(workspace: Workspace, pair: tuple[str, str]) -> tuple[str, str]:
     """Return two experiments, the one with the better mean of the main metric last."""
     from deviate.cli.board import main_standings
-    from deviate.facts.leaderboard import summary_of
+    from deviate.facts.overview import summary_of
 
     try:
         first, second = (main_standings(summary_of(workspace.experiment(name)))[:1] for name in pair)
@@ -251,7 +263,6 @@ def _cells(workspace: Workspace) -> list[Cell]:
 
 
 def _failed(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that shows why the first run failed."""
     failed = [run.run.folder for run in folder.runs() if run.is_done]
     name = typed_word(folder.name)
     return [(f"why did {folder.name} fail?", f"deviate logs {name} {failed[0]}")] if failed else []
@@ -274,8 +285,7 @@ def _finite(folder: ExperimentFolder) -> set[str] | None:
 
 
 def _missing_runs(folder: ExperimentFolder) -> list[tuple[str, str]]:
-    """Return the command that makes what is missing of an experiment; none where all is there."""
-    from deviate.facts.reproduce import run_command
+    from deviate.facts.side import run_command
     from deviate.report.words import count
     from deviate.store.run_files import Completed
 

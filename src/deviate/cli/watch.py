@@ -46,7 +46,7 @@ class Watched:
     def page(self) -> str:
         """Return the page as HTML."""
         from deviate.report.topics.live import live_page
-        from deviate.report.writers.html.page import render_html
+        from deviate.report.writers.html import render_html
 
         with self._lock:
             version = self._reader.version()
@@ -161,7 +161,7 @@ def _show(folder: ExperimentFolder, stop: StopRequests) -> None:
 
 
 def _serve(folder: ExperimentFolder, stop: StopRequests) -> None:
-    from deviate.report.writers.html.page import chart_library
+    from deviate.report.writers.html import chart_library
 
     # Better before an address is printed than in answer to it.
     chart_library()

@@ -14,8 +14,7 @@ from deviate.cli.options import (
     statistics_keys,
     statistics_option,
 )
-from deviate.cli.output import show
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, show
 from deviate.core.errors import BadOption
 from deviate.core.shell_words import typed_word
 

@@ -19,6 +19,9 @@ SCHEMA = 1
 #: itself (95 % CI, normal values).
 DEFAULT_RUNS = 10
 
+#: Between the name of an experiment and those of its cells.
+AT = "@"
+
 #: The variant of runs that Deviate did not make: what varied between them is not known.
 IMPORTED = "imported"
 
@@ -416,6 +419,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     def entries(self) -> list[str]:
         """The scripts that were read."""
         return [script.entry for script in self.scripts] or ([self.entry] if self.entry else [])
+
+    @property
+    def word(self) -> str:
+        """What a round of the main loop is called."""
+        return self.main_loop.word if self.main_loop else "iteration"
 
     @property
     def further_loops(self) -> list[MainLoop]:

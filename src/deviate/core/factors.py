@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Iterable
 from typing import Literal
 
@@ -61,7 +60,7 @@ PLAIN = {
     "augment": "augmentation",
     "layers": "dropout",
     OTHER: "other draws",
-    DATA: "data split",
+    DATA: "data draws",
     "platform": "processor",
     "bit": "one bit of one weight",
 }
@@ -75,6 +74,7 @@ _TYPED = {
     "initialization": "init",
     "order": "shuffle",
     "split": DATA,
+    "data split": DATA,
 }
 
 #: Seeds given to frameworks must fit 32 bits (numpy.random.seed takes no more).
@@ -98,7 +98,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         """What varies, as people read it; of several factors, all of them.
 
         >>> parse_variant("algo").plain, parse_variant("init,shuffle").plain, parse_variant("algo,data").plain
-        ("training's draws", 'initialisation + data order', "training's draws + data split")
+        ("training's draws", 'initialisation + data order', "training's draws + data draws")
         """
         if self.name in PLAIN:
             return PLAIN[self.name]
@@ -261,5 +261,8 @@ def bit_seed(variant: Variant, experiment_seed: int, index: int) -> int | None:
 
 def derive_seed(*parts: int | str) -> int:
     """Mix `parts` into a seed in ``[0, 2**32)``; equal parts give equal seeds on every machine."""
+    # It loads OpenSSL, which those who only look at experiments do without.
+    import hashlib
+
     text = "/".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[: SEED_BITS // 8], "little")

@@ -19,7 +19,7 @@ from deviate.facts.comparison_options import ComparisonOptions, PairingMode
 from deviate.facts.metric import MetricSpread
 from deviate.facts.samples import Sample
 from deviate.facts.side import Side
-from deviate.lexicon.names import same_name
+from deviate.lexicon.words import same_name
 from deviate.observe.fingerprints import (
     EXAMPLES,
     Fingerprint,

@@ -1,14 +1,24 @@
-"""The facts about experiments beside each other."""
+"""The facts about experiments beside each other.
+
+Two sides of a comparison over metrics that are tasks.
+
+How the runs of each side were made, as a paper says it beside their comparison.
+
+Comparisons that decide how many runs are made: ``deviate run --until 'decided against B'``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from itertools import combinations
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+import numpy as np
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import IMPORTED, SCHEMA
+from deviate.core.experiment import IMPORTED, SCHEMA, Decided, Direction
 from deviate.core.shell_words import typed_line
 from deviate.facts.comparable import (
     Comparability,
@@ -42,6 +52,7 @@ from deviate.facts.compared_metric import (
 )
 from deviate.facts.compared_predictions import ChangedPredictions, changed_predictions, judged_groups
 from deviate.facts.comparison_options import ComparisonOptions, check_options, comparison_command
+from deviate.facts.experiment import ExperimentFacts, experiment_facts
 from deviate.facts.groups import GroupOptions
 from deviate.facts.looks import (
     Key,
@@ -58,14 +69,97 @@ from deviate.facts.looks import (
 from deviate.facts.metric import MetricSpread, measured_sample, with_common_collapses
 from deviate.facts.samples import FIRST, Sample
 from deviate.facts.side import Side, command_for, read_sides, remember_typed
-from deviate.facts.tasks import TaskComparison, compare_tasks
+from deviate.facts.stored import read_results
 from deviate.observe.headline import equals, ranks
+from deviate.runs.experiment_events import Compared
 from deviate.stats.contrast import Contrast
 from deviate.stats.multiplicity import claim_factor
 from deviate.stats.results import fewest_runs
+from deviate.stats.tasks import OverTasks, RankedTasks, over_tasks, ranked_tasks
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
 from deviate.store.looks import RecordedLooks
+
+if TYPE_CHECKING:
+    from deviate.facts.comparison_options import ComparisonOptions
+
+
+#: Runs of each task that a resample of them can be drawn from.
+FEWEST = 2
+
+
+#: The same metric on two sides, or on more.
+Tasks = TypeVar("Tasks", bound=Sequence[MetricSpread])
+
+
+class TaskComparison(OverTasks, frozen=True, kw_only=True):
+    """The same, with the names of the tasks."""
+
+    tasks: list[str]
+    #: What is better on every task; None where it is not known of all, and `improvement` is about higher values.
+    direction: Direction | None
+    #: The value from which gaps are counted; None where higher values are not better on every task.
+    enough: float | None = None
+
+
+def compare_tasks(
+    matches: Sequence[tuple[MetricSpread, MetricSpread]],
+    directions: Mapping[str, Direction | None],
+    options: ComparisonOptions,
+) -> TaskComparison | None:
+    """Compare two sides over the metrics that both have; None unless ``--set tasks=true``.
+
+    Raises BadOption where metrics cannot be tasks of one scale.
+    """
+    if not options.tasks:
+        return None
+    tasks, direction = _tasks(matches, directions)
+    first, second = ([match[side].values for match in tasks] for side in (0, 1))
+    rng, enough = np.random.default_rng(options.seed), _enough(tasks) if direction == "higher" else None
+    both = over_tasks(first, second, rng, options.level, enough=enough)
+    if direction == "lower":
+        both = msgspec.structs.replace(both, improvement=both.improvement.complement)
+    names = [match[0].name for match in tasks]
+    # Effects stay as they are: `asdict` is shallow.
+    return TaskComparison(tasks=names, direction=direction, enough=enough, **msgspec.structs.asdict(both))
+
+
+def rank_tasks(
+    matches: Sequence[Sequence[MetricSpread]], directions: Mapping[str, Direction | None], options: ComparisonOptions
+) -> RankedTasks | None:
+    """Rank three sides or more on each task; None where it is not known of all what is better.
+
+    Raises BadOption where metrics cannot be tasks of one scale.
+    """
+    if not options.tasks:
+        return None
+    tasks, direction = _tasks(matches, directions)
+    if direction is None:
+        return None
+    found = ranked_tasks([[np.mean(side.values) for side in match] for match in tasks], lower=direction == "lower")
+    return found and msgspec.structs.replace(found, tasks=[match[0].name for match in tasks])
+
+
+def _tasks(
+    matches: Sequence[Tasks], directions: Mapping[str, Direction | None]
+) -> tuple[list[Tasks], Direction | None]:
+    """Return the metrics that are tasks, and what is better on all of them."""
+    tasks = [match for match in matches if not is_measured_time(match[0].name)]
+    known = {directions[match[0].name] for match in tasks}
+    if len(tasks) < 2 or {"higher", "lower"} <= known:
+        raise BadOption(
+            "--set tasks=true takes two metrics or more; higher values are better in all, or lower ones in all",
+            hint="name the metrics that are tasks, each with --metric, or say --set direction=METRIC=higher",
+        )
+    few = next((each for match in tasks for each in match if len(each.values) < FEWEST), None)
+    if few is not None:
+        raise BadOption(f"task {few.name!r} has fewer than {FEWEST} runs", hint="name the other tasks with --metric")
+    return tasks, known.pop() if len(known) == 1 else None
+
+
+def _enough(tasks: Sequence[Sequence[MetricSpread]]) -> float:
+    """Return the value from which a gap is counted: 1, as of scores between random play and humans, or 100 %."""
+    return 100.0 if all(each.unit == "%" for match in tasks for each in match) else 1.0
 
 
 class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +218,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     comparability: Comparability
     #: What to type for the same.
     command: str
+    #: None unless three sides or more are compared over tasks.
+    ranked: RankedTasks | None = None
 
     @property
     def level(self) -> float:
@@ -260,6 +356,9 @@ def compare_sides(
             },
         ),
         command=command,
+        ranked=rank_tasks(metrics, {name: first.direction for name, first in firsts.items()}, options)
+        if ranked
+        else None,
     )
 
 
@@ -410,3 +509,86 @@ def _second_side(workspace: Workspace, names: Sequence[str]) -> str:
     if not experiments:
         return "no experiment here yet; make one with: deviate run"
     return f"type: deviate compare {typed_line(names) or 'A'} B; experiments here: {experiments}"
+
+
+def side_facts(
+    workspace: Workspace, compared: Comparability, options: ComparisonOptions, now: datetime
+) -> dict[str, ExperimentFacts]:
+    """Read the facts about the compared metrics and runs of each side, by its label."""
+    facts: dict[str, ExperimentFacts] = {}
+    for index, side in enumerate(compared.sides):
+        results = read_results(workspace.find_experiment(side.experiment), options.samples, partial=True)
+        metrics = [match[index] for match in compared.metrics]
+        # When runs reach a value is reported on anyhow.
+        names = [metric.name for metric in metrics if metric.aggregate != FIRST]
+        whole = experiment_facts(results, now, level=options.level, metrics=names)
+        # In one order on all sides, so that what is so for each is said once.
+        places = {name: place for place, name in enumerate(names)}
+        variants = [
+            msgspec.structs.replace(
+                each, metrics=sorted(each.metrics, key=lambda metric: places.get(metric.name, len(places)))
+            )
+            for each in whole.variants
+            if each.variant == side.variant
+        ]
+        facts[side.label] = msgspec.structs.replace(whole, variants=variants)
+    return facts
+
+
+class Referee:
+    """Compares growing runs with a stored experiment, as ``deviate compare --until decided`` does.
+
+    The stored experiment has all its runs, so alpha is shared over looks up to those and the most that may be made.
+    What it takes is imported when it is asked, since no run starts before this module is there.
+    """
+
+    def check(self, workspace: Workspace, decided: Decided, side: str | None = None) -> None:
+        """Refuse what cannot be decided; `side` is the ``EXPERIMENT:VARIANT`` that grows.
+
+        Raises UnknownExperiment if there is no experiment to compare with. Raises BadOption if it has too few runs or
+        not the metric, is the one that grows, or was compared with it before.
+        """
+        from deviate.facts.comparable import match_metrics, settle_names
+        from deviate.facts.looks import read_pair_looks
+        from deviate.facts.side import read_sides
+        from deviate.stats.results import VERDICT_RUNS
+
+        (other,) = read_sides(workspace, [decided.against])
+        if other.completed < VERDICT_RUNS:
+            raise BadOption(
+                f"--until {decided.text!r}: {decided.against} has {other.completed} completed runs",
+                hint=f"make {VERDICT_RUNS} runs of it or more, as many as are wanted of both",
+            )
+        if decided.metric:
+            other.sample(decided.metric, "--until")
+        if side is not None:
+            sides = read_sides(workspace, [side, decided.against])
+            match_metrics(sides, settle_names(sides, _options(decided)))
+            read_pair_looks(workspace, sides, _options(decided))
+
+    def look(self, workspace: Workspace, decided: Decided, side: str) -> Compared:
+        """Compare once more, and record it."""
+        comparison = read_comparison(workspace, [side, decided.against], _options(decided))
+        (pair,) = comparison.pairs
+        metric = next(each for each in pair.metrics if each.name in comparison.claimed)
+        repeated = (
+            f"all runs of {side} used the same random numbers for {', '.join(each)}"
+            for side, each in pair.draws.unshared.items()
+        )
+        return Compared(
+            decided=decided,
+            metric=metric.name,
+            runs=pair.look.sizes[-1],
+            p=metric.p_adjusted,
+            limit=pair.alpha,
+            verdict=metric.verdict,
+            hopeless="; ".join(repeated),
+            shown=bool(metric.differs) and not pair.draws.unshared,
+        )
+
+
+def _options(decided: Decided) -> ComparisonOptions:
+    from deviate.facts.comparison_options import ComparisonOptions
+
+    metrics = [decided.metric] if decided.metric else []
+    return ComparisonOptions(metrics=metrics, until="decided", most=decided.most, first_grows=True)

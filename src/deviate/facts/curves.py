@@ -141,15 +141,14 @@ class VariantCurves(msgspec.Struct, frozen=True, kw_only=True):
     band: Band
     #: Where the values of two runs differ first; None with fewer than two runs.
     parting: Parting | None
-    #: Iterations of the longest run, before thinning.
+    #: Iterations in which the longest run reported it, before thinning.
     longest: int
     #: Runs with a value that is NaN or infinite.
     gaps: int
-
-    @property
-    def thinned(self) -> bool:
-        """Whether a drawn run has fewer points than it reported."""
-        return any(len(run.iterations) < self.longest for run in self.runs)
+    #: A drawn run has fewer points than it reported.
+    thinned: bool = False
+    #: The longest run reported it in every iteration between its first and its last report.
+    dense: bool = True
 
 
 class MetricCurves(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,14 +259,17 @@ def _variant(variant: str, curves: dict[int, Curve], budget: int, band: float) -
     drawn = [indices[position] for position in evenly(len(indices), most)]
     each = max(budget // len(drawn), FEWEST_POINTS)
     pairs = list(curves.values())
+    runs = [_run(variant, index, curves[index], each) for index in drawn]
     return VariantCurves(
         variant=variant,
         recorded=len(indices),
-        runs=[_run(variant, index, curves[index], each) for index in drawn],
+        runs=runs,
         band=_band(pairs, band, each),
         parting=_parting(pairs) if len(pairs) > 1 else None,
         longest=longest,
         gaps=sum(bool(np.isnan(values).any()) for _, values in pairs),
+        thinned=any(len(run.iterations) < curves[run.index][0].size for run in runs),
+        dense=any(steps.size == longest > steps[-1] - steps[0] for steps, _ in pairs),
     )
 
 

@@ -1,34 +1,132 @@
-"""The facts about one experiment: how much its runs differ in each metric, what varied, and what is proven."""
+"""The facts about one experiment: how much its runs differ in each metric, what varied, and what is proven.
+
+What holding the implementation costs: the time of runs that hold it, as a multiple of that of runs that do not.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from deviate.core.experiment import SCHEMA, Experiment, ObservedWish
+from deviate.core.factors import IMPLEMENTATION, Variant, find_variant
 from deviate.core.shell_words import typed_line
 from deviate.facts.metric import metric_spreads, ordered
-from deviate.facts.price import held_prices
-from deviate.facts.reproduce import run_command
-from deviate.facts.samples import reach_names
+from deviate.facts.remedies import Remedies, remedies
+from deviate.facts.run import RunResult
+from deviate.facts.samples import Sample, reach_names
+from deviate.facts.side import run_command
 from deviate.facts.sources import SpreadAcross, Timeline, spread_across, timeline_of
 from deviate.facts.stability import EvaluationFacts, Stability, evaluation_facts, stabilities
 from deviate.facts.stored import Results
-from deviate.facts.until import stopped_by, with_stopped
-from deviate.facts.variant import FEW_RUNS, SdPrecision, VariantFacts, sd_precision, variant_facts
-from deviate.facts.weight_distances import RepresentationFacts, WeightFacts, representation_facts, weight_facts
-from deviate.lexicon.names import find_name
+from deviate.facts.variant import (
+    FEW_RUNS,
+    SdPrecision,
+    VariantFacts,
+    sd_precision,
+    stopped_by,
+    variant_facts,
+    with_stopped,
+)
+from deviate.facts.weights import RepresentationFacts, WeightFacts, representation_facts, weight_facts
+from deviate.lexicon.words import find_name
 from deviate.observe.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
-from deviate.observe.metrics import with_times
+from deviate.observe.metrics import TIME_PER_ITERATION, TIME_PER_RUN, with_times
 from deviate.observe.repetitions import Repetitions
 from deviate.observe.reported import ReportedNumber
 from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
-from deviate.observe.trackers.recognition import SENDERS
+from deviate.observe.trackers import SENDERS
 from deviate.observe.unseen import WarnedOperation
 from deviate.stats.intervals import DEFAULT_LEVEL
-from deviate.stats.price import HeldPrice
+from deviate.stats.price import LEAST_PAIRS, TOO_FEW, HeldPrice, paired_price
+
+#: Why there is no ratio.
+NO_NOISE = "with pinned threads and no GPU kernels have no effect"
+NOT_IN_TURN = "their runs were not made in turn, and the machine may have been busier during those of one"
+
+
+def held_prices(
+    experiment: Experiment,
+    runs: Mapping[str, Sequence[RunResult]],
+    samples: Mapping[str, Sequence[Sample]],
+    without_noise: Mapping[str, bool],
+    level: float = DEFAULT_LEVEL,
+) -> list[HeldPrice]:
+    """Compare the times of every two variants that differ in whether the implementation is held.
+
+    Parameters
+    ----------
+    runs, samples : mapping of str to sequence
+        By variant, the runs that have ended and what they measured.
+    without_noise : mapping of str to bool
+        Whether nothing of the implementation could vary in the runs of a variant.
+    """
+    pairs = _pairs([name for name in experiment.planned if runs.get(name)])
+    return [
+        HeldPrice(held=held, free=free, reason=NO_NOISE)
+        if without_noise.get(free)
+        else _price(held, free, runs, samples, level)
+        for held, free in pairs
+    ]
+
+
+def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names of variants, each with one that has the implementation free and is alike in all else."""
+    known = {name: variant for name in names if (variant := find_variant(name)) is not None and not variant.disturbed}
+    return [
+        (held, free)
+        for free, variant in known.items()
+        for held, other in known.items()
+        if other.controlled and IMPLEMENTATION not in other.varying and _freed(variant) == other.varying
+    ]
+
+
+def _freed(variant: Variant) -> frozenset[str] | None:
+    """Return what else varies where the implementation is free; of the command untouched nothing is known to."""
+    if not variant.controlled:
+        return frozenset()
+    return frozenset(variant.varying - {IMPLEMENTATION}) if IMPLEMENTATION in variant.varying else None
+
+
+def _price(
+    held: str,
+    free: str,
+    runs: Mapping[str, Sequence[RunResult]],
+    samples: Mapping[str, Sequence[Sample]],
+    level: float,
+) -> HeldPrice:
+    # A run that shares another one's training took no time of its own.
+    own = {name: {run.index: run for run in runs[name] if not run.same_as} for name in (held, free)}
+    for metric in (TIME_PER_ITERATION, TIME_PER_RUN):
+        times = {name: _times(samples.get(name, ()), metric, own[name]) for name in (held, free)}
+        common = sorted(times[held].keys() & times[free].keys())
+        if len(common) < LEAST_PAIRS:
+            continue
+        if not _in_turn([own[name][index] for index in common for name in (held, free)]):
+            return HeldPrice(held=held, free=free, metric=metric, pairs=len(common), reason=NOT_IN_TURN)
+        pairs = [(times[held][index], times[free][index]) for index in common]
+        return paired_price(held, free, metric, pairs, level)
+    return HeldPrice(held=held, free=free, reason=TOO_FEW)
+
+
+def _times(samples: Sequence[Sample], metric: str, own: Mapping[int, RunResult]) -> dict[int, float]:
+    sample = next((each for each in samples if each.name == metric), None)
+    if sample is None:
+        return {}
+    return {run: value for run, value in zip(sample.runs, sample.values, strict=True) if run in own and value > 0}
+
+
+def _in_turn(runs: Sequence[RunResult]) -> bool:
+    """Tell whether runs of two variants alternated: on the average no more than two of one follow each other."""
+    if not all(run.started for run in runs):
+        return False
+    order = [run.variant for run in sorted(runs, key=lambda run: (run.started, run.index))]
+    turns = sum(first != second for first, second in itertools.pairwise(order))
+    return 2 * (turns + 1) >= len(order)
+
 
 # How much of what a program reports is measured.
 
@@ -204,6 +302,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     again: Repetitions = Repetitions()
     #: What it costs to hold the implementation, where some runs hold it and others do not.
     prices: list[HeldPrice] = []
+    #: What would lower the spread, by variant, where what was kept tells something of it.
+    remedies: list[Remedies] = []
 
     def main_stability(self, variant: str) -> Stability | None:
         """Return the evaluation of a variant to show first."""
@@ -220,6 +320,16 @@ def experiment_facts(
     chosen = _chosen(results, metrics)
     variants = _variants(results, chosen, level)
     experiment = results.experiment
+    stable = [
+        each
+        for variant in variants
+        for each in stabilities(
+            results.evaluations.get(variant.variant, []),
+            results.samples.get(variant.variant, []),
+            experiment.seed,
+            level,
+        )
+    ]
     return ExperimentFacts(
         experiment=experiment.name,
         command=experiment.command,
@@ -247,16 +357,7 @@ def experiment_facts(
         metrics_chosen=chosen,
         metrics_measured=list(dict.fromkeys(sample.name for each in results.samples.values() for sample in each)),
         version=results.version,
-        stabilities=[
-            each
-            for variant in variants
-            for each in stabilities(
-                results.evaluations.get(variant.variant, []),
-                results.samples.get(variant.variant, []),
-                experiment.seed,
-                level,
-            )
-        ],
+        stabilities=stable,
         weights=[
             weight_facts(variant.variant, results.weights[variant.variant], level)
             for variant in variants
@@ -283,7 +384,21 @@ def experiment_facts(
             {variant.variant: variant.without_noise for variant in variants},
             level,
         ),
+        remedies=[
+            each
+            for variant in variants
+            if (each := _remedies(variant.variant, results, stable, chosen, level)) is not None
+        ],
     )
+
+
+def _remedies(
+    variant: str, results: Results, stable: Sequence[Stability], chosen: Sequence[str], level: float
+) -> Remedies | None:
+    first = next((each for each in stable if each.variant == variant), None)
+    samples = [each for each in results.samples.get(variant, []) if not chosen or each.name in chosen]
+    reports = results.last_reports.get(variant, {})
+    return remedies(variant, samples, reports, results.evaluations.get(variant, []), first, level)
 
 
 def _chosen(results: Results, metrics: Sequence[str]) -> list[str]:

@@ -1,40 +1,305 @@
-"""Make the runs that a baseline needs, and those with which a change is kept or discarded, no more of them."""
+"""Make the runs that a baseline needs, and those with which a change is kept or discarded, no more of them.
+
+Keep, discard or run more: the changes that were judged against one floor of baseline runs, and the next one.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import Direction
+from deviate.core.experiment import DEFAULT_RUNS, SCHEMA, Direction
 from deviate.core.factors import parse_variants
 from deviate.core.shell_words import typed_line
-from deviate.facts.judged import (
-    Judged,
-    JudgedMetric,
-    Loop,
-    Values,
-    judge_change,
-    read_loop,
-    same_as_baseline,
-    set_floor,
-    unable_to_judge,
-    widen_floor,
-)
 from deviate.facts.samples import Sample
 from deviate.facts.side import make_side
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
-from deviate.lexicon.names import find_name
-from deviate.lexicon.words import meaning_of
+from deviate.lexicon.words import find_name, meaning_of
 from deviate.observe.headline import main_first
 from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.pipeline import run
 from deviate.runs.request import Request
-from deviate.stats.judging import DEFAULT_MOST, DEFAULT_TRIES
+from deviate.stats.judging import (
+    DEFAULT_MOST,
+    DEFAULT_TRIES,
+    LARGEST_FLOOR,
+    MOST_RUNS,
+    MOST_TRIES,
+    Decision,
+    Judgement,
+    Rule,
+    judge,
+    make_rule,
+)
+from deviate.store.files import read_json, write_json
 from deviate.store.folders import ExperimentFolder, Workspace
+from deviate.store.locks import locked_looks
+
+#: Why a change was answered without a test, or the floor cannot answer. ``same``: source, command and settings are
+#: those of the baseline. ``floor``: with so few baseline runs nothing can be kept. ``spent``: all its tries were made.
+Reason = Literal["", "same", "floor", "spent"]
+
+#: Values of runs, in the order in which they were made; None: it failed, or gave no finite value.
+Values = list[float | None]
+
+
+class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """What is judged."""
+
+    #: Empty where values were typed and not named.
+    name: str
+    direction: Direction
+    unit: str = ""
+    #: Digits behind the point, as the program writes it; None where that is not known.
+    decimals: int | None = None
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One try: a change that was judged."""
+
+    #: ``EXPERIMENT:VARIANT``; empty where its values were typed.
+    side: str
+    values: Values
+    decision: Decision
+
+
+class Loop(msgspec.Struct, frozen=True, kw_only=True):
+    """The baseline, its floor, and the changes that were judged against it."""
+
+    schema: int = SCHEMA
+    metric: JudgedMetric
+    #: ``EXPERIMENT:VARIANT`` of the baseline; empty where its values were typed.
+    side: str
+    values: Values
+    #: Runs that the floor is to have.
+    wanted: int
+    rule: Rule
+    #: The tries against this floor.
+    changes: list[Change] = []
+    #: Floors until now, this one included, and tries against those before.
+    floors: int = 1
+    before: int = 0
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said of one change."""
+
+    schema: int = SCHEMA
+    decision: Decision
+    reason: Reason
+    #: ``EXPERIMENT:VARIANT``; empty where values were typed.
+    baseline: str
+    change: str
+    metric: JudgedMetric
+    floor: Values
+    values: Values
+    mean_floor: float | None
+    sd_floor: float | None
+    mean: float | None
+    #: Runs that decided, and pairs of one of them and one of the floor in which it is better.
+    runs: int
+    beaten: int
+    pairs: int
+    #: Of the exact one-sided Mann-Whitney test; it must not exceed `level`. None where nothing was tested.
+    p: float | None
+    level: float | None
+    #: Further runs of the change at the fewest and at the most, and of the baseline.
+    fewest_more: int
+    most_more: int
+    floor_more: int
+    #: Which try against this floor it is, of how many, and which floor.
+    attempt: int
+    tries: int
+    floors: int
+    #: Tries against all floors.
+    tries_in_all: int
+    #: Probability that any change without effect is kept against one floor: what is promised, and what the rule has.
+    alpha: float
+    false_keeps: float
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return {"keep": 0, "discard": 1, "run more": 3}[self.decision]
+
+
+def set_floor(
+    workspace: Workspace,
+    metric: JudgedMetric,
+    side: str,
+    values: Sequence[float | None],
+    *,
+    wanted: int = DEFAULT_RUNS,
+    tries: int = DEFAULT_TRIES,
+    most: int = DEFAULT_MOST,
+) -> Loop:
+    """Make these runs the baseline that changes are judged against from now on; the same runs again are no new floor.
+
+    Raises BadOption if there are too few or too many, or the numbers make no sense.
+    """
+    for option, number, largest in (("tries", tries, MOST_TRIES), ("max", most, MOST_RUNS)):
+        if not 1 <= number <= largest:
+            raise BadOption(f"{option} {number}: expected 1 to {largest}", hint=f"type for example --set {option}=20")
+    if not sum(value is not None for value in values):
+        raise BadOption("no run of the baseline has a value", hint="`deviate show NAME` says how each run went")
+    known = read_loop(workspace) if workspace.judge_file.is_file() else None
+    loop = Loop(
+        metric=metric,
+        side=side,
+        values=list(values)[:LARGEST_FLOOR],
+        wanted=max(wanted, len(values)),
+        rule=_rule(len(values), tries, most),
+        **_counts(known, metric, side, list(values)),
+    )
+    _write(workspace, loop)
+    return loop
+
+
+def _counts(known: Loop | None, metric: JudgedMetric, side: str, values: Values) -> dict[str, Any]:
+    """Return what goes on of an earlier baseline: the number of its floor, and its tries."""
+    if known is None:
+        return {}
+    if (known.metric, known.side, known.values) == (metric, side, values[:LARGEST_FLOOR]):
+        return {"floors": known.floors, "before": known.before, "changes": known.changes}
+    return {"floors": known.floors + 1, "before": known.before + len(known.changes)}
+
+
+def _rule(floor: int, tries: int, most: int) -> Rule:
+    # One state for all: a rule is a matter of its numbers.
+    return make_rule(min(floor, LARGEST_FLOOR), np.random.default_rng(0), tries=tries, most=most)
+
+
+def _write(workspace: Workspace, loop: Loop) -> None:
+    workspace.prepare()
+    write_json(workspace.judge_file, loop, durable=True)
+
+
+def read_loop(workspace: Workspace) -> Loop:
+    """Return the baseline and what was judged against it.
+
+    Raises BadOption if there is no baseline yet.
+    """
+    if not workspace.judge_file.is_file():
+        raise BadOption(
+            "there is no baseline to judge against",
+            hint="measure one before the first change: deviate baseline -- python train.py",
+        )
+    loop: Loop = read_json(workspace.judge_file, Loop)
+    return loop
+
+
+def widen_floor(workspace: Workspace, loop: Loop, values: Sequence[float | None]) -> Loop:
+    """Give the floor of a baseline its further runs; changes that were judged before count on."""
+    if len(values) <= len(loop.values):
+        return loop
+    rule = _rule(len(values), loop.rule.tries, loop.rule.most)
+    wider = msgspec.structs.replace(loop, values=list(values)[:LARGEST_FLOOR], rule=rule)
+    _write(workspace, wider)
+    return wider
+
+
+def judge_change(workspace: Workspace, side: str, values: Sequence[float | None]) -> Judged:
+    """Judge a change by all its runs until now, and record the try; one that is kept becomes the baseline.
+
+    Values that begin with those of the last try belong to that, unless an experiment has them.
+    """
+    with locked_looks(workspace):
+        return _judge_change(workspace, read_loop(workspace), side, values)
+
+
+def _judge_change(workspace: Workspace, loop: Loop, side: str, values: Sequence[float | None]) -> Judged:
+    known = _try_of(loop, side, values)
+    unable = unable_to_judge(loop, side, values) if known is None else None
+    if unable is not None:
+        return unable
+    verdict = judge(loop.rule, loop.values, values, loop.metric.direction)
+    place = len(loop.changes) if known is None else known
+    change = Change(side=side, values=list(values), decision=verdict.decision)
+    tried = msgspec.structs.replace(loop, changes=[*loop.changes[:place], change, *loop.changes[place + 1 :]])
+    _write(workspace, _successor(tried, change, verdict) if verdict.decision == "keep" else tried)
+    return _judged_of(tried, side, values, verdict, "", place + 1)
+
+
+def unable_to_judge(loop: Loop, side: str = "", values: Sequence[float | None] = ()) -> Judged | None:
+    """Say that the floor cannot judge a further change, and why; None where it can."""
+    if loop.rule.level is None:
+        return _judged_of(loop, side, values, None, "floor", len(loop.changes))
+    if len(loop.changes) >= loop.rule.tries:
+        return _judged_of(loop, side, values, None, "spent", len(loop.changes))
+    return None
+
+
+def _try_of(loop: Loop, side: str, values: Sequence[float | None]) -> int | None:
+    if side:
+        return next((place for place, each in enumerate(loop.changes) if each.side == side), None)
+    last = loop.changes[-1] if loop.changes else None
+    goes_on = last is not None and not last.side and list(values[: len(last.values)]) == last.values
+    return len(loop.changes) - 1 if goes_on else None
+
+
+def same_as_baseline(loop: Loop) -> Judged:
+    """Say of a change that is none that there is nothing to judge; it is no try."""
+    return _judged_of(loop, loop.side, [], None, "same", len(loop.changes))
+
+
+def _successor(loop: Loop, change: Change, verdict: Judgement) -> Loop:
+    """Return the loop whose baseline is a change that was kept: the runs that decided begin its floor."""
+    values = change.values if change.side else change.values[: verdict.runs]
+    return msgspec.structs.replace(
+        loop,
+        side=change.side,
+        values=values[:LARGEST_FLOOR],
+        rule=_rule(len(values), loop.rule.tries, loop.rule.most),
+        changes=[],
+        floors=loop.floors + 1,
+        before=loop.before + len(loop.changes),
+    )
+
+
+def _judged_of(
+    loop: Loop, side: str, values: Sequence[float | None], verdict: Judgement | None, reason: Reason, attempt: int
+) -> Judged:
+    decided: Decision = "discard" if reason == "same" else "run more"
+    wanted = loop.wanted if reason == "spent" else max(max(loop.wanted, DEFAULT_RUNS) - len(loop.values), 0)
+    about = verdict or Judgement(decision=decided, runs=0, beaten=0, pairs=0, p=math.nan)
+    mean_floor, sd_floor = mean_sd(loop.values)
+    return Judged(
+        decision=about.decision,
+        reason=reason,
+        baseline=loop.side,
+        change=side,
+        metric=loop.metric,
+        floor=loop.values,
+        values=list(values),
+        mean_floor=mean_floor,
+        sd_floor=sd_floor,
+        mean=mean_sd(values[: about.runs] if verdict else values)[0],
+        p=about.p if verdict else None,
+        level=loop.rule.level,
+        floor_more=wanted if reason in ("floor", "spent") else 0,
+        attempt=attempt,
+        tries=loop.rule.tries,
+        floors=loop.floors,
+        tries_in_all=loop.before + len(loop.changes),
+        alpha=loop.rule.alpha,
+        false_keeps=loop.rule.false_keeps,
+        **{name: getattr(about, name) for name in ("runs", "beaten", "pairs", "fewest_more", "most_more")},
+    )
+
+
+def mean_sd(values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """Return mean and SD of the values there are; None where they are too few."""
+    finite: Any = np.array([value for value in values if value is not None], float)
+    return (
+        float(finite.mean()) if len(finite) else None,
+        float(finite.std(ddof=1)) if len(finite) > 1 else None,
+    )
+
 
 Observe = Callable[[StudyEvent], None]
 

@@ -145,7 +145,7 @@ class LiveReader:
             jobs=jobs,
             elapsed=max((since for info in map(_info, started.values()) if (since := _since(info))), default=0.0),
             rounds=experiment.main_loop.rounds if experiment.main_loop else None,
-            word=experiment.main_loop.word if experiment.main_loop else "iteration",
+            word=experiment.word,
             decimals={metric.name: metric.decimals for metric in ordered},
         )
 

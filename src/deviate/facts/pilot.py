@@ -15,7 +15,7 @@ from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.side import Side
 from deviate.observe.metrics import TIME_PER_RUN
 from deviate.stats.failures import FailureRate, failure_rate
-from deviate.stats.intervals import DEFAULT_LEVEL, sd_factors
+from deviate.stats.intervals import DEFAULT_LEVEL, cautious_sd_factors, sd_factors
 from deviate.stats.paired_tests import correlation
 
 #: The SD of a pilot is too small in about half of all pilots; planned with this one-sided upper limit of it, the power
@@ -99,7 +99,7 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
             f"{metric.name!r} in {side.label} {what}, so it tells no SD to plan with",
             hint="make more runs, name another --metric, or type --set sd=NUMBER",
         )
-    low, high = sd_factors(n) if n > 1 else (None, None)
+    low, high = cautious_sd_factors(metric.values, n) if n > 1 else (None, None)
     sd = _sd(metric)
     return Pilot(
         label=side.label,

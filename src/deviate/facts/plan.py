@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -13,14 +14,14 @@ from deviate.core.shell_words import typed_line
 from deviate.facts.pilot import CAUTION, Pilot, make_pilot, sd_upper_factor, with_other_side
 from deviate.facts.samples import DEFAULTS, SampleOptions, option_words
 from deviate.facts.side import Side, command_for, read_sides, remember_typed
-from deviate.stats.intervals import MOST_RUNS
+from deviate.stats.intervals import MOST_RUNS, cautious_sd_factors
 from deviate.stats.power import (
     DEFAULT_ALPHA,
     DEFAULT_POWER,
     detectable_sd_ratio,
+    mean_half_width,
     planned_difference,
     planned_runs,
-    precision,
     runs_for_precision,
     runs_for_sd_ratio,
     runs_to_make,
@@ -91,7 +92,7 @@ def check_options(options: PlanOptions) -> None:
         "--set sd=": options.sd,
         "--difference ": None if options.difference is None else abs(options.difference),
         "--set sd_ratio=": options.sd_ratio,
-        "--precision ": options.precision,
+        "--set precision=": options.precision,
         "--set seconds=": options.seconds,
     }
     for option, value in above_zero.items():
@@ -136,7 +137,7 @@ def check_size(what: str, value: float | None) -> None:
 
 
 #: Fields that are typed with ``--set``.
-_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "sd_ratio")
+_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "sd_ratio", "precision")
 
 
 def plan_command(name: str | None, options: PlanOptions) -> str:
@@ -238,7 +239,7 @@ class Rung(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     #: Half-width of the confidence interval of a mean, in the unit of the plan.
     mean_half_width: float
-    #: Ends of the interval of the SD as multiples of it.
+    #: Ends of the interval of the SD as multiples of it, with tails as those of the pilot.
     sd_low: float
     sd_high: float
     #: Smallest difference of two means shown with the power asked for, in the unit of the plan.
@@ -357,6 +358,8 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     correlation: float | None
     #: Of the SD; None where it is not measured.
     freedom: int | None
+    #: Of the runs of the pilot whose SD is planned with.
+    values: Sequence[float]
     seconds: float | None
     lost: float | None
     lost_cautious: float | None
@@ -391,6 +394,7 @@ def _known(options: PlanOptions, pilot: Pilot | None) -> _Known:
         sd_differences=differences,
         correlation=r,
         freedom=pilot.freedom if measured and pilot else None,
+        values=pilot.measured.values if measured and pilot and pilot.measured else (),
         seconds=options.seconds if options.seconds is not None else pilot.seconds if pilot else None,
         lost=failures.share if failures else options.failures,
         lost_cautious=failures.interval.high if failures and failures.failed else None,
@@ -461,14 +465,14 @@ def _made(runs: int | None, lost: float | None, pairs: bool) -> int | None:
 
 
 def _rung(runs: int, options: PlanOptions, known: _Known) -> Rung:
-    precise = precision(runs, 1 - options.alpha)
+    low, high = cautious_sd_factors(known.values, runs, 1 - options.alpha)
     alpha, power = options.alpha_each, options.power
     shown = planned_difference(runs, alpha, power, paired=known.paired, freedom=known.freedom)
     return Rung(
         runs=runs,
-        mean_half_width=precise.mean_half_width * known.sd,
-        sd_low=precise.sd_low,
-        sd_high=precise.sd_high,
+        mean_half_width=mean_half_width(runs, 1 - options.alpha) * known.sd,
+        sd_low=low,
+        sd_high=high,
         detectable_difference=shown * known.tested_sd,
         detectable_sd_ratio=detectable_sd_ratio(runs, alpha=alpha, power=power) if runs > 2 else None,
         hours=_hours(runs, SIDES, known.seconds),

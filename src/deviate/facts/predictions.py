@@ -16,14 +16,13 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import Status, Step
 from deviate.facts.run import ending
 from deviate.facts.samples import Sample
-from deviate.lexicon.names import find_name
-from deviate.lexicon.words import split_of, words_of
-from deviate.observe.evaluations import Evaluated
+from deviate.lexicon.words import find_name, split_of, words_of
 from deviate.observe.events import RuntimeNote
 from deviate.observe.examples import Groups, Inputs, Shown, match_rows, read_inputs
 from deviate.observe.headline import main_first
 from deviate.observe.matching import EveryPass, Predictions, Withheld, match_every, match_passes
 from deviate.observe.metrics import SampleRow
+from deviate.observe.observation import Evaluated
 from deviate.observe.predictions import (
     Array,
     EvaluationPass,

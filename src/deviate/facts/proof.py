@@ -61,16 +61,18 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     unequal: bool = False
 
 
-def evidence_of(variant: Variant | None, runs: Sequence[RunResult]) -> list[Evidence]:
-    """Judge each fingerprint of the completed runs of a variant.
+def evidence_of(variant: Variant | None, runs: Sequence[RunResult], *, alike: bool = False) -> list[Evidence]:
+    """Judge each fingerprint of the completed runs of a variant; `alike`: all that they reported is equal.
 
     Returns
     -------
     list of Evidence
         Empty where nothing was looked at: the program left as it is, or no run whose processes recorded anything.
+        Runs without a fingerprint that are alike and were watched drew nothing.
     """
     completed = [run for run in runs if run.status == "completed"]
-    if variant is None or not any(run.prints for run in completed):
+    drew_nothing = alike and variant is not None and variant.observed and all(run.watched for run in completed)
+    if variant is None or not (drew_nothing or any(run.prints for run in completed)):
         return []
     prints = [run.prints for run in completed]
     # Not every program shows its examples and inputs, and other ones do not always prove that examples are others.
@@ -205,7 +207,8 @@ def variant_proof(
     completed = [run for run in runs if run.status == "completed"]
     trained = {run.name for run in completed if not run.same_as}
     shared = shared.of(trained)
-    evidence = evidence_of(find_variant(name), runs)
+    alike = identity is not None and identity.identical and identity.values > 0
+    evidence = evidence_of(find_variant(name), runs, alike=alike)
     return VariantProof(
         variant=name,
         planned=max(experiment.planned.get(name, 0), len(runs)),

@@ -68,6 +68,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     #: Factors for which lines of the project drew.
     drawn: list[str] = []
+    #: A process of it came to its end under Deviate's eyes, so that what it drew would have been seen.
+    watched: bool = False
 
     @property
     def name(self) -> str:
@@ -130,6 +132,7 @@ def run_result(run: RunFiles, experiment: Experiment) -> RunResult:
         trainings=trainings_of(reporting(run.processes)),
         label=experiment.imported.labels.get(str(run.index), "") if experiment.imported else "",
         drawn=sorted({draw.factor for draw in reached_draws([run], experiment.draws)}),
+        watched=any(event["event"] == "end" for process in run.processes for event in process.events),
     )
 
 

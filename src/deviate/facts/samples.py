@@ -16,7 +16,7 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import Direction, Experiment, Kind, Status
 from deviate.core.shell_words import typed_word
 from deviate.facts.run import RunResult
-from deviate.lexicon.names import find_name, same_name
+from deviate.lexicon.words import find_name, same_name
 from deviate.observe.metrics import TIMES, MeasuredMetric, SampleRow, check_aggregate, with_times
 from deviate.stats.curves import reached_best, reached_threshold
 from deviate.stats.weak import Sign, WeakRuns, weak_beyond, weak_by_mad

@@ -47,6 +47,7 @@ from deviate.observe.events import (
     replaced_seeds,
     switches,
 )
+from deviate.observe.headline import main_metric
 from deviate.observe.identity import Identity, RunValues
 from deviate.observe.metrics import Directions, MeasuredMetric, SampleRow, measured_metrics
 from deviate.observe.observation import Printed
@@ -59,6 +60,7 @@ from deviate.observe.unseen import WarnedOperation, warned_operations
 from deviate.runs.snapshot.manifest import Snapshot, read_snapshot
 from deviate.runs.snapshot.survey import CHECKPOINT
 from deviate.source.config import read_config
+from deviate.stats.curves import REPORTS
 from deviate.store.folders import ExperimentFolder, Workspace
 
 DISTRIBUTION = "deviate-dl"
@@ -99,6 +101,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     directions: dict[str, Direction] = {}
     #: What completed runs recorded, by variant and index, for learning curves; None where it was not kept.
     recorded: dict[str, dict[int, RunValues]] | None = None
+    #: The last reports of the main metric, by variant and run, see `remedies`.
+    last_reports: dict[str, dict[int, list[float]]] = {}
     #: Version of Deviate.
     version: str = ""
     #: Every number that completed runs reported, by variant.
@@ -157,7 +161,13 @@ def read_results(
         options = settle_options(options, (name for name, _ in names), partial=partial, usual=usual)
         directions = tables.directions(options.directions)
         metrics = known_metrics(experiment, names, options, tables.observed, directions, tables.printed)
-        rows = _rows(tables, options, metrics)
+        ended = [run_result(run, experiment) for run in runs]
+        samples = samples_by_variant(_rows(tables, options, metrics), ended, metrics, experiment, options)
+        last_reports = {
+            variant: tables.last_reports(variant, main_metric(each).name, max(REPORTS))
+            for variant, each in samples.items()
+            if each
+        }
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
@@ -169,9 +179,7 @@ def read_results(
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
         reports, looped = tables.reports(), tables.looped
-    ended = [run_result(run, experiment) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
-    samples = samples_by_variant(rows, ended, metrics, experiment, options)
     evaluations = with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations
     evaluations = with_inputs(evaluations, samples, inputs) if inputs else evaluations
     return Results(
@@ -205,6 +213,7 @@ def read_results(
         options=options,
         directions=directions,
         recorded=values,
+        last_reports=last_reports,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
         reported=reported,

@@ -1,4 +1,7 @@
-"""The weights that the completed runs of each variant ended with, and those that were kept on the way."""
+"""The weights that the completed runs of each variant ended with, and those that were kept on the way.
+
+The facts about weights: how far those of different runs lie apart, at the end and on the way.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,15 @@ from deviate.store.integrity import DamagedError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+from deviate.facts.predictions import Evaluation, Kept, main_evaluation
+from deviate.facts.samples import Sample
+from deviate.facts.stability import ONE_RUN
+from deviate.observe.headline import main_first
+from deviate.observe.predictions import Frame
+from deviate.stats.pairs import Estimate
+from deviate.stats.weights import FEWEST_EXAMPLES, mean_cka, weight_distances
 
 #: Characters of a digest: equal ones mean equal numbers, as far as anybody can find others.
 DIGITS = 32
@@ -143,3 +155,145 @@ def mean_weights_of(
         )
         for name, array in first.items()
     }
+
+
+#: Layers that are measured one by one; of more, the first ones.
+LAYERS = 500
+
+
+class LayerDistance(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the weights of one layer lie apart."""
+
+    name: str
+    elements: int
+    distance: Estimate
+
+
+class MomentDistance(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the weights of runs lie apart after an iteration, or in a file that each of them wrote."""
+
+    #: None for a file.
+    iteration: int | None
+    #: Its path; empty for an iteration.
+    file: str
+    #: Whether all runs have the same numbers.
+    equal: bool
+    distance: Estimate
+
+    @property
+    def name(self) -> str:
+        """What a reader knows it by."""
+        return self.file or f"iteration {self.iteration}"
+
+
+class WeightFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the final weights of the runs of a variant lie apart, each brought to length 1."""
+
+    variant: str
+    runs: list[str]
+    #: Numbers in the weights of a run.
+    elements: int = 0
+    #: Of all weights as one vector, in [0, 2]; None where nothing is measured.
+    distance: Estimate | None = None
+    layers: list[LayerDistance] = []
+    #: By pair of runs.
+    matrix: list[list[float]] = []
+    #: Why nothing is measured; empty where something is.
+    withheld: str = ""
+    #: What was kept on the way by all runs, in the order of time.
+    moments: list[MomentDistance] = []
+
+
+def weight_facts(variant: str, weights: Mapping[str, RunWeights], level: float) -> WeightFacts:
+    """Infer how far final weights lie apart, at a confidence level in (0, 1)."""
+    readable = {name: run.layers for name, run in weights.items() if not run.reason}
+    facts = WeightFacts(variant=variant, runs=list(readable))
+    if len(readable) < 2:
+        damaged = "; ".join(run.reason for run in weights.values() if run.reason)
+        return msgspec.structs.replace(facts, withheld=damaged or ONE_RUN)
+    intact = [run for run in weights.values() if not run.reason]
+    facts = msgspec.structs.replace(facts, moments=_moment_distances(intact, level))
+    first = next(iter(readable.values()))
+    if withheld := _incomparable(list(readable.values())):
+        return msgspec.structs.replace(facts, withheld=withheld)
+    measured = weight_distances(list(readable.values()), level)
+    return msgspec.structs.replace(
+        facts,
+        elements=sum(array.size for array in first.values()),
+        distance=measured.whole.mean,
+        layers=[
+            LayerDistance(name=name, elements=first[name].size, distance=layer.mean)
+            for name, layer in list(measured.layers.items())[:LAYERS]
+        ],
+        matrix=measured.whole.matrix.tolist(),
+    )
+
+
+def _incomparable(runs: Sequence[Mapping[str, Array]]) -> str:
+    """Return why the weights of runs cannot be compared; empty where they can."""
+    if not runs[0]:
+        return "the runs kept no final weights"
+    shapes = {name: array.shape for name, array in runs[0].items()}
+    if any({name: array.shape for name, array in run.items()} != shapes for run in runs):
+        return "the runs have other layers, or layers of other shapes"
+    if not all(np.isfinite(array).all() for run in runs for array in run.values()):
+        return "some weights are infinite or no numbers"
+    return ""
+
+
+def _moment_distances(runs: Sequence[RunWeights], level: float) -> list[MomentDistance]:
+    """Measure what all runs kept on the way."""
+    found = []
+    for moment in runs[0].moments:
+        layers = [run.moments[moment] for run in runs if moment in run.moments]
+        if len(layers) == len(runs) and not _incomparable(layers):
+            found.append(_moment(moment, layers, level))
+    return found
+
+
+def _moment(moment: Moment, runs: Sequence[Mapping[str, Array]], level: float) -> MomentDistance:
+    first, *others = runs
+    return MomentDistance(
+        iteration=moment if isinstance(moment, int) else None,
+        file="" if isinstance(moment, int) else moment,
+        equal=all(np.array_equal(array, other[name]) for other in others for name, array in first.items()),
+        distance=weight_distances(runs, level).whole.mean,
+    )
+
+
+# The facts about representations: how alike those of different runs are.
+
+
+class RepresentationFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How alike the runs of a variant represent the same examples, in what enters the last linear layer."""
+
+    variant: str
+    site: Frame
+    kept: Kept
+    runs: list[str]
+    examples: int
+    #: Mean over pairs of runs of the unbiased linear CKA, in [-1, 1].
+    cka: Estimate
+
+
+def representation_facts(
+    evaluations: Sequence[Evaluation], metrics: Sequence[Sample], level: float
+) -> RepresentationFacts | None:
+    """Infer how alike representations are in the evaluation that is shown first; None where too few were kept."""
+    main = main_evaluation([each for each in evaluations if _has_features(each)], main_first(metrics))
+    if main is None or main.predictions is None or main.predictions.features is None:
+        return None
+    features = main.predictions.features
+    return RepresentationFacts(
+        variant=main.variant,
+        site=main.site,
+        kept=main.kept,
+        runs=list(main.predictions.runs),
+        examples=len(features[0]),
+        cka=mean_cka(features, level),
+    )
+
+
+def _has_features(evaluation: Evaluation) -> bool:
+    features = evaluation.predictions.features if evaluation.predictions is not None else None
+    return features is not None and len(features) > 1 and len(features[0]) >= FEWEST_EXAMPLES

@@ -30,8 +30,7 @@ from deviate.runs.snapshot.manifest import Snapshot
 from deviate.store.files import write_json, write_whole
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
 from deviate.store.locks import locked_workspace
-from deviate.store.run_files import Completed, Failed
-from deviate.store.slots import RECORD
+from deviate.store.run_files import RECORD, Completed, Failed
 
 # Make experiments of the runs that were read.
 

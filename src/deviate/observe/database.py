@@ -83,6 +83,12 @@ SELECT run, $last, metric, arg_max(value, position) FROM record
 WHERE variant = $variant AND metric <> $tick GROUP BY run, metric
 """
 
+LAST_REPORTS = """
+SELECT run, value FROM record WHERE variant = $variant AND metric = $metric AND repeat = 0
+QUALIFY row_number() OVER (PARTITION BY place ORDER BY part DESC, position DESC) <= $most
+ORDER BY place, part, position
+"""
+
 # Of several processes with a main loop, the one that went through most iterations tells the time.
 ITERATION_TIMES = """
 WITH steps AS (

@@ -123,8 +123,7 @@ def compare_runs(runs: Mapping[str, RunValues], passed_over: Collection[str] = (
         group = together.setdefault(_digest(compared[name]), [])
         group.append(name)
         if group[0] != names[0]:
-            first = _first(name, compared[name], names[0], reference, ended=True)
-            differences.append(msgspec.structs.replace(first, word=word))
+            differences.append(_first(name, compared[name], names[0], reference, ended=True, word=word))
     values = sum(len(series.values) for series in reference.values())
     return Identity(runs=names, values=values, differences=differences, classes=list(together.values()))
 
@@ -146,22 +145,30 @@ def table_series(table: Table) -> dict[str, Series]:
 
 
 def first_difference(
-    run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series], *, ended: bool
+    run: str,
+    series: Mapping[str, Series],
+    other: str,
+    reference: Mapping[str, Series],
+    *,
+    ended: bool,
+    word: str = "iteration",
 ) -> Difference | None:
     """Return the first value in which a run is not as the other; None where there is none.
 
-    Unless both have `ended`, they are compared as far as both went.
+    Unless both have `ended`, they are compared as far as both went. `word` is what an iteration is called.
     """
     if not ended:
         common = {metric: min(len(series[metric].values), len(reference[metric].values)) for metric in series.keys()
                   & reference.keys()}  # fmt: skip
         series = {metric: series[metric].head(count) for metric, count in common.items()}
         reference = {metric: reference[metric].head(count) for metric, count in common.items()}
-    return _first(run, series, other, reference, ended=ended) if _digest(series) != _digest(reference) else None
+    if _digest(series) == _digest(reference):
+        return None
+    return _first(run, series, other, reference, ended=ended, word=word)
 
 
 def _first(
-    run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series], *, ended: bool
+    run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series], *, ended: bool, word: str
 ) -> Difference:
     """Return the difference that was reported first, as far as it shows, as the run that is compared with goes on."""
     empty = Series(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
@@ -177,6 +184,7 @@ def _first(
     seen = np.concatenate([each.iterations for each in (*series.values(), *reference.values())])
     reached = int(seen.max(initial=-1))
     return Difference(
+        word=word,
         run=run,
         other=other,
         metric=metric,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deviate.store.folders import RunFolder
 from deviate.store.integrity import read_sealed, sealed_size
 from deviate.store.records import TICK, parse_events, rank_of
-from deviate.store.slots import parse_records, read_records
+from deviate.store.run_files import parse_records, read_records
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from deviate.observe.processes import Process, counted_before, looped_processes,
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.integrity import damage, growth
 from deviate.store.records import FIRST_DYNAMIC, TICK
-from deviate.store.run_files import Completed, Outcome, RunInfo
-from deviate.store.slots import read_on
+from deviate.store.run_files import Completed, Outcome, RunInfo, read_on
 
 #: What ticks of the main loop are called in the stored table; not a metric.
 TICK_NAME = ""

@@ -25,8 +25,8 @@ from deviate.observe.output.joining import join, shows_several
 from deviate.observe.output.judge import OF_LOAD, Judged, judge, meaning_of_slot
 from deviate.observe.output.slots import Slot, SlotSeries, exact_precision, mine_log
 from deviate.observe.processes import Process, run_processes
+from deviate.observe.trackers import Tracker, goes_with_metrics, tracker_of
 from deviate.observe.trackers.mlflow import metrics_folder, read_database, read_metric
-from deviate.observe.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 from deviate.observe.trackers.tensorboard import DamagedFileError, Scalar, read_events
 from deviate.observe.trackers.wandb import read_logged
 from deviate.store.folders import LOG_SUFFIXES, RunFolder

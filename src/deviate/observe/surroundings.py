@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from deviate.core.frameworks import numerical_variables
 from deviate.core.paths import TEXT_SUFFIXES
-from deviate.core.variables import numerical_variables
 from deviate.observe.processes import Process
 from deviate.observe.records import RunFiles
 from deviate.store.folders import ExperimentFolder

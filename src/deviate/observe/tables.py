@@ -25,6 +25,7 @@ from deviate.observe.database import (
     FILES,
     HELD,
     ITERATION_TIMES,
+    LAST_REPORTS,
     LOOPED,
     NO_RECORDS,
     RECORDS,
@@ -37,7 +38,6 @@ from deviate.observe.database import (
     selected,
 )
 from deviate.observe.derived import DerivedTable, RunRecords
-from deviate.observe.evaluations import Evaluated, read_evaluated
 from deviate.observe.identity import Identity, RunValues, Series
 from deviate.observe.metrics import (
     OBSERVED,
@@ -54,11 +54,13 @@ from deviate.observe.metrics import (
     with_times,
 )
 from deviate.observe.observation import (
+    Evaluated,
     Observation,
     ObservedSeries,
     Printed,
     identities,
     observe,
+    read_evaluated,
     record_tables,
     recorded_names,
 )
@@ -245,6 +247,12 @@ class Tables:
             VALUES_AT,
             {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations, "last": LAST_VALUES},
         ).fetchall()
+
+    def last_reports(self, variant: str, metric: str, most: int) -> dict[int, list[float]]:
+        """Return by run the last values of a metric that its training reported, `most` or fewer, the last one last."""
+        given = {"variant": variant, "metric": metric, "most": most}
+        rows = self._database.execute(LAST_REPORTS, given).fetchall()
+        return {run: [value for _, value in own] for run, own in groupby(rows, lambda row: row[0])}
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.core.experiment import Draw, Metric, Run
+from deviate.core.experiment import Draw, MainLoop, Metric, Run
 from deviate.core.factors import OBSERVED, SEEDED
 from deviate.core.paths import files_below
 from deviate.core.secrets import mask_words
@@ -56,8 +56,7 @@ from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_exe
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
 from deviate.source.analysis import written_names
-from deviate.source.lint import find_torch, lint
-from deviate.source.unseen import Suspect, find_suspects
+from deviate.source.lint import Suspect, find_suspects, find_torch, lint
 from deviate.store.folders import RunFolder
 from deviate.store.run_files import Ended, Unfinished
 
@@ -171,7 +170,9 @@ _CUT = {
 }
 
 
-def checked(factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw], *, has_loop: bool) -> AuditedFactor:
+def checked(
+    factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw], loop: MainLoop | None
+) -> AuditedFactor:
     """Take nothing for absent that a failed probe may not have come to, or one that was ended may not have written.
 
     A process writes what little it drew when its main loop goes on, or at its end; the first iteration of a main loop
@@ -182,7 +183,7 @@ def checked(factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw
     if factor.verdict != "absent":
         return factor
     may_draw = any(draw.factor == factor.factor for draw in draws)
-    why = _why_unknown(probes, may_draw=may_draw, has_loop=has_loop)
+    why = _why_unknown(probes, may_draw=may_draw, loop=loop)
     return msgspec.structs.replace(factor, verdict="unknown", why=why) if why else factor
 
 
@@ -193,11 +194,11 @@ def _why_not_drawn(factor: AuditedFactor, probes: Sequence[Probe]) -> str:
     return next((why for ended, why in _CUT.items() if ended in cut), "")
 
 
-def _why_unknown(probes: Sequence[Probe], *, may_draw: bool, has_loop: bool) -> str:
+def _why_unknown(probes: Sequence[Probe], *, may_draw: bool, loop: MainLoop | None) -> str:
     if any(probe.reason for probe in probes):
         return "a probe failed"
-    if has_loop and any(probe.ended == "limit" and probe.iterations < WHOLE for probe in probes):
-        return "a probe was ended in or before the first iteration of the main loop; a higher --limit tells"
+    if loop and any(probe.ended == "limit" and probe.iterations < WHOLE for probe in probes):
+        return f"a probe was ended in or before the first {loop.word} of the main loop; a higher --limit tells"
     if may_draw and any(probe.ended in ("all seen", "limit") and not probe.iterations for probe in probes):
         return "its lines may draw, but no main loop was seen and a probe was ended; a program that ends sooner tells"
     return ""
@@ -324,10 +325,8 @@ class _Probing:
         as_it_is, held = [each.prints for each in observed], [each.prints for each in controls]
         experiment = self.trials.source.experiment
         assessed = (assess_factor(n, as_it_is, held, varied.get(n), seeds) for n in SEEDED)
-        has_loop = experiment.main_loop is not None
-        factors = [
-            checked(factor, self.probes[:OBSERVED_PROBES], experiment.draws, has_loop=has_loop) for factor in assessed
-        ]
+        loop = experiment.main_loop
+        factors = [checked(factor, self.probes[:OBSERVED_PROBES], experiment.draws, loop) for factor in assessed]
         causes = self._causes(factors, compared, controlled, observed, controls, quick=quick)
         again, gpu = repetitions(first), used_gpu(first[0])
         return Audit(
@@ -347,6 +346,7 @@ class _Probing:
             controlled=None if quick else controlled,
             seeds_again=again.seeds,
             orders_again=again.orders,
+            word=experiment.word,
         )
 
     def _compared(self, pair: Sequence[Outcome], name: str) -> Compared:
@@ -398,7 +398,8 @@ class _Probing:
             return NOTHING
         self.announce(name)
         trial = self._prepare(run, conditions or Conditions())
-        folder, metrics = trial.ready.folder, trial.source.experiment.metrics
+        folder, experiment = trial.ready.folder, trial.source.experiment
+        metrics = experiment.metrics
         settled = Settled(folder, metrics, self.target)
         ended = trial.watch(self._limit(conditions), self.trials.stop, settled.look)
         run_files = read_run(folder)
@@ -415,7 +416,8 @@ class _Probing:
             ended=completed,
             usable=not self.probes[-1].reason,
             copy=trial.ready.copy,
-            printed=printed_series(folder, trial.source.experiment),
+            printed=printed_series(folder, experiment),
+            word=experiment.word,
             left=tuple(left_files(trial.ready.copy, trial.source.folder.snapshot)) if conditions is None else (),
         )
 

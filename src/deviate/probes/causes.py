@@ -11,7 +11,7 @@ import msgspec
 
 from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree, is_made_otherwise
 from deviate.observe.identity import Difference, Series, first_difference
-from deviate.source.unseen import Hidden, Suspect
+from deviate.source.lint import Hidden, Suspect
 
 #: ``unknown``: holding still what can be held still does not help, or it was not tried.
 CauseKind = Literal[Hidden, "unknown"]
@@ -55,6 +55,8 @@ class Outcome:
     left: tuple[str, ...] = ()
     #: Values of metrics that it reported in text alone.
     printed: Mapping[str, Series] = field(default_factory=dict)
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     def beside(self, other: Outcome) -> dict[str, Series]:
         """Return the values to compare with those of another probe: of text, what both reported that came to their end.
@@ -111,7 +113,7 @@ def difference_place(pair: Sequence[Outcome], difference: Difference | None) -> 
 def value_difference(one: Outcome, other: Outcome) -> Difference | None:
     """Return the first value in which two probes differ, as far as both went."""
     whole = one.ended and other.ended
-    return first_difference(other.name, other.beside(one), one.name, one.beside(other), ended=whole)
+    return first_difference(other.name, other.beside(one), one.name, one.beside(other), ended=whole, word=one.word)
 
 
 def differ(one: Outcome, other: Outcome) -> bool:

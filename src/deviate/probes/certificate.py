@@ -133,6 +133,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     differed: list[str]
     unobserved: list[Unobserved]
     seconds: list[float]
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
 
 def content_digest(chains: Sequence[Chain], prints: Mapping[str, Fingerprint], predicted: Mapping[str, str]) -> str:
@@ -174,9 +176,6 @@ def read_certificate(path: Path) -> Certificate:
 #: come out. ``drift``: they differ in the same surroundings. ``other``: they are not of the same training.
 Likeness = Literal["equal", "environment", "drift", "other"]
 
-#: Exit status of each.
-STATUSES: Mapping[Likeness, int] = {"equal": 0, "drift": 1, "environment": 2, "other": 2}
-
 #: Parts of the environment that decide no number.
 _NO_MATTER = frozenset({"host", "git", "cores"})
 
@@ -195,6 +194,8 @@ class Parting(msgspec.Struct, frozen=True, kw_only=True):
     #: One of the two reports no value there.
     ended: bool = False
     placed: bool = True
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,15 +229,20 @@ class Likened(msgspec.Struct, frozen=True, kw_only=True):
     digests: list[str]
 
     @property
+    def compared(self) -> bool:
+        """Whether both have values of one metric, or final weights."""
+        return bool(self.metrics or self.weights)
+
+    @property
     def status(self) -> int:
-        """The exit status."""
-        return STATUSES[self.likeness]
+        """The exit status: 1 where bits differ, whatever else is another, and 2 where none could be compared."""
+        return 0 if self.likeness == "equal" else 1 if self.compared else 2
 
 
 def liken(here: Certificate, there: Certificate, names: tuple[str, str]) -> Likened:
     """Compare two certificates, which are called `names`."""
     ours, theirs = ({chain.metric: chain for chain in each.chains} for each in (here, there))
-    parting = _parting(ours, theirs)
+    parting = _parting(ours, theirs, here.word)
     prints = _differing(here, there)
     training, environment = training_changes(here, there), environment_changes(here, there)
     weights = WEIGHTS in here.fingerprints and WEIGHTS in there.fingerprints
@@ -263,9 +269,10 @@ def _likeness(differs: bool, training: Sequence[Change], environment: Sequence[C
     return "other" if training else "environment" if environment else "drift"
 
 
-def _parting(ours: Mapping[str, Chain], theirs: Mapping[str, Chain]) -> Parting | None:
+def _parting(ours: Mapping[str, Chain], theirs: Mapping[str, Chain], word: str) -> Parting | None:
     found = [each for name in {**theirs, **ours} if (each := _first(name, ours.get(name), theirs.get(name)))]
-    return min(found, key=lambda each: (not each.placed, each.iteration), default=None)
+    first = min(found, key=lambda each: (not each.placed, each.iteration), default=None)
+    return msgspec.structs.replace(first, word=word) if first else None
 
 
 def _first(metric: str, one: Chain | None, other: Chain | None) -> Parting | None:

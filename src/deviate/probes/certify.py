@@ -16,8 +16,8 @@ import msgspec
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Run
+from deviate.core.frameworks import VARIABLES
 from deviate.core.secrets import mask_words
-from deviate.core.variables import VARIABLES
 from deviate.observe.events import surroundings, switches, used_gpu
 from deviate.observe.events import threads as threads_used
 from deviate.observe.fingerprints import BATCHES, NAMES, WEIGHTS, Fingerprint, agree
@@ -40,7 +40,7 @@ from deviate.probes.training import Failure, Trained, open_trainings, train
 from deviate.probes.trial import Announce, Trials
 from deviate.runs.prepared import Prepared, prepare_request
 from deviate.runs.request import Request
-from deviate.runs.snapshot.named_files import unnamed_files
+from deviate.runs.snapshot.manifest import unnamed_files
 from deviate.store.files import content_digest as content_digest_of
 
 CONTROL = "control"
@@ -188,6 +188,7 @@ def parting_of(difference: Difference) -> Parting:
         there=difference.other_value,
         ended=difference.value is None or difference.other_value is None,
         placed=difference.placed,
+        word=difference.word,
     )
 
 
@@ -226,6 +227,7 @@ def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained]) ->
         differed=sorted(first.outcome.prints.keys() - kept.keys()),
         unobserved=list(_unobserved(prepared, first)),
         seconds=[round(each.ended.seconds, 2) for each in made],
+        word=experiment.word,
     )
 
 

@@ -40,6 +40,9 @@ DEFAULT_LIMIT = 600.0
 #: What the runtime reads, see `diverging` there.
 VARIABLE = "DEVIATE_DIVERGE"
 
+#: Why two runs were not compared.
+NO_STEP = "neither an update of PyTorch, nor arrays in a main loop, nor a line of the program was seen"
+
 #: How often something is put in place of what differs, and the search goes on.
 MOST_PUT = 4
 
@@ -136,6 +139,8 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     explained: bool | None = None
     #: It was trained once, and each operation called twice: causes are operations that do not repeat.
     alone: bool = False
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def status(self) -> int:
@@ -214,6 +219,7 @@ def diverge_runs(
             variant="control" if is_controlled else "as-is",
             parted=not recorded.is_equal,
             limit=limit,
+            word=experiment.word,
         )
     else:
         executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
@@ -232,13 +238,15 @@ def diverge_experiments(first: Of, second: Of) -> Divergence:
     recorded = compare_recorded(first, second)
     is_known = recorded.is_equal or bool(recorded.draws) or recorded.value is not None
     reason = "values and draws are equal as far as both recorded them; their weights differ, or one did not end"
+    experiment = first[0].read_experiment()
     return Divergence(
-        command=mask_words(first[0].read_experiment().command),
+        command=mask_words(experiment.command),
         variant="as-is",
         parted=not recorded.is_equal if is_known else None,
         reason="" if is_known else reason,
         runs=[f"{folder.name}/{run.run.folder}" for folder, run in (first, second)],
         recorded=recorded,
+        word=experiment.word,
     )
 
 
@@ -291,11 +299,25 @@ class _Search:
         unit = unit_of(*marks)
         steps = common_steps(*marks, unit)
         bracket = compare_marks(*marks, unit)
-        if self.reason or not steps or bracket is None:
+        if not self.reason and not steps:
+            return self._without_steps()
+        if self.reason or bracket is None:
             return self._result(unit, steps, bracket)
         if not bracket.is_exact:
             bracket = self._narrowed(bracket)
         return self._explained(bracket, steps)
+
+    def _without_steps(self) -> Divergence:
+        """Compare the statements of a program in which no step was seen, from its start to its end."""
+        replay = self._replay("the lines up to the end", {"record": ["iteration", None, None]}, None)
+        pairs, end = replay.processes, Bracket(unit="iteration", equal=-1, differs=0, parts=[], at_end=True)
+        compared = len(pairs[0][0].statements) if pairs else 0
+        explanation = Explanation(pairs, end, self._code)
+        parted = bool(compared) and explanation.is_found
+        cause = remedied(explanation.cause(), is_held=self.variant != AS_IT_IS) if parted else None
+        self.reason = self.reason or ("" if compared else NO_STEP)
+        found = self._result("iteration", 0, end if parted else None)
+        return msgspec.structs.replace(found, cause=cause, statements=compared)
 
     def alone(self) -> Divergence:
         """Find the operations that do not repeat, by one training that calls each of them twice."""
@@ -387,14 +409,11 @@ class _Search:
             return ""
 
     def _result(self, unit: Unit, steps: int, bracket: Bracket | None) -> Divergence:
-        reason = self.reason or (
-            "" if steps else "no step was seen: neither an update of PyTorch nor arrays in a main loop"
-        )
         return Divergence(
             command=mask_words(self.trials.source.experiment.command),
             variant="as-is" if self.variant == AS_IT_IS else "control",
-            parted=bracket is not None if bracket is not None or not reason else None,
-            reason=reason if bracket is None else "",
+            parted=bracket is not None if bracket is not None or not self.reason else None,
+            reason=self.reason if bracket is None else "",
             unit=unit,
             steps=steps,
             step=bracket.differs if bracket else None,
@@ -405,6 +424,7 @@ class _Search:
             limited=self.limited,
             limit=self.limit,
             notes=list(dict.fromkeys(self.notes)),
+            word=self.trials.source.experiment.word,
         )
 
     # Replays
@@ -469,15 +489,24 @@ class Explanation:
         other = found.second.entered if found.second is not None else None
         return key_of(found.first), found.kind == "host" and found.first.entered != other
 
+    @property
+    def is_found(self) -> bool:
+        """Whether an operation, an array or the way through the program differs."""
+        lines = self.lines()
+        return self.found is not None or lines.of_arrays() is not None or lines.parting() is not None
+
+    def lines(self) -> Lines:
+        """Return the statements of the program itself."""
+        return Lines(*self.pairs[0])
+
     def cause(self) -> Cause:
         """Return the cause: of the operations, else of the statements."""
         if not self.pairs:
             return Cause(kind="between")
-        ours, theirs = self.pairs[0]
-        found = self.found
-        lines = Lines(ours, theirs)
+        found, lines = self.found, self.lines()
         if found is None:
-            return self._of_line(lines.of_names(self.bracket.parts) or lines.parting() or self._of_children())
+            named = lines.of_names(self.bracket.parts) if self.bracket.parts else lines.of_arrays()
+            return self._of_line(named or lines.parting() or self._of_children())
         origin = self._origin(lines, found) if found.kind in _FROM_HOST else None
         return cause_at(found, self.code, origin)
 

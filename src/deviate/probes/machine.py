@@ -15,8 +15,7 @@ import msgspec
 import psutil
 
 from deviate.core.errors import CommandNotFound, WorkspaceUnusable
-from deviate.core.frameworks import FRAMEWORKS
-from deviate.core.variables import SWITCHES, VARIABLES
+from deviate.core.frameworks import FRAMEWORKS, SWITCHES, VARIABLES
 from deviate.runs.environment import find_program
 from deviate.runs.hardware import installed_gpus, usable_cores
 from deviate.store.folders import Workspace

@@ -90,6 +90,8 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     parting: Parting | None = None
     weights_differ: bool = False
     lost: list[Lost] = []
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def equal(self) -> bool:
@@ -125,6 +127,7 @@ def resume(
     command = mask_words(prepared.target.command)
     facts = Resumed(command=command, resumed=mask_words(words) if words else command, at=at)
     with open_trainings(prepared, ["certify", "--resume-at", str(at)], [CONTROL]) as trials:
+        facts = msgspec.structs.replace(facts, word=trials.source.experiment.word)
         return _Resuming(trials, request, announce).compare(facts, words)
 
 
@@ -177,10 +180,10 @@ class _Resuming:
 
     def compare(self, facts: Resumed, words: list[str] | None) -> Resumed:
         """Interrupt, resume, train through, and compare."""
-        self.announce(f"a training that is ended after {facts.at} iterations")
+        self.announce(f"a training that is ended after {facts.at} {facts.word}s")
         cut = self._train(self.trials.prepare(Run(variant=CONTROL, index=0), _variables([], facts.at)))
         if cut.iterations <= facts.at:
-            return msgspec.structs.replace(facts, failure=cut.failure or _too_short(cut.iterations))
+            return msgspec.structs.replace(facts, failure=cut.failure or _too_short(cut.iterations, facts.word))
         checkpoint = newest_checkpoint(_copy(cut), self.trials.source.folder.snapshot)
         facts = msgspec.structs.replace(facts, checkpoint=checkpoint)
         if words and not checkpoint and any(PLACEHOLDER in word for word in words):
@@ -189,7 +192,7 @@ class _Resuming:
         self.announce("the same training, resumed")
         resumed = self._train(self._resumption(cut, words, checkpoint))
         if resumed.failure is not None or not resumed.iterations:
-            return msgspec.structs.replace(facts, failure=resumed.failure or _went_through(cut))
+            return msgspec.structs.replace(facts, failure=resumed.failure or _went_through(cut, facts.word))
         started, again = (_first_item(part.files.folder) for part in (cut, resumed))
         first = facts.at if None in (started, again) else (again or 0) - (started or 0)
         self.announce("a training that is not interrupted")
@@ -229,15 +232,15 @@ def _variables(looks: list[int], end: int | None) -> dict[str, str]:
     return {VARIABLE: json.dumps({"look": looks, "end": end})}
 
 
-def _too_short(iterations: int) -> Failure:
-    reason = f"its main loop went through {iterations} iterations" if iterations else "no main loop was seen"
+def _too_short(iterations: int, word: str) -> Failure:
+    reason = f"its main loop went through {iterations} {word}s" if iterations else "no main loop was seen"
     return Failure(run="the training", reason=reason)
 
 
-def _went_through(cut: Trained) -> Failure:
+def _went_through(cut: Trained, word: str) -> Failure:
     """Say that a resumed training had nothing to do."""
     ended = " as the interrupted one went through in spite of SIGTERM" if cut.failure is None else ""
-    return Failure(run="the resumed training", reason=f"no iteration of its main loop was seen{ended}")
+    return Failure(run="the resumed training", reason=f"no {word} of its main loop was seen{ended}")
 
 
 def _of_command(trials: Trials, prepared: Prepared) -> Any:
@@ -280,7 +283,7 @@ def _compared(facts: Resumed, whole: Trained, resumed: Trained, first: int) -> R
     theirs = {name: _from(each, first, 0) for name, each in _series(whole).items() if name in ours}
     theirs = {name: each for name, each in theirs.items() if len(each.values) or len(ours[name].values)}
     ours = {name: ours[name] for name in theirs}
-    difference = first_difference("resumed", ours, "whole", theirs, ended=True)
+    difference = first_difference("resumed", ours, "whole", theirs, ended=True, word=facts.word)
     prints = [part.outcome.prints.get(WEIGHTS) for part in (resumed, whole)]
     parted = difference is not None or agree(*prints) is False
     return msgspec.structs.replace(

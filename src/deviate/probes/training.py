@@ -84,6 +84,7 @@ def train(trials: Trials, trial: Trial, name: str = "", *, in_files: bool = True
             usable=failure is None,
             copy=trial.ready.copy,
             printed={} if failure else printed_series(folder, experiment, in_files=in_files),
+            word=experiment.word,
         ),
         files=files,
         iterations=tallies.iterations,

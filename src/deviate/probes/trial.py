@@ -20,9 +20,9 @@ import numpy as np
 
 from deviate.core.errors import BadOption, CommandNotFound
 from deviate.core.experiment import SCHEMA, Direction, Experiment, Kind, Run
+from deviate.core.frameworks import VARIABLES
 from deviate.core.interrupts import StopRequests, listening
 from deviate.core.secrets import mask_words
-from deviate.core.variables import VARIABLES
 from deviate.lexicon.words import meaning_of
 from deviate.observe.events import notes
 from deviate.observe.identity import Series, table_series
@@ -33,11 +33,10 @@ from deviate.observe.records import RunTallies, Tally, read_run, run_table
 from deviate.observe.reported import ReportedNumber, RunSeries, mined_run, reported_numbers
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.kept import keep_written, written_states
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.outcomes import run_outcome, without_secrets
 from deviate.runs.prepare import Ready, Source, make_source, prepare_run
 from deviate.runs.prepared import Prepared, prepare_request
-from deviate.runs.request import Request
+from deviate.runs.request import ReplicateOptions, Request
 from deviate.runs.snapshot.manifest import take
 from deviate.runs.snapshot.working_copy import State
 from deviate.runs.work import end_leftover, note_start
@@ -66,10 +65,12 @@ Clock = Callable[[], float]
 Announce = Callable[[str], None]
 
 
-def check_limit(limit: float) -> None:
+def check_limit(limit: float, option: str = "--limit ") -> None:
     """Refuse a limit in seconds that is no time, by `BadOption`."""
     if not 0 < limit < math.inf:
-        raise BadOption(f"--limit must be a number of seconds above 0, found {limit:g}", hint="type --limit 60")
+        raise BadOption(
+            f"{option.strip(' =')} must be a number of seconds above 0, found {limit:g}", f"type {option}60"
+        )
 
 
 @contextmanager
@@ -415,6 +416,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     printed: list[PrintedNumber] = []
     #: The loop that goes round by the lines that print, where the source shows no main loop or that did not go round.
     turned: TurnedLoop | None = None
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def measured(self) -> bool:
@@ -442,7 +445,7 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     KeyboardInterrupt
         After Ctrl-C, once the command was ended and everything removed.
     """
-    check_limit(limit)
+    check_limit(limit, "--set timeout=")
     prepared = prepare_request(request, scripted=False)
     executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
     with open_trials(prepared, executor, ["extract", "--verify"], [TRIAL.variant]) as trials:
@@ -478,6 +481,7 @@ def _result(trial: Trial, tallies: RunTallies, ended: Ended, known_notes: list[s
         limit=limit,
         printed=printed_numbers([trial.ready.folder], experiment),
         turned=_turned(trial) if tallies.iterations < GOING_ROUND else None,
+        word=experiment.word,
     )
 
 

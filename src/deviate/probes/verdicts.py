@@ -313,6 +313,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     orders_again: list[RepeatedOrder] = []
     #: Lines of the project that are known to make runs differ, whether they did here or not.
     lines: list[Finding] = []
+    #: What a round of the main loop is called.
+    word: str = "iteration"
 
     @property
     def failed(self) -> bool:
@@ -378,9 +380,14 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
             "unknown",
             f"it was drawn for in {first.processes} processes of one probe and {second.processes} of the other",
         )
-    if same and is_replaced([first, second]):
+    if same and (is_replaced([first, second]) or _is_partly_unseeded(first)):
         return "pinned", "what is drawn for it differs, and something takes its place, as weights from a file do"
     return ("pinned", "") if same else ("varies", _seeded_anew(first, second) or _unseeded(first))
+
+
+def _is_partly_unseeded(drawn: Fingerprint) -> bool:
+    """Tell whether content that is the same in each run was drawn for by a generator that nobody seeded, too."""
+    return drawn.drawn is not None and any(not source.call for source in drawn.sources)
 
 
 def _drew_alike(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.report.figures.figure import Figure
+from deviate.report.figures import Figure
 
 #: Who reads: ``screen`` wants the answer in a dozen lines, ``brief`` also what it rests on, ``full`` everything, and
 #: ``paper`` what goes into an article.
@@ -68,6 +68,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     fold_at: int = 24
     #: Numbers stand at the left on screens of text: what follows them in a cell differs in length.
     leading: bool = False
+    #: What it holds: small print below the table wherever the column is shown.
+    means: str = ""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,8 +110,14 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     more: Hint | None = None
     #: Sentences below the table, on what it shows.
     sentences: list[str] = []
-    #: Small print below the table: legend, order.
+    #: Small print below the table, such as the order of its rows.
     notes: list[str] = []
+
+    @property
+    def small_print(self) -> list[str]:
+        """What columns hold, on one line, and the notes."""
+        means = " ".join(column.means for column in self.columns if column.means)
+        return [*([means] if means else []), *self.notes]
 
 
 class Sentences(msgspec.Struct, frozen=True, kw_only=True, tag=True):

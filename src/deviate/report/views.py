@@ -81,7 +81,7 @@ class ComparisonView(View["Comparison"]):
         BadOption
             With the metrics there are, if it is none of them; with the pairs, if there are more than two sides.
         """
-        from deviate.lexicon.names import find_name
+        from deviate.lexicon.words import find_name
 
         (pair, *others) = self.facts.pairs
         if others:
@@ -219,8 +219,8 @@ _PAGES = {
     "Loop": "judge.baseline_page",
     "Priced": "certificate.priced_page",
     "Resumed": "certificate.resumed_page",
-    "Target": "target.target_page",
-    "Verification": "verify.verification_page",
+    "Target": "gate_lines.target_page",
+    "Verification": "audit.verification_page",
 }
 
 

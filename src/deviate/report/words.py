@@ -1,4 +1,7 @@
-"""Small pieces of English that sentences share."""
+"""Small pieces of English that sentences share.
+
+Commands as reports name them: without the folder of a program, which may name a user.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,18 @@ from deviate.core.factors import plain_name
 if TYPE_CHECKING:
     from deviate.facts.run import RunResult
     from deviate.observe.events import ReplacedSeed
+
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deviate.core.shell_words import typed_line
+
+if TYPE_CHECKING:
+    from deviate.facts.experiment import ExperimentFacts
+
 
 #: How a run ended, as the verb of a sentence.
 ENDED: dict[Status, str] = {
@@ -62,11 +77,6 @@ def ordinal(number: int) -> str:
     """
     last = 0 if 10 < number % 100 < 20 else number % 10
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
-
-
-def nth_iteration(iteration: int) -> str:
-    """Name an iteration that is counted from 0 by its place: ``4th iteration``."""
-    return f"{ordinal(iteration + 1)} iteration"
 
 
 def seed_text(seed: ReplacedSeed) -> str:
@@ -143,3 +153,38 @@ def capital(text: str) -> str:
     ('Data order', '')
     """
     return text[:1].upper() + text[1:]
+
+
+#: Folders of an environment that hold its programs.
+_PROGRAMS = ("bin", "Scripts")
+
+
+def command_text(command: Sequence[str]) -> str:
+    """Return a command as it is typed where its environment is active.
+
+    >>> command_text(["/home/ann/venv/bin/python", "train.py", "--data", "/data"])
+    'python train.py --data /data'
+    >>> command_text(["../.venv/bin/python", "train.py"]), command_text(["./train.sh"])
+    ('python train.py', './train.sh')
+    """
+    return typed_line(_named(command))
+
+
+def reproduce_text(facts: ExperimentFacts) -> str:
+    """Return what to type to make the experiment again, with programs as `command_text` names them."""
+    from deviate.facts.side import run_command
+
+    experiment = facts.definition
+    if experiment.imported:
+        return facts.reproduce.command
+    steps = [msgspec.structs.replace(each, command=_named(each.command)) for each in experiment.steps]
+    named = msgspec.structs.replace(experiment, command=_named(experiment.command), steps=steps)
+    return run_command(named, "--name", experiment.name)
+
+
+def _named(command: Sequence[str]) -> list[str]:
+    if not command:
+        return []
+    path = PurePath(command[0])
+    in_environment = len(path.parts) > 2 and path.parts[-2] in _PROGRAMS
+    return [path.name if path.is_absolute() or in_environment else command[0], *command[1:]]

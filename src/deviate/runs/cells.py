@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from deviate.core.errors import BadOption, DeviateError, NameTaken, UnknownExperiment, WorkspaceBusy
-from deviate.core.experiment import SCHEMA
+from deviate.core.experiment import AT, SCHEMA
 from deviate.core.shell_words import typed_word
 from deviate.runs.cluster import Engines
 from deviate.runs.events import Idle, LeftToCluster, RunEnded
@@ -25,13 +25,13 @@ from deviate.runs.housekeeping import require_idle
 from deviate.runs.pipeline import place, study
 from deviate.runs.request import Request, check_request
 from deviate.runs.resume import requested_runs
-from deviate.source.cells import AT, MOST_CELLS, Cell, read_cells
+from deviate.source.cells import MOST_CELLS, Cell, read_cells
 from deviate.source.config import FILE_NAME, Setting, Settings, file_settings, read_config, said
 from deviate.store.folders import MOST_NAMED, ExperimentFolder, Workspace
 from deviate.store.locks import locked
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.until import Referee
 
 
 #: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.

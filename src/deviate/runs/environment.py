@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import CommandNotFound
-from deviate.core.frameworks import FRAMEWORKS
-from deviate.core.variables import thread_variables
+from deviate.core.frameworks import FRAMEWORKS, thread_variables
 from deviate.source.entry import missing_hint
 from deviate.store.folders import FOLDER
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from deviate.core.paths import real_path
-from deviate.observe.trackers.recognition import goes_with_metrics, is_own_folder, tracker_of
+from deviate.observe.trackers import goes_with_metrics, is_own_folder, tracker_of
 from deviate.runs.snapshot.working_copy import State, state
 from deviate.store.folders import CHECKPOINT, LOG_SUFFIXES, PREDICTIONS, ExperimentFolder, RunFolder
 

@@ -15,8 +15,8 @@ import msgspec
 from deviate.core.errors import WorkspaceUnusable
 from deviate.core.experiment import SCHEMA, Experiment
 from deviate.core.secrets import mask_words
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.prepare import Source, StepSource, make_source, step_source
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.manifest import require_whole
 from deviate.source.edits import FileCode
 from deviate.store.files import read_json, write_json

@@ -16,7 +16,7 @@ from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree
 from deviate.observe.records import read_run
 from deviate.runs.events import Event, RunEnded, RunProgress
 from deviate.runs.executors.executor import Executor
-from deviate.runs.options import ReplicateOptions
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.work import end_leftover
 from deviate.store.files import write_json
 from deviate.store.folders import ExperimentFolder

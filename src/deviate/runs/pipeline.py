@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import Decided, Experiment, Placement
+from deviate.core.experiment import AT, Decided, Experiment, Placement
 from deviate.core.factors import DEFAULT_VARIANT
 from deviate.core.secrets import mask_words
 from deviate.runs.cluster import Engines, handed_to, lacks_runs
 from deviate.runs.containers import find_container
-from deviate.runs.criterion import settle_metric, settle_until
 from deviate.runs.events import Idle
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, ENGINES
 from deviate.runs.experiment import make_runs, make_slots, run_maker, shared_gpus
@@ -35,15 +34,15 @@ from deviate.runs.prepared import (
 )
 from deviate.runs.request import Request, check_local, check_request, container_wish
 from deviate.runs.resume import open_experiment
+from deviate.runs.until import settle_metric, settle_until
 from deviate.source.analysis import analyse_project
-from deviate.source.cells import AT
 from deviate.source.config import FILE_NAME, read_config
-from deviate.source.target import Target
+from deviate.source.entry import Target
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked, locked_workspace
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.until import Referee
 
 
 # Where the runs of a request are made: as is typed, else where those of the experiment were made last.

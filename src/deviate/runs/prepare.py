@@ -28,8 +28,8 @@ from deviate.core.factors import (
     parse_variant,
     run_seeds,
 )
+from deviate.core.frameworks import VARIABLES, deterministic, numerical_variables, thread_count, thread_variables
 from deviate.core.secrets import mask_text, mask_variables, mask_words
-from deviate.core.variables import VARIABLES, deterministic, numerical_variables, thread_count, thread_variables
 from deviate.observe.surroundings import inherited
 from deviate.runs.containers import Container, Inside, container_command, find_container, without_doubles
 from deviate.runs.environment import (
@@ -49,7 +49,7 @@ from deviate.runs.environment import (
 from deviate.runs.executors.executor import Launch, Slot
 from deviate.runs.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, hardware, installed_gpus
 from deviate.runs.kept import LIMIT, is_file, is_pattern
-from deviate.runs.options import ReplicateOptions
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.manifest import Snapshot, kept_snapshot, read_snapshot, require_whole
 from deviate.runs.snapshot.working_copy import (
     GIVEN,

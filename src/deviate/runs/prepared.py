@@ -26,11 +26,10 @@ from deviate.runs.snapshot.manifest import Snapshot, describe, read_snapshot
 from deviate.source.analysis import join_findings
 from deviate.source.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
 from deviate.source.edits import FileCode
-from deviate.source.entry import NAME_ENTRY
+from deviate.source.entry import NAME_ENTRY, Target, file_digests, find_target, unscripted_target
 from deviate.source.findings import Findings
 from deviate.source.overlay import file_codes, instrument_experiment, skipped_edits
 from deviate.source.selection import analyse_start, extract_starts
-from deviate.source.target import Target, file_digests, find_target, unscripted_target
 from deviate.store.files import content_digest
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.snapshot_rules import SnapshotRules

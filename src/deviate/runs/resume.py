@@ -24,8 +24,7 @@ from deviate.observe.surroundings import changed_since, differing, inherited, na
 from deviate.runs.environment import find_program
 from deviate.runs.prepared import Prepared
 from deviate.runs.request import Request
-from deviate.runs.snapshot.manifest import Change, Snapshot, changes, read_snapshot, require_whole, take
-from deviate.runs.snapshot.named_files import is_log
+from deviate.runs.snapshot.manifest import Change, Snapshot, changes, is_log, read_snapshot, require_whole, take
 from deviate.runs.snapshot.working_copy import overlay_path
 from deviate.source.config import FILE_NAME
 from deviate.source.overlay import instrument_experiment, skipped_edits

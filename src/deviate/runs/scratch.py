@@ -25,7 +25,7 @@ from deviate.core.experiment import Run
 from deviate.runs.lease import Lease
 from deviate.runs.prepare import discard, empty
 from deviate.store.folders import RECORDS, ExperimentFolder, RunFolder
-from deviate.store.slots import used_size
+from deviate.store.run_files import used_size
 
 #: Below the folder that the user names: one for each user.
 _OWN = "deviate-{user}"

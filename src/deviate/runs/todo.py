@@ -14,9 +14,9 @@ from deviate.core.factors import derive_seed, parse_variant, run_seeds
 from deviate.runs.events import Event, LeftoverEnded, RunProgress, RunShared
 from deviate.runs.executors.executor import Executor
 from deviate.runs.lease import live_holder
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.outcomes import accept_failed
 from deviate.runs.prepare import Source, clear_removed, discard, discard_work
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.work import Job, TwinOf, end_leftover, evaluating_job, stays, training_job
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.integrity import damage

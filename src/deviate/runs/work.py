@@ -31,7 +31,6 @@ from deviate.runs.kept import (
     written_states,
 )
 from deviate.runs.lease import Lease
-from deviate.runs.options import ReplicateOptions, clock_offset, clock_warnings
 from deviate.runs.outcomes import KILLED_HINT, run_outcome, without_secrets, without_set_up
 from deviate.runs.prepare import (
     NO_COPY,
@@ -44,6 +43,7 @@ from deviate.runs.prepare import (
     prepare_run,
     prepare_step,
 )
+from deviate.runs.request import ReplicateOptions, clock_offset, clock_warnings
 from deviate.runs.scratch import Scratch
 from deviate.runs.snapshot.working_copy import State, pinned_warnings, state, watched_paths, written_to
 from deviate.store.files import sync_file

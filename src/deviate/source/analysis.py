@@ -23,12 +23,12 @@ from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.program import Program
 from deviate.source.flow.reach import CallGraph, reached_units
 from deviate.source.flow.starts import library_copies, unchosen_modules
-from deviate.source.frameworks.reported import framework_metrics
+from deviate.source.framework_metrics import framework_metrics
+from deviate.source.imports import relative
 from deviate.source.index import ModuleIndex, Unit
 from deviate.source.loop_candidates import assumed_loop, assumed_metric, may_train, training_modules
 from deviate.source.main_loop import LoopFinder, Phases, loop_at
 from deviate.source.metrics.finder import MetricFinder, not_taken, unreached
-from deviate.source.search_path import relative
 from deviate.source.sinks.reports import Reports
 from deviate.source.syntax import called_name, last_part, span_of, text_of
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import BadConfig, DeviateError
+from deviate.core.experiment import AT
 from deviate.core.factors import parse_variants
 from deviate.source.config import EvaluateEntry, ExperimentEntry, Setting, bad_entry, read_config
 
@@ -21,9 +22,6 @@ _PLACE = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
 #: What the name of an experiment on disk may hold of a setting.
 _UNSAFE = re.compile(r"[^\w.+~-]+")
-
-#: Between the name of an experiment and those of its cells.
-AT = "@"
 
 #: Most cells of one grid: more is a slip of the finger.
 MOST_CELLS = 10_000

@@ -12,7 +12,6 @@ from deviate.lexicon.words import BEGINS, words_of
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.reach import CallGraph, Edge
 from deviate.source.flow.starts import taken_from
-from deviate.source.frameworks.trainers import is_compiled_loop, is_fitting_call
 from deviate.source.index import CallSite, Loop, Nesting, Unit, enclosing_branches, enclosing_loops, is_within
 from deviate.source.loop_candidates import (
     CLIENTS,
@@ -31,6 +30,7 @@ from deviate.source.loop_candidates import (
 )
 from deviate.source.settings.options import Known
 from deviate.source.syntax import called_name, dotted_text, text_of
+from deviate.source.trainers import is_compiled_loop, is_fitting_call
 
 _ASIDE = re.compile(rf"{BEGINS}(?i:pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
                     r"l_?bfgs|perturb|search_lr|find_lr|baseline)")  # fmt: skip

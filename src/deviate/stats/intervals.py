@@ -331,17 +331,25 @@ def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Inter
     """
     values = finite_sample(sample)
     reason = sd_interval(values, level).reason
-    z = float(special.ndtri((1 + level) / 2))
-    if not reason and values.size < max(FEWEST_RUNS, math.floor(z) + 1):
+    if not reason and not _shows_tails(values.size, level):
         reason = "too few runs to allow for heavy tails"
     if reason:
         return Interval(level=level, method="Bonett", reason=reason)
     scaled, exponent = unit_scale(values)
-    c = values.size / (values.size - z)
-    half = z * c * math.sqrt(max(_kurtosis(scaled) - (values.size - 3) / values.size, 0.0) / (values.size - 1))
     sd = float(np.ldexp(scaled.std(ddof=1), exponent))
-    low, high = (sd * math.exp((math.log(c) + sign * half) / 2) for sign in (-1, 1))
+    low, high = (sd * factor for factor in _bonett_factors(_kurtosis(scaled), values.size, level))
     return Interval(low=low, high=high, level=level, method="Bonett")
+
+
+def _shows_tails(n: int, level: float) -> bool:
+    return n >= max(FEWEST_RUNS, math.floor(special.ndtri((1 + level) / 2)) + 1)
+
+
+def _bonett_factors(kurtosis: float, n: int, level: float) -> tuple[float, float]:
+    z = float(special.ndtri((1 + level) / 2))
+    c = n / (n - z)
+    half = z * c * math.sqrt(max(kurtosis - (n - 3) / n, 0.0) / (n - 1))
+    return math.exp((math.log(c) - half) / 2), math.exp((math.log(c) + half) / 2)
 
 
 def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
@@ -360,6 +368,21 @@ def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Int
     if normal.low is None or normal.high is None or robust.low is None or robust.high is None:
         return normal
     return Interval(low=min(normal.low, robust.low), high=max(normal.high, robust.high), level=level, method=ROBUST)
+
+
+def cautious_sd_factors(sample: ArrayLike, n: int, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
+    """Give the ends of the same interval as multiples of the SD, for `n` runs with the tails that a sample shows.
+
+    Examples
+    --------
+    >>> [round(factor, 2) for factor in cautious_sd_factors([1.0, 2.0, 2.0, 2.0, 3.0, 9.0], 6)]
+    [0.21, 7.12]
+    """
+    values = finite_sample(sample)
+    factors = [sd_factors(n, level)]
+    if not why_no_interval(values) and _shows_tails(min(n, values.size), level):
+        factors.append(_bonett_factors(_kurtosis(unit_scale(values)[0]), n, level))
+    return min(low for low, _ in factors), max(high for _, high in factors)
 
 
 def runs_for_sd(width: float, level: float = DEFAULT_LEVEL) -> int | None:

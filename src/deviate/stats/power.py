@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from scipy import special
 
-from deviate.stats.intervals import DEFAULT_LEVEL, Interval, first_enough, sd_factors
+from deviate.stats.intervals import DEFAULT_LEVEL, Interval, first_enough
 from deviate.stats.spread import Floats
 
 #: Probability of showing a difference that is there, where the user names none.
@@ -27,17 +27,6 @@ _SURE = 80.0
 
 #: Points of the integral over how the variance divides between the sides: the power is right to 0.0001.
 _SHARES = 16
-
-
-class Precision(msgspec.Struct, frozen=True, kw_only=True):
-    """How well `n` runs determine mean and SD."""
-
-    n: int
-    #: Half-width of the t interval of the mean, in SDs.
-    mean_half_width: float
-    #: Ends of the chi-square interval of the SD, as multiples of the SD.
-    sd_low: float
-    sd_high: float
 
 
 def welch_power(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA) -> float:
@@ -178,16 +167,8 @@ def detectable_sd_ratio(
     def lacking(log_ratio: float) -> float:
         return simulated(math.exp(log_ratio), alpha) - power
 
-    low, step, value = 0.0, math.log(_LARGEST_RATIO), 1.0
-    if lacking(step) < 0:
-        return None
-    # Bisection: importing SciPy's takes longer than a whole plan.
-    while step >= 1e-3 and value:
-        step /= 2
-        middle = low + step
-        value = lacking(middle)
-        low = middle if value < 0 else low
-    return math.exp(middle)
+    largest = math.log(_LARGEST_RATIO)
+    return None if lacking(largest) < 0 else math.exp(_crossing(lacking, largest, within=1e-3))
 
 
 def _large_sample_ratio(n: int, alpha: float, power: float) -> float:
@@ -197,19 +178,6 @@ def _large_sample_ratio(n: int, alpha: float, power: float) -> float:
     """
     quantiles = float(special.ndtri(power) - special.ndtri(alpha / 2))
     return math.exp(quantiles * math.sqrt((math.pi - 2) / n))
-
-
-def precision(n: int, level: float = DEFAULT_LEVEL) -> Precision:
-    """Give how well `n` runs determine mean and SD, for normal values.
-
-    Examples
-    --------
-    >>> widths = precision(8)
-    >>> round(widths.mean_half_width, 2), round(widths.sd_low, 2), round(widths.sd_high, 2)
-    (0.84, 0.66, 2.04)
-    """
-    low, high = sd_factors(n, level)
-    return Precision(n=n, mean_half_width=_half_width(n, level), sd_low=low, sd_high=high)
 
 
 def runs_for_precision(half_width: float, level: float = DEFAULT_LEVEL, freedom: int | None = None) -> int | None:
@@ -235,14 +203,19 @@ def runs_for_precision(half_width: float, level: float = DEFAULT_LEVEL, freedom:
     >>> runs_for_precision(0.5), runs_for_precision(0.5, freedom=4), runs_for_precision(0.5, freedom=29)
     (18, 31, 18)
     """
-    return first_enough(lambda n: _half_width(n, level, freedom) <= half_width)
+    return first_enough(lambda n: mean_half_width(n, level, freedom) <= half_width)
 
 
 _MOST_SIMULATED = 2000
 _LARGEST_RATIO = 100.0
 
 
-def _half_width(n: int, level: float, freedom: int | None = None) -> float:
+def mean_half_width(n: int, level: float = DEFAULT_LEVEL, freedom: int | None = None) -> float:
+    """Give the half-width of the t interval of the mean of `n` runs, in SDs.
+
+    >>> round(mean_half_width(8), 2)
+    0.84
+    """
     known = n - 1 if freedom is None else min(freedom, n - 1)
     return float(special.stdtrit(known, (1 + level) / 2)) / math.sqrt(n)
 
@@ -350,14 +323,18 @@ def planned_difference(
 
     # Far beyond what is looked for, SciPy's noncentral t takes long.
     largest = next((size for size in _SIZES if lacking(size) > 0), math.inf)
-    return largest if math.isinf(largest) else _crossing(lacking, 0.0, largest)
+    return largest if math.isinf(largest) else _crossing(lacking, largest)
 
 
-def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function is 0, by the Illinois rule: importing SciPy's takes longer than a whole report."""
-    ends, values, value = [low, high], [rising(low), rising(high)], 1.0
-    place, before = low, -1
-    while abs(value) > 1e-9:
+def _crossing(rising: Callable[[float], float], high: float, within: float = 0.0) -> float:
+    """Return where a function is 0 between 0 and `high`, by the Illinois rule.
+
+    Importing SciPy's takes longer than a whole report. A simulated function may jump over 0: `within` is how far
+    that is from the place.
+    """
+    ends, values, value = [0.0, high], [rising(0.0), rising(high)], 1.0
+    place, before = 0.0, -1
+    while abs(value) > 1e-9 and ends[1] - ends[0] > within:
         place = ends[0] - values[0] * (ends[1] - ends[0]) / (values[1] - values[0])
         value = rising(place)
         side = int(value > 0)

@@ -153,7 +153,8 @@ class RunFolder:
 
     def steps(self) -> list[RunFolder]:
         """Return the folders of the commands beside the training that were started."""
-        return [RunFolder(path, self.run) for path in sorted(self.path.glob("steps/[!.]*/"))]
+        folder = self.path / "steps"
+        return [RunFolder(path, self.run) for path in sorted(folder.glob("[!.]*/"))] if folder.is_dir() else []
 
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""
@@ -210,7 +211,7 @@ class RunFolder:
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
         # It imports NumPy, and most commands only look.
-        from deviate.store.slots import used_size
+        from deviate.store.run_files import used_size
 
         records = set(self.record_files())
         files = {
@@ -388,7 +389,7 @@ class Workspace:
 
     @property
     def judge_file(self) -> Path:
-        """The baseline that changes are judged against, and those that were, see `deviate.facts.judged`."""
+        """The baseline that changes are judged against, and those that were, see `deviate.facts.judging`."""
         return self.path / "judge.json"
 
     @property

@@ -51,7 +51,7 @@ def read_sealed(folder: RunFolder, path: Path, outcome: Outcome | None) -> bytes
 def growth(folder: RunFolder, outcome: Outcome | None) -> list[str]:
     """Return the files of an ended run to which something was written since, and those that appeared."""
     # It imports NumPy, and who reads a log needs none.
-    from deviate.store.slots import used_size
+    from deviate.store.run_files import used_size
 
     sealed = {path: sealed_size(folder, path, outcome) for path in folder.result_files()}
     records = set(folder.record_files())

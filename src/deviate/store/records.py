@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deviate.store.folders import RunFolder
-from deviate.store.slots import read_on, read_records, read_tail
+from deviate.store.run_files import read_on, read_records, read_tail
 
 #: Id of the entry that says that the main loop begins an iteration.
 TICK = -1

@@ -128,9 +128,13 @@ def test_the_intervals(said, facts, key, label):
     assert [float(row[f"{key}_{end}"]) for end in ("low", "high")] == [pytest.approx(low), pytest.approx(high)]
 
 
-def test_the_smallest_difference(said):
+def test_the_smallest_difference(said, facts):
     printed, _ = said
-    known = next(rung for rung in json.loads(printed["plan json"])["ladder"] if rung["runs"] == N)
+    low, high = facts["ci_sd"]
+    planned = json.loads(printed["plan json"])
+    known = next(rung for rung in planned["ladder"] if rung["runs"] == N)
+    for told in (planned["pilot"], known):
+        assert [told["sd_low"] * SD, told["sd_high"] * SD] == pytest.approx([low, high])
     (shown,) = re.findall(r"a difference of ([\d.]+)", printed["screen"])
     assert shown in printed["plan"]
     assert float(shown) == pytest.approx(known["detectable_difference"], rel=0.06)
@@ -177,7 +181,7 @@ def test_epochs_are_counted_from_one(said):
     printed, _ = said
     for name in ("screen", "markdown", "html"):
         assert "mean ± SD of 8 runs, last epoch" in printed[name], name
-    assert "All 8 runs differ from the 1st epoch on" in printed["full"]
+    assert "All 8 runs differ, first in the 1st epoch" in printed["full"]
     assert "The runs differ from epoch 1 on" in printed["html"]
     assert f"8 runs, {EPOCHS} epochs" in printed["html"]
 

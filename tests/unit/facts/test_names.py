@@ -3,7 +3,7 @@
 import pytest
 
 from deviate.core.errors import BadOption
-from deviate.lexicon.names import find_name
+from deviate.lexicon.words import find_name
 
 
 def test_the_very_name_goes_before_one_in_another_case():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deviate.facts.predictions import Evaluation
-from deviate.facts.weight_distances import representation_facts
+from deviate.facts.weights import representation_facts
 from deviate.observe.matching import Predictions
 from deviate.observe.predictions import Frame
 from deviate.report.topics.stability import representation_sentences

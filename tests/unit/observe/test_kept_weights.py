@@ -14,8 +14,7 @@ import pytest
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Run
-from deviate.facts.weight_distances import weight_facts
-from deviate.facts.weights import RunWeights, weights_of, weights_table
+from deviate.facts.weights import RunWeights, weight_facts, weights_of, weights_table
 from deviate.observe.weights import read_weights
 from deviate.report.topics.stability import weight_sentences
 from deviate.runs.kept import LIMIT, share_weights

@@ -12,7 +12,7 @@ from made import make_experiment, make_run, metric
 from deviate.observe.iterations import Clock
 from deviate.observe.reported import logged_series
 from deviate.observe.tables import open_tables
-from deviate.observe.trackers.recognition import tracker_of
+from deviate.observe.trackers import tracker_of
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from deviate.facts.weight_distances import weight_facts
-from deviate.facts.weights import RunWeights
+from deviate.facts.weights import RunWeights, weight_facts
 from deviate.observe.weights import read_tensors
 from deviate.report.topics.stability import weight_sentences
 from deviate.store.integrity import DamagedError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deviate.store.records import parse_events, rank_of
-from deviate.store.slots import HEAD, RECORD, lost_count, parse_records, read_on, read_records, read_tail, used_size
+from deviate.store.run_files import HEAD, RECORD, lost_count, parse_records, read_on, read_records, read_tail, used_size
 
 ints = st.integers(-(2**31), 2**31 - 1)
 rows = st.lists(st.tuples(ints, ints, st.floats(), st.floats()), max_size=8)

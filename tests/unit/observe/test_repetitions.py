@@ -34,7 +34,7 @@ def process(pid, ppid, digest=None, *more, argv=("python", "train.py"), name="au
 
 
 def said(again):
-    return [(each.severity, each.message) for each in repetition_caveats(again)]
+    return [(each.severity, each.message) for each in repetition_caveats(again, "iteration")]
 
 
 def test_seeds_that_repeat_the_same_iterations_are_said_together_and_explain_the_order_of_loaders():

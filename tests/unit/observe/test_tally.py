@@ -10,7 +10,7 @@ from made import make_experiment, make_run, metric, series, write_process
 
 from deviate.observe.records import GrowingRecords, RunTallies, Tally
 from deviate.store.records import TICK
-from deviate.store.slots import RECORD
+from deviate.store.run_files import RECORD
 
 rows = st.lists(st.tuples(st.integers(-1, 3), st.just(0), st.just(0.0), st.floats(allow_nan=False)), max_size=12)
 

@@ -26,7 +26,7 @@ from deviate.report.topics.explanation import (
 )
 from deviate.report.views import page_view
 from deviate.report.writers.terminal import render_terminal
-from deviate.source.unseen import Suspect
+from deviate.source.lint import Suspect
 
 
 def factor(name="init", verdict="varies", **changes):
@@ -68,6 +68,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
       ["As it is, this training repeats itself: no random number was drawn.", "8 runs would be one result, 8 times."]),
      ({"init": "pinned"}, {},
       ["As far as it was run (in the first 3 iterations), this training repeats itself: every seed is fixed."]),
+     ({"init": "pinned"}, {"word": "epoch"},
+      ["As far as it was run (in the first 3 epochs), this training repeats itself: every seed is fixed."]),
      ({"init": "varies", "shuffle": "varies", "layers": "unknown"}, {"compared": DIFFERENT},
       ["Runs differ as they are: initialisation and data order vary.", "Unknown: dropout."]),
      ({"init": "varies"}, {"compared": DIFFERENT, "causes": [Cause(kind="threads")]},
@@ -77,6 +79,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
       ["initialisation varies, yet two runs reported the same.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="hash", lines=[LINE])]},
       ["Runs differ although every seed is fixed: hashes of strings (PYTHONHASHSEED), at train.py:3."]),
+     ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="unknown", lines=[LINE])]},
+      ["Runs differ although every seed is fixed: an unknown cause."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="unknown")]},
       ["Runs differ although every seed is fixed: kernels of the GPU may be why.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="clock")]},
@@ -87,6 +91,11 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
 )  # fmt: skip
 def test_the_first_sentence_says_whether_it_repeats_and_why(verdicts, changes, said):
     assert answer(*(factor(name, verdict) for name, verdict in verdicts.items()), **changes) == said
+
+
+def test_no_seed_is_said_to_fix_what_is_drawn_and_replaced():
+    replaced = [factor("init", "pinned", why="something takes its place"), factor("shuffle", "pinned")]
+    assert answer(*replaced)[0].endswith("this training repeats itself: no draw that varies has an effect.")
 
 
 def test_control_is_claimed_only_of_factors_that_were_held_and_varied():
@@ -229,7 +238,7 @@ def test_the_screen_says_what_fixes_each_source():
     )  # fmt: skip
     text = render_terminal(page_view(made).page("screen"), 80)
     assert [line.split("  ") for line in map(str.rstrip, text.splitlines()) if "train.py:12" in line] != []
-    for words in ("initialisation        torch.manual_seed(0)", "data split", "a constant or a fixed order",
+    for words in ("initialisation        torch.manual_seed(0)", "data draws", "a constant or a fixed order",
                   "other draws, dropout", "none", "kernels", "no noise seen, no GPU", "see how much it matters:",
                   "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text
@@ -293,7 +302,7 @@ def verification(**changes):
                        "never reported: the program ran to its end without it"]),
      ("all seen", 3, ["the program was ended after 2.0 s, once every metric had a value"]),
      ("limit", 3, ["the program was ended at the limit of 60 s, with 3 iterations of the main loop begun",
-                   "not yet: the program may report it after 60 s; try a larger --limit"]),
+                   "not yet: the program may report it after 60 s; try a larger --set timeout"]),
      ("limit", 0, ["the program was ended at the limit of 60 s, before the main loop began"]),
      ("failed", 3, ["the program failed after 2.0 s", "not reported before the program failed"])],
 )  # fmt: skip

@@ -156,6 +156,22 @@ def test_the_statement_that_reads_what_is_equal_and_leaves_what_is_not():
     assert (found.kind, found.line, found.name, found.first, found.second) == ("statement", 1, "seed", "1", "2")
 
 
+def test_without_steps_the_first_array_or_model_that_differs_counts_and_no_clock():
+    def run(clock, model):
+        fitted = f"Forest[]:{model}"
+        return [
+            statement(2, 1, writes={"start": clock}),
+            statement(4, 2, writes={"x": "<f8[3]:a", "model": "Forest[]:a"}),
+            statement(6, 3, {"x": "<f8[3]:a", "model.fit": "Forest[]:a"}, {"model.fit": fitted}),
+            statement(8, 4, {"model": fitted}, {"labels": f"<i8[3]:{model}"}),
+        ]
+
+    first, second, late = (process([MAIN], run(*each)) for each in (("1.5", "b"), ("2.5", "c"), ("3.5", "b")))
+    found = Lines(first, second).of_arrays()
+    assert (found.kind, found.line, found.name) == ("statement", 3, "model.fit")
+    assert Lines(first, late).of_arrays() is None
+
+
 def test_a_value_one_of_whose_attributes_is_read_is_followed_to_where_it_was_made():
     def run(value):
         return [statement(2, 1, writes={"x": value}), statement(4, 2, {"x.reshape": value}, {"y": value})]
@@ -284,6 +300,7 @@ def said(cause, **more):
         ("nothing seeded that generator", Cause(kind="line", origin=structs.replace(ORIGIN, kind="unseeded"))),
         ("go on with other lines behind `data.py:3`", Cause(kind="line", origin=structs.replace(ORIGIN, kind="flow"))),
         ("`seed` differs", Cause(kind="line", origin=structs.replace(ORIGIN, first="", second=""))),
+        ("`m` differs", Cause(kind="line", code="m.fit(x)", origin=structs.replace(ORIGIN, name="m.fit", first=""))),
         ("what it leaves differs", Cause(kind="line", origin=structs.replace(ORIGIN, name="", first="", second=""))),
         ("between update 3 and update 4; neither an operation nor a line", Cause(kind="between")),
     ],
@@ -308,6 +325,7 @@ def test_operations_of_one_run_that_do_not_repeat_are_named():
 
 def test_equal_runs_are_counted_and_runs_that_were_not_compared_are_not():
     assert "equal in 9 updates, bit for bit" in said(None, parted=False, limited=True)
+    assert "equal in 7 statements, bit for bit" in said(None, parted=False, steps=0, statements=7)
     assert "ended after 600 seconds" in said(None, parted=False, limited=True)
     assert "not compared: it failed" in said(None, parted=None, reason="it failed")
     assert [Divergence(command=[], variant="control", parted=each).status for each in (False, True, None)] == [0, 1, 1]
@@ -316,6 +334,7 @@ def test_equal_runs_are_counted_and_runs_that_were_not_compared_are_not():
 def test_the_remedy_is_of_the_line_or_of_the_operation():
     assert "sort" in remedy_of("host", "", "names = os.listdir('.')", ORIGIN)
     assert "deterministic" in remedy_of("operation", "aten.index_add.default", "", None)
+    assert "random_state" in remedy_of("line", "", "model.fit(x, y)", ORIGIN)
     assert remedy_of("host", "", "x = f(y)", ORIGIN) == ""
 
 

@@ -6,7 +6,7 @@ from made import make_experiment, make_run, metric
 
 from deviate.core.experiment import ObservedWish, Run
 from deviate.probes.trial import PrintedNumber, printed_numbers
-from deviate.report.topics.verify import METRICS_SHOWN, OTHERS_SHOWN, printed_blocks
+from deviate.report.topics.audit import METRICS_SHOWN, OTHERS_SHOWN, printed_blocks
 
 STEPS = [(0, step, float(step), 1.0625 / (step + 1)) for step in range(4)]
 

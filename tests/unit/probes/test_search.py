@@ -8,7 +8,7 @@ import pytest
 
 from deviate.observe.identity import Series
 from deviate.probes.causes import AGREEING, HASH_SEEDS, Outcome, Search, differ, value_difference
-from deviate.source.unseen import Suspect
+from deviate.source.lint import Suspect
 
 
 def outcome(*values, ended=True, usable=True, left=()):

@@ -19,7 +19,7 @@ from deviate.report.views import page_view
 from deviate.report.writers.markdown import render_markdown
 from deviate.store.folders import RunFolder
 from deviate.store.records import TICK
-from deviate.store.slots import RECORD
+from deviate.store.run_files import RECORD
 
 SEED = DrawSource(generator="torch", call="torch.manual_seed", file="train.py", line=12, given="42")
 DEFAULT = DrawSource(generator="torch", call="set_seed", file="transformers/trainer.py", line=400, given="42")
@@ -141,6 +141,9 @@ def test_content_that_nothing_is_drawn_for_is_absent_and_one_that_is_replaced_is
     found = judged(content("1"), content("2"), (content("3"), content("3")), content("4"))
     assert (found.verdict, found.held, found.moved, found.uncontrolled) == ("pinned", True, None, False)
     assert "something takes its place" in found.why
+    # Two models, one of them seeded and its weights copied into the other.
+    unseeded = {"init": msgspec.structs.replace(content("1")["init"], sources=[DrawSource(generator="torch")])}
+    assert "something takes its place" in judged(unseeded, unseeded).why
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from deviate.probes.trial import PrintedNumber, UnforeseenName, Verification, Yi
 from deviate.probes.verdicts import Audit, AuditedFactor, Compared, DrawingLine, Explanation, Pin, Probe
 from deviate.source.cells import Cell
 from deviate.source.config import ExperimentEntry
-from deviate.source.unseen import Suspect
+from deviate.source.lint import Suspect
 
 COMMAND = ["python", "train.py", "--epochs", "10"]
 

@@ -31,15 +31,14 @@ from deviate.facts.sources import timeline_of
 from deviate.probes.trial import Verification
 from deviate.probes.verdicts import Audit
 from deviate.report.page import Page
-from deviate.report.topics.audit import audit_page
+from deviate.report.topics.audit import audit_page, verification_page
 from deviate.report.topics.comparison import comparison_page
 from deviate.report.topics.experiment import experiment_page
 from deviate.report.topics.gate import gate_page
 from deviate.report.topics.grid import grid_page
 from deviate.report.topics.live import live_page
 from deviate.report.topics.plan import plan_page
-from deviate.report.topics.verify import verification_page
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 
 #: Ends of elements and comments, handlers, templates, and what other languages take for code.
 ATTACK = (

@@ -19,10 +19,10 @@ from deviate.facts.samples import (
     settle_options,
 )
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
-from deviate.lexicon.names import find_name
+from deviate.lexicon.words import find_name
 from deviate.observe.metrics import SampleRow
 from deviate.observe.tables import RECORD_COLUMNS
-from deviate.report.topics.result import result_figure
+from deviate.report.topics.headline import result_figure
 
 ACCURACIES = [91.0, 90.0, 10.0, 92.0, 90.5, 91.5, math.nan, 91.2]
 LOSSES = [0.3, 0.31, 2.3, 0.29, 0.32, 0.28, 0.3, 0.27]

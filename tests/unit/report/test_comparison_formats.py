@@ -19,7 +19,7 @@ from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.report.escape import markdown
 from deviate.report.topics.comparison import comparison_page
-from deviate.report.topics.comparison_tests import SHORT
+from deviate.report.topics.comparison_screen import SHORT
 from deviate.report.topics.reasons import comparison_checklist, comparison_methods
 from deviate.report.topics.verdicts import MetricCells
 from deviate.report.views import comparison_view

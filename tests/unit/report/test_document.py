@@ -11,9 +11,9 @@ from msgspec import structs
 
 from deviate.facts.samples import SampleOptions
 from deviate.observe.events import EnvironmentDifference
-from deviate.report.topics.command import reproduce_text
 from deviate.report.topics.comparison import comparison_page
 from deviate.report.topics.experiment import experiment_page
+from deviate.report.words import reproduce_text
 from deviate.stats.spread import spread
 
 ALGO = "algo+impl"

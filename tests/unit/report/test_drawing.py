@@ -10,10 +10,9 @@ import report_cases as cases
 
 import deviate
 from deviate.core.errors import NotInstalled
-from deviate.report.figures.charts import write_figures
-from deviate.report.figures.figure import DISTRIBUTIONS
+from deviate.report.figures import DISTRIBUTIONS, write_figures
 from deviate.report.topics.curves import experiment_figures
-from deviate.report.writers.html import page as bundle
+from deviate.report.writers import html as bundle
 from deviate.report.writers.notebook import Figures
 
 SOURCES = sorted(Path(deviate.__file__).parent.rglob("*.py"))

@@ -17,7 +17,7 @@ from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.experiment import SECTIONS, experiment_page, plain_facts
 from deviate.report.topics.headline import screen_headline
 from deviate.report.topics.proof import evidence_sentences
-from deviate.report.writers.html.page import embeddable, packed
+from deviate.report.writers.html import embeddable, packed
 from deviate.report.writers.markdown import render_markdown
 
 EVERY_KIND = pytest.mark.parametrize("kind", pages.KINDS)

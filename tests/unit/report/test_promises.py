@@ -262,6 +262,10 @@ def test_without_fingerprints_nothing_is_proven_and_that_is_said():
     said = remarks(document("algo", cases.completed("algo", 3)))
     assert said["no-fingerprint"].severity == "note"
     assert "no-fingerprint" not in remarks(document("as-is", cases.completed("as-is", 3)))
+    # Runs that were watched to their end and are alike drew nothing.
+    watched = [structs.replace(run, watched=True) for run in cases.completed("algo", 3)]
+    assert {each.found for each in evidence_of(parse_variant("algo"), watched, alike=True)} == {"absent"}
+    assert evidence_of(parse_variant("algo"), watched) == []
 
 
 @pytest.mark.parametrize("variant", ["platform", "bit"])
@@ -336,9 +340,9 @@ def test_equal_values_and_other_final_weights_are_not_called_identical():
 
 
 def test_where_draws_vary_the_place_is_told_and_not_the_values():
-    assert statement("init", parted("init")).endswith("from the 5th iteration on (test acc).")
+    assert statement("init", parted("init")).endswith("results, first in the 5th iteration (test acc).")
     # Where nothing was reported before, they may have differed from the beginning.
-    assert statement("init", parted("init", opening=True)).endswith("from their first values on (test acc).")
+    assert statement("init", parted("init", opening=True)).endswith("first in their first values (test acc).")
 
 
 def test_impl_without_a_gpu_has_no_noise():

@@ -11,7 +11,7 @@ from deviate.facts.plan import PlanOptions, make_plan
 from deviate.facts.proof import Evidence
 from deviate.facts.samples import SampleOptions
 from deviate.report.topics.experiment import experiment_page
-from deviate.report.topics.result import shown_sentences, taken_text
+from deviate.report.topics.headline import shown_sentences, taken_text
 from deviate.report.writers.terminal import render_terminal
 
 VALUES = [96.89, 95.33, 96.22, 94.67, 96.0, 96.67, 96.22, 96.01]
@@ -88,7 +88,7 @@ def test_what_varied_and_what_was_fixed_takes_a_line():
     (variant,) = facts.variants
     facts = structs.replace(facts, variants=[structs.replace(variant, evidence=evidence, without_noise=True)])
     lines = render_terminal(experiment_page(facts, "screen"), 100).splitlines()
-    assert "8 of 8 runs. Varied: initialisation, data order. Fixed: data split." in lines
+    assert "8 of 8 runs. Varied: initialisation, data order. Fixed: data draws." in lines
 
 
 def test_a_narrow_screen_says_what_varied_too():

@@ -18,7 +18,7 @@ from deviate.observe.examples import LARGEST, LARGEST_FILE, picture, read_inputs
 from deviate.report.topics.experiment import experiment_page
 from deviate.report.topics.stability import NO_INPUTS, SOME_INPUTS
 from deviate.report.writers.contracts import experiment_json
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 from deviate.report.writers.markdown import render_markdown
 
 EXAMPLES = 60

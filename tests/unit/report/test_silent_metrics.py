@@ -65,11 +65,12 @@ def test_what_was_reported_and_is_no_number_is_not_said_to_be_unreported():
     assert silent(notes=[structs.replace(refused, message="train batch loss: it is of type list")]) != []
 
 
-@pytest.mark.parametrize(("accuracies", "said"), [([0.5, 0.6, 0.7], 0), ([0.5, 0.6], 1)])
+@pytest.mark.parametrize(("accuracies", "said"), [([0.5, 0.6, 0.7], 0), ([0.5, 0.6, None], 1)])
 def test_what_holds_several_numbers_is_no_news_where_the_output_shows_the_metric_in_each_run(accuracies, said):
     refused = RuntimeNote(slug="value-unreadable", message="acc: it is of type tuple", runs=["algo+impl-0"])
-    values = {"loss": [1.0, 2.0, 3.0], "acc": accuracies}
-    document = cases.document({"algo+impl": values}, metrics=[ACC, cases.metric("loss", line=9)], notes=[refused])
+    found = cases.results({"algo+impl": {"acc": accuracies}}, metrics=[ACC], notes=[refused])
+    read = [structs.replace(sample, observed=True) for sample in found.samples["algo+impl"]]
+    document = cases.said(structs.replace(found, samples={"algo+impl": read}))
     assert [each.slug for each in document.warnings].count("value-unreadable") == said
 
 

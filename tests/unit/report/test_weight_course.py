@@ -12,7 +12,7 @@ from msgspec import structs
 from deviate.facts.weights import RunWeights
 from deviate.report.topics.curves import experiment_figures
 from deviate.report.topics.experiment import experiment_page
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.tables_csv import weights_csv
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import struct
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from rich.console import Console
 from deviate.cli.report import experiment_writers
 from deviate.core.errors import BadOption
 from deviate.core.factors import plain_name
+from deviate.report import views
 from deviate.report.strips import strip
 from deviate.report.topics.experiment import experiment_page, plain_facts
 from deviate.report.topics.headline import screen_headline
@@ -375,3 +377,9 @@ def test_an_unknown_format_is_refused_with_the_right_ones(tmp_path):
     assert refused.value.exit_status == 2
     with pytest.raises(BadOption, match=r"'a.docx' does not say .* \.md"):
         find_writer(None, tmp_path / "a.docx", OFFERED)
+
+
+@pytest.mark.parametrize("place", views._PAGES.values())
+def test_each_view_without_figures_finds_the_function_that_makes_its_page(place):
+    topic, _, name = place.partition(".")
+    assert callable(getattr(import_module(f"deviate.report.topics.{topic}"), name))

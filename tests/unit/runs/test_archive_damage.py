@@ -9,7 +9,7 @@ import pytest
 from compared_sides import write_experiment
 
 from deviate.core.errors import BadInput
-from deviate.runs.archive import export_experiments, import_archive, is_archive
+from deviate.runs.housekeeping import export_experiments, import_archive, is_archive
 from deviate.store.folders import Workspace
 
 #: Bytes that the header of the compressed file has at most: a time and a name, which nothing reads.

@@ -13,7 +13,7 @@ from compared_sides import write_experiment
 
 from deviate.core.errors import BadInput, WorkspaceUnusable
 from deviate.runs import unpacking as members
-from deviate.runs.archive import export_experiments, import_archive, is_archive
+from deviate.runs.housekeeping import export_experiments, import_archive, is_archive
 from deviate.store.folders import Workspace
 
 TARS = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "faults" / "tars.py"))

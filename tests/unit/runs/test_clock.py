@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from deviate.runs.options import clock_offset, clock_warnings
+from deviate.runs.request import clock_offset, clock_warnings
 
 
 @pytest.mark.parametrize(("moved", "said"), [(3600, "forward by 3600 s"), (-90, "back by 90 s")])

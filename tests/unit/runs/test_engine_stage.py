@@ -10,11 +10,11 @@ from deviate.runs import lease as leases
 from deviate.runs.engines import engine as module
 from deviate.runs.engines.engine import MOST_ATTEMPTS, JobState, Known, Place, PrintStage, RemoteStage
 from deviate.runs.events import Idle, LeftToCluster, RunEnded, RunLost, RunProgress, RunStarted, Submitted, Waits
+from deviate.runs.experiment import elsewhere
 from deviate.runs.lease import Holder, LeaseHeld
-from deviate.runs.loop import elsewhere
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.orders import Order, read_job, read_order
 from deviate.runs.prepare import Source
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.manifest import describe, read_snapshot, take
 from deviate.runs.todo import Todo
 from deviate.source.edits import FileCode

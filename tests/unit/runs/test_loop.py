@@ -13,8 +13,8 @@ from deviate.core.experiment import Capture, Experiment, Metric, Run, Step
 from deviate.core.factors import parse_variant, run_seeds
 from deviate.runs.events import LeftoverEnded, RunEnded, RunProgress, RunShared, RunStarted
 from deviate.runs.executors.executor import Handle
-from deviate.runs.loop import replicate
-from deviate.runs.options import ReplicateOptions
+from deviate.runs.experiment import replicate
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.manifest import describe, take
 from deviate.runs.todo import schedule
 from deviate.runs.work import LOOK_EVERY, end_leftover

@@ -2,8 +2,8 @@
 
 from deviate.core.experiment import Experiment
 from deviate.core.factors import GROUPS
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.prepare import Source
+from deviate.runs.request import ReplicateOptions
 from deviate.runs.snapshot.manifest import describe, read_snapshot, take
 from deviate.runs.todo import Todo
 from deviate.store.folders import Workspace

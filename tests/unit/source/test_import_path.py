@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deviate.source.target import file_digests, import_folders
+from deviate.source.entry import file_digests, import_folders
 
 NO_PATH = {"PATH": "/nowhere"}
 

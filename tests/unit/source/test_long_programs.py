@@ -9,9 +9,9 @@ from deviate.cli.main import group
 from deviate.core.errors import BadConfig
 from deviate.runs.snapshot.surroundings import computed_paths
 from deviate.source.config import read_config
+from deviate.source.lint import find_suspects
 from deviate.source.selection import extract
 from deviate.source.settings.options import read_settings
-from deviate.source.unseen import find_suspects
 
 TRAINING = """
 import random

@@ -139,7 +139,7 @@ def test_instructions_have_the_columns_of_the_source(source: str, data: st.DataO
     result = instrument_source(source, draw_edits(data, source))
     sys.path.insert(0, str(INJECTED))
     try:
-        with_columns = importlib.import_module("deviate_runtime.columns").with_columns
+        with_columns = importlib.import_module("deviate_runtime.given").with_columns
     finally:
         sys.path.remove(str(INJECTED))
     code = with_columns(compile(result.text, FILE, "exec", dont_inherit=True), result.columns)

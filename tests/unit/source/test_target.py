@@ -5,7 +5,7 @@ import os
 import pytest
 
 from deviate.core.errors import BadOption, EntryNotFound
-from deviate.source.target import find_target
+from deviate.source.entry import find_target
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deviate.source.unseen import SHOWN, find_suspects
+from deviate.source.lint import SHOWN, find_suspects
 
 
 def suspects(tmp_path, source):

@@ -15,7 +15,7 @@ from deviate.source.flow.calls import _LOSS
 from deviate.source.flow.expressions import _MAIN_PROCESS, _NOT_FINITE
 from deviate.source.loop_candidates import _OPTIMISERS, _TRAIN_OPS
 from deviate.source.main_loop import _EVALUATES, _SCORES, _aside_words
-from deviate.source.metrics.forms import _MAPPINGS
+from deviate.source.metrics.names import _MAPPINGS
 from deviate.source.settings.constants import BESIDE
 from deviate.source.sinks.reports import _LOGGERS
 from deviate.source.sinks.rows import _AXES, _BAR, _CONSOLE, _LOGGER, _LOGGING, _SUMMARY_WRITER

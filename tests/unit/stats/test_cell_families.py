@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from deviate.stats.cell_families import dunnett, spread_effects
+from deviate.stats.multiplicity import dunnett, spread_effects
 
 SETTINGS = [{"width": width, "rate": rate} for width in ("32", "64") for rate in ("0.1", "0.2", "0.3")]
 

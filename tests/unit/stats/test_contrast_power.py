@@ -11,10 +11,10 @@ from scipy import integrate, stats
 
 from deviate.stats.power import (
     detectable_sd_ratio,
+    mean_half_width,
     paired_t_power,
     planned_difference,
     planned_runs,
-    precision,
     runs_for_precision,
     runs_for_sd_ratio,
     simulated_power,
@@ -87,7 +87,7 @@ def test_number_of_runs_is_the_first_that_is_enough(effect, alpha, power, paired
 @pytest.mark.parametrize("half_width", [0.1, 0.37, 0.5, 1.2])
 def test_precision_is_reached_and_not_with_one_run_less(half_width):
     n = runs_for_precision(half_width)
-    assert precision(n).mean_half_width <= half_width < precision(n - 1).mean_half_width
+    assert mean_half_width(n) <= half_width < mean_half_width(n - 1)
 
 
 def test_what_cannot_be_asked_is_refused():

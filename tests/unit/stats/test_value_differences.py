@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from deviate.stats.values import value_differences
+from deviate.stats.agreement import value_differences
 
 TABLES = arrays.arrays(np.float64, st.tuples(st.integers(2, 6), st.integers(1, 8)), elements=st.integers(-50, 50))
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deviate.lexicon.names import unique
 from deviate.lexicon.words import (
     is_bookkeeping,
     is_counting,
     is_metric_word,
     is_schedule,
     meaning_of,
+    unique,
     word_lists,
     words_of,
 )

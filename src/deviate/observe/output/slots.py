@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from deviate.lexicon.names import unique
+from deviate.lexicon.words import unique
 from deviate.observe.output.names import Name, Role, names_in, words_of_clause
 from deviate.observe.output.templates import (
     LIST,

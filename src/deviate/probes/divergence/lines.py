@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -166,6 +167,14 @@ class Lines:
         decided = frame.statements[position - 1]
         is_unexplained = found is None or (found.line == decided.line and not found.name)
         return self._make("flow", frame, decided) if is_unexplained else found
+
+    def of_arrays(self) -> Origin | None:
+        """Return the origin of the first array, or model, that a statement left another in the second run."""
+        for frame, position in reversed([*self._before(sys.maxsize)]):
+            pair = self.pair(frame, position)
+            if pair is not None and _leaves_another_array(pair):
+                return self._at(frame, position, DEPTH)
+        return None
 
     def _parts_at(self, frame: _Frame) -> int | None:
         other = self.second.get(frame.path)
@@ -335,6 +344,12 @@ def _left(pair: tuple[Statement, Statement], first: str | None, second: str | No
     """Return the names under which a statement left the states of a generator that each run goes on with."""
     ours, theirs = pair
     return [key for key, value in ours.writes.items() if value == first and theirs.writes.get(key) == second]
+
+
+def _leaves_another_array(pair: tuple[Statement, Statement]) -> bool:
+    """Tell whether a statement left an array, or a model, that differs."""
+    made = ((value or "", pair[1].writes.get(key) or "") for key, value in pair[0].writes.items())
+    return any(ours != theirs and "]:" in ours and "]:" in theirs for ours, theirs in made)
 
 
 def _shown(digest: str | None) -> str:

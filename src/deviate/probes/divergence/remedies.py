@@ -19,6 +19,10 @@ _LINES = (
     (r"urandom|secrets\.|uuid|getpid|\bid\(|SystemRandom", "take no number of the training from the system"),
     (r"\b(np|numpy)\.empty|\.empty\(|empty_like|new_empty", "fill the memory: use zeros in place of empty"),
     (r"default_rng\(\s*\)|RandomState\(\s*\)|Random\(\s*\)|Generator\(\s*\)", "give the generator a seed"),
+    (
+        r"train_test_split|KFold\(|ShuffleSplit\(|\bfit\(|\bfit_\w+\(",
+        "give it a random_state, or seed NumPy: numpy.random.seed",
+    ),
     (r"\.get\(|as_completed|imap_unordered|wait\(", "take results in the order of their tasks, not of their arrival"),
 )
 
@@ -30,10 +34,9 @@ BEYOND_SWITCHES = f"another operation in its place: {DETERMINISTIC} was set and 
 
 #: Operations of PyTorch, and what helps.
 _OPERATIONS = (
-    (r"scatter|index_add|index_put|index_copy|bincount|histc|put_", DETERMINISTIC),
+    (r"scatter|index_add|index_put|index_copy|bincount|histc|put_|attention", DETERMINISTIC),
     (r"upsample|interpolate|grid_sampl|pool|cumsum|embedding", DETERMINISTIC),
     (r"conv", f"{DETERMINISTIC} and torch.backends.cudnn.benchmark = False"),
-    (r"attention", DETERMINISTIC),
     (r"^aten\.", f"{DETERMINISTIC}; torch.set_num_threads(1) tells whether threads decide"),
 )
 

@@ -46,9 +46,11 @@ def compare_recorded(first: Of, second: Of) -> Recorded:
     """Compare what two runs recorded, of one experiment or of two."""
     files = [read_run(run) for _, run in (first, second)]
     prints = [each.fingerprints for each in files]
-    series = [repeatable_series(run, folder.read_experiment().metrics) for folder, run in (first, second)]
+    made = [folder.read_experiment() for folder, _ in (first, second)]
+    series = [repeatable_series(run, its.metrics) for its, (_, run) in zip(made, (first, second), strict=True)]
     ended = all(isinstance(run.read_outcome(), Completed) for _, run in (first, second))
-    value = first_difference(second[1].run.folder, series[1], first[1].run.folder, series[0], ended=ended)
+    names = [run.run.folder for _, run in (first, second)]
+    value = first_difference(names[1], series[1], names[0], series[0], ended=ended, word=made[0].word)
     draws = other_draws(*prints)
     weights = agree(prints[0].get(WEIGHTS), prints[1].get(WEIGHTS))
     is_equal = value is None and not draws and ended and bool(series[0]) and weights is not False

@@ -29,10 +29,21 @@ from deviate.report.page import (
 from deviate.report.topics.caveat import more_warnings, together, warning_lines
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts, curve_notes
+from deviate.report.topics.distribution import MetricText
 from deviate.report.topics.factors import sources_by_metric
 from deviate.report.topics.figures import curves_by_metric, drawings
-from deviate.report.topics.headline import across_notes, alarms, headline, known_prices, screen_headline
-from deviate.report.topics.metric_text import MetricText
+from deviate.report.topics.headline import (
+    across_notes,
+    alarms,
+    headline,
+    known_prices,
+    made_text,
+    main_of,
+    model_sentences,
+    result_figure,
+    screen_headline,
+    varied_text,
+)
 from deviate.report.topics.metrics import (
     TRUST,
     asked_footnotes,
@@ -43,7 +54,6 @@ from deviate.report.topics.metrics import (
     remark_blocks,
     telling,
 )
-from deviate.report.topics.result import made_text, main_of, model_sentences, result_figure, varied_text
 from deviate.report.topics.runs import failures, screen_failures
 from deviate.report.topics.sources import sources_blocks, sources_table
 from deviate.report.topics.varied import gloss

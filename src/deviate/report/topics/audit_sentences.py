@@ -67,7 +67,6 @@ def _repeats(audit: Audit) -> bool:
 
 
 def _first(audit: Audit) -> str:
-    """Say whether two probes of the program as it is are equal, and what makes them so."""
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
@@ -77,10 +76,14 @@ def _first(audit: Audit) -> str:
             if audit.compared.equal
             else f"Runs differ as they are: {unlike}."
         )
-    pinned = _named(audit, "pinned")
+    pinned = [factor for factor in audit.factors if factor.verdict == "pinned"]
     fixed = "every seed is fixed" if pinned else "no random number was drawn"
+    if any(factor.why for factor in pinned):
+        fixed = "no draw that varies has an effect"
     if audit.compared.equal:
-        begin = "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared)})"
+        begin = (
+            "As it is" if audit.compared.ended else f"As far as it was run ({extent_text(audit.compared, audit.word)})"
+        )
         return f"{begin}, this training repeats itself: {fixed}."
     causes = [cause for cause in audit.causes if cause.here]
     if audit.gpu:
@@ -91,7 +94,9 @@ def _first(audit: Audit) -> str:
 
 
 def _caused(cause: Cause) -> str:
-    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if cause.lines else ""
+    # Of an unknown cause lines are suspected, below.
+    is_known = cause.lines and cause.kind != "unknown"
+    line = f", at {cause.lines[0].file}:{cause.lines[0].line}" if is_known else ""
     files = f" ({listed(cause.files)})" if cause.files else ""
     return f"{cause_name(cause)}{files}{line}"
 
@@ -177,7 +182,6 @@ def _effect(cause: Cause) -> str:
 
 
 def _tries(cause: Cause) -> str:
-    """Say what did not help, and what could not be tried."""
     if not cause.tried:
         return ""
     if not cause.failed:
@@ -285,7 +289,7 @@ def recording_verdict(verification: Verification) -> str:
 
 def _ending(verification: Verification) -> str:
     took, iterations = show_seconds(verification.seconds), verification.iterations
-    begun = f"with {count(iterations, 'iteration')} of the main loop begun"
+    begun = f"with {count(iterations, verification.word)} of the main loop begun"
     progress = begun if iterations else "before the main loop began"
     return {
         "completed": f"the program ran to its end in {took}",
@@ -298,7 +302,7 @@ def _ending(verification: Verification) -> str:
 def silence(verification: Verification) -> str:
     """Say why a metric has no value: the program never reports it, or had not come that far."""
     if verification.ended == "limit":
-        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --limit"
+        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --set timeout"
     if verification.ended == "failed":
         return "not reported before the program failed"
     return "never reported: the program ran to its end without it"

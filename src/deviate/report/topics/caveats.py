@@ -173,7 +173,7 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
         *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
         *_shared(facts),
         *evaluation_caveats(facts.evaluations),
-        *repetition_caveats(facts.again),
+        *repetition_caveats(facts.again, facts.definition.word),
         *_differences(facts),
         *_runtime(facts),
         *_operations(facts),
@@ -186,13 +186,11 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
 
 
 def _rounded(facts: ExperimentFacts) -> Iterable[Caveat]:
-    """Yield which metrics are not known to the last unit."""
     for message in rounded_footnotes(metric for variant in facts.variants for metric in variant.metrics):
         yield Caveat(slug="whole-numbers-rounded", message=message)
 
 
 def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
-    """Yield which runs were not trained themselves."""
     if shared := [run for variant in facts.variants for run in variant.runs if run.same_as]:
         pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
         share = "shares" if len(shared) == 1 else "share"
@@ -216,7 +214,6 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
 
 
 def _merged(caveats: list[list[Caveat]]) -> list[Caveat]:
-    """Say once what is said of every variant in the same words."""
     messages = [{caveat.message for caveat in of_variant} for of_variant in caveats]
     common = set.intersection(*messages) if len(messages) > 1 else set()
     merged = [
@@ -228,7 +225,6 @@ def _merged(caveats: list[list[Caveat]]) -> list[Caveat]:
 
 
 def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
-    """Yield the caveats on the runs of one variant."""
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
     yield from _not_recorded(variant, facts)
@@ -302,7 +298,6 @@ def _was_refused(name: str, facts: ExperimentFacts) -> bool:
 
 
 def _is_all_read(facts: ExperimentFacts) -> bool:
-    """Whether all that differs in the output is measured."""
     unread = any(each.left or each.lines_left_out or each.unread_trackers for each in facts.reported)
     # Where no number differs, one that was not read does not show.
     return not unread and any(each.differing for each in facts.reported)
@@ -331,7 +326,6 @@ def _excluded(facts: VariantFacts) -> Iterable[Caveat]:
 
 
 def _weak(facts: VariantFacts) -> Iterable[Caveat]:
-    """Say once which runs are weak, and that the statistics are without them."""
     weak = {left.run: left.reason for metric in facts.metrics for left in metric.excluded if left.weak}
     for reason in dict.fromkeys(weak.values()):
         names = [run.called for run in facts.runs if weak.get(run.index) == reason]
@@ -382,7 +376,7 @@ def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
     known = [metric for metric in facts.definition.all_metrics if metric.selected]
     main = main_metric(known).name if known else ""
     # Where the object that was shown holds no single number, the output may show it all the same.
-    names = {metric.name for metric in known if _is_in_each_run(metric.name, facts)}
+    names = {metric.name for metric in known if _is_shown_by_each_run(metric.name, facts)}
     for note in facts.notes:
         if note.slug == _REFUSED and note.message.startswith(tuple(f"{name}: " for name in names)):
             continue
@@ -392,8 +386,9 @@ def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
         yield Caveat(slug=note.slug, message=f"{note.message}{where}", severity="note" if is_beside else "warning")
 
 
-def _is_in_each_run(name: str, facts: ExperimentFacts) -> bool:
-    counts = [metric.n for variant in facts.variants for metric in variant.metrics if metric.name == name]
+def _is_shown_by_each_run(name: str, facts: ExperimentFacts) -> bool:
+    found = [metric for variant in facts.variants for metric in variant.metrics if metric.name == name]
+    counts = [metric.n for metric in found if metric.observed]
     return counts == [variant.completed for variant in facts.variants]
 
 

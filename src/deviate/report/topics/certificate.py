@@ -7,10 +7,11 @@ from typing import Any
 
 from deviate.core.factors import DESCRIBED
 from deviate.observe.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
+from deviate.observe.metrics import TIME_PER_RUN
 from deviate.probes.certificate import Certificate, Change, Likened, Likeness, Parting, Unobserved
 from deviate.probes.certify import Certified
 from deviate.probes.fix import Fixed
-from deviate.probes.price import Priced
+from deviate.probes.price import PROCESSOR_TIME, Priced
 from deviate.probes.resume import Lost, Resumed
 from deviate.probes.training import Failure
 from deviate.report.numbers import show
@@ -32,11 +33,10 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.command import command_text
-from deviate.report.topics.headline import known_prices
+from deviate.report.topics.headline import known_prices, longer_text
 from deviate.report.topics.metrics import columns, number
 from deviate.report.topics.proof import iteration_text
-from deviate.report.words import count, joined, listed, nth_iteration
+from deviate.report.words import command_text, count, joined, listed, ordinal
 
 #: Metrics on a screen, and of what is another.
 METRICS_SHOWN, CHANGES_SHOWN = 4, 4
@@ -78,12 +78,12 @@ def parting_text(parting: Parting, here: str, there: str) -> str:
     """Name the first value that differs, and what it is in both."""
     place = parting.metric
     if parting.placed:
-        place = f"{place} {iteration_text(parting.iteration)}"
+        place = f"{place} {iteration_text(parting.iteration, parting.word)}"
     if parting.ended:
         more, less = (here, there) if parting.there is None else (there, here)
         return f"First difference: {place}, reported {more} and not {less}."
     if parting.since is not None:
-        return f"First difference: {place} at the latest, and not {iteration_text(parting.since)}."
+        return f"First difference: {place} at the latest, and not {iteration_text(parting.since, parting.word)}."
     return f"First difference: {place}: {parting.here!r} {here}, {parting.there!r} {there}."
 
 
@@ -137,7 +137,7 @@ def repeated_sentence(certificate: Certificate) -> str:
         parts.append("the final weights")
     if certificate.predicted:
         parts.append("the predictions")
-    over = f" over {count(certificate.iterations, 'iteration')}" if certificate.iterations else ""
+    over = f" over {count(certificate.iterations, certificate.word)}" if certificate.iterations else ""
     return f"It repeats: {count(certificate.runs, 'run')} bit-identical in {listed(parts)}{over}."
 
 
@@ -240,13 +240,15 @@ _VERDICTS: dict[Likeness, tuple[str, Emphasis]] = {
     "equal": ("equal bits", "good"),
     "drift": ("drift", "bad"),
     "environment": ("another environment", "warning"),
-    "other": ("not comparable", "warning"),
+    "other": ("another training", "warning"),
 }
+
+_NOT_COMPARED: tuple[str, Emphasis] = ("not comparable", "warning")
 
 
 def likened_page(facts: Likened, reader: Reader) -> Page:
     """Make the page of two certificates compared."""
-    text, emphasis = _VERDICTS[facts.likeness]
+    text, emphasis = _VERDICTS[facts.likeness] if facts.compared else _NOT_COMPARED
     answer = Answer(sentences=list(likened_sentences(facts)), badge=_badge(text, emphasis))
     most = CHANGES_SHOWN if reader == "screen" else None
     return Page(
@@ -266,8 +268,13 @@ def likened_sentences(facts: Likened) -> Iterator[str]:
         if facts.training or facts.environment:
             yield f"The bits are equal although this is another: {_names([*facts.training, *facts.environment])}."
         return
+    if not facts.compared:
+        yield "Not comparable: the two have no metric in common."
+        if facts.training or facts.environment:
+            yield f"What is another: {_names([*facts.training, *facts.environment])}."
+        return
     if facts.likeness == "other":
-        yield f"Not comparable, as the training is another: {_names(facts.training)}."
+        yield f"Different, and so is the training: {_names(facts.training)}."
     elif facts.likeness == "environment":
         yield f"Different in another environment: {_names(facts.environment)}."
     else:
@@ -276,8 +283,6 @@ def likened_sentences(facts: Likened) -> Iterator[str]:
         yield parting_text(facts.parting, _in(facts.here), _in(facts.there))
     if facts.prints:
         yield f"Also different: {listed([print_text(name) for name in facts.prints])}."
-    if not (facts.metrics or facts.weights):
-        yield "The two have no metric in common."
 
 
 def _names(changes: Sequence[Change]) -> str:
@@ -342,7 +347,7 @@ def resumed_page(facts: Resumed, reader: Reader) -> Page:
     table = _lost(facts.lost, CHANGES_SHOWN if reader == "screen" else None)
     return Page(
         title="" if reader in AT_TERMINAL else command_text(facts.command),
-        subtitle="" if reader in AT_TERMINAL else f"resumed after {count(facts.at, 'iteration')}",
+        subtitle="" if reader in AT_TERMINAL else f"resumed after {count(facts.at, facts.word)}",
         command="",
         reader=reader,
         sections=[Section(slug="answer", blocks=[answer, *table, Facts(pairs=pairs), *tail])],
@@ -355,9 +360,9 @@ def resumed_sentences(facts: Resumed) -> Iterator[str]:
         yield f"Not compared: {facts.failure.run}: {facts.failure.reason}."
         return
     if facts.anew:
-        yield "Not resumed: the command began again at the first iteration."
+        yield f"Not resumed: the command began again at the first {facts.word}."
         return
-    place = f"Resumed at the {nth_iteration(facts.went_on or 0)}"
+    place = f"Resumed at the {ordinal((facts.went_on or 0) + 1)} {facts.word}"
     if not (facts.values or facts.weights):
         yield f"{place}, but nothing could be compared: no value was recorded and no weights were seen."
         return
@@ -449,7 +454,9 @@ def priced_sentences(facts: Priced) -> Iterator[str]:
     if facts.failure:
         yield f"Not measured: {facts.failure.run} did not complete ({facts.failure.reason})."
         return
-    yield from known_prices(facts.prices[:1])
+    # Without a GPU other programs make a run take longer, and its own work not.
+    least = [price for price in facts.prices if price.metric == PROCESSOR_TIME and not facts.may_vary]
+    yield from known_prices((least or facts.prices)[:1])
     if not facts.may_vary:
         yield "Held kernels gain nothing here: with pinned threads and no GPU kernels have no effect."
     else:
@@ -489,8 +496,12 @@ def fixed_sentences(facts: Fixed) -> Iterator[str]:
         yield f"It repeats as it is: {runs}."
     elif facts.mended:
         yield f"It repeats with {joined(facts.mended[0].switches)}: {runs}."
-        cost, pairs = show(facts.mended[0].time, _DIGITS), count(facts.runs, "pair")
-        yield f"A run takes {cost} times as long as one of the program as it is, over {pairs} of runs made in turn."
+        for price in [each for each in facts.mended[0].prices if each.metric == TIME_PER_RUN and each.ratio]:
+            (text, shows), pairs = longer_text(price), f"over {count(facts.runs, 'pair')} of runs made in turn"
+            if shows:
+                yield f"Beside the program as it is a run takes {text}, {pairs}."
+            else:
+                yield f"That a run takes longer than one of the program as it is does not show: {text}, {pairs}."
     else:
         yield f"No switch makes it repeat; tried, alone and together: {listed(facts.tried)}."
         if facts.parting:

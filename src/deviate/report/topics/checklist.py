@@ -13,13 +13,12 @@ from deviate.facts.sources import Timeline
 from deviate.facts.variant import VariantFacts
 from deviate.report.numbers import last_place, mean_and_sd, show_level, show_seconds
 from deviate.report.page import Cell, Fold, Latex, Row, Section, Sentences, Table
-from deviate.report.topics.command import reproduce_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns
 from deviate.report.topics.reproduce import aggregates, hardware, metric_names, sd_intervals, software, source_text
 from deviate.report.topics.reproduce import methods as methods_of
 from deviate.report.topics.varied import factors_of, gloss
-from deviate.report.words import ENDED, code, count, joined
+from deviate.report.words import ENDED, code, count, joined, reproduce_text
 from deviate.stats.spread import Spread
 
 #: Who asks, in short: the NeurIPS paper checklist [1]_ by the number of its question, and the machine-learning

@@ -82,10 +82,12 @@ def pair_sentence(metric: MetricComparison, pair: PairComparison, comparison: Co
         return f"Too few runs to compare {a} and {b}: {n} against {m}, a verdict takes {metric.fewest_runs} of each."
     if metric.verdict == "not compared" and metric.contrast.difference.value is None:
         return f"{a} and {b} are not compared in {name}: the difference is {metric.contrast.difference.reason}."
-    if metric.verdict == "not compared" and metric.a.spread.identical and metric.b.spread.identical:
+    if metric.verdict == "not compared" and _never_differs(metric):
         return f"All runs of {a} gave one value and all runs of {b} another: that is no noise, and nothing to test."
     if metric.verdict == "not compared" and metric.p_adjusted is not None:
         return f"Not compared: {name} looks like a fraction on one side and like percent on the other."
+    if _never_differs(metric):
+        return f"{name} is the same in all runs of {a} and of {b}."
     if metric.p_adjusted is None:
         return f"{a} and {b}: {metric.verdict} in {name}."
     left = " that gave a value" if metric.a.lost or metric.b.lost else ""
@@ -101,6 +103,10 @@ def pair_sentence(metric: MetricComparison, pair: PairComparison, comparison: Co
     return f"Not shown: {b} against {a}, {_signed(metric)}, {basis}{left}."
 
 
+def _never_differs(metric: MetricComparison) -> bool:
+    return metric.a.spread.identical and metric.b.spread.identical
+
+
 def runs_text(metric: MetricComparison) -> str:
     """Write how many runs are compared."""
     return compared_runs(*metric.contrast.runs_compared, paired=metric.contrast.paired)
@@ -113,7 +119,6 @@ def _p(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -
 
 
 def _size(metric: MetricComparison) -> str:
-    """Write how large the difference is, whichever way it goes."""
     value, place = metric.contrast.difference.value or 0.0, last_digit(metric)
     interval = metric.contrast.difference.interval
     unit = difference_unit(metric.unit)
@@ -125,14 +130,12 @@ def _size(metric: MetricComparison) -> str:
 
 
 def _signed(metric: MetricComparison) -> str:
-    """Write the difference, second side less first."""
     effect, place = metric.contrast.difference.negated, last_digit(metric)
     ends = f" {show_interval(effect.interval, place)}" if effect.interval.known else ""
     return f"{metric.name} {show(effect.value, place)}{difference_unit(metric.unit)}{ends}"
 
 
 def _far(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
-    """Say which runs lie far from the others of their side; nothing where none does."""
     for label, side in ((pair.a, metric.a), (pair.b, metric.b)):
         if side.far:
             runs, lie = count(len(side.far), "run"), "lies" if len(side.far) == 1 else "lie"
@@ -143,7 +146,6 @@ def _far(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
 
 
 def _unseen(metric: MetricComparison) -> Iterator[str]:
-    """Say which difference so many runs would have shown, where none is shown."""
     known = metric.sensitivity
     if metric.verdict == "no difference shown" and known is not None:
         yield f"A difference of {detectable_text(known, metric)} would have been seen with probability 80%."
@@ -171,7 +173,6 @@ def explored_sentences(pair: PairComparison, comparison: Comparison) -> list[str
 
 
 def _fails_more(pair: PairComparison, metric: MetricComparison) -> list[str]:
-    """Say which side fails more often, where that is shown."""
     failures = metric.failures
     if failures.fisher.p is None or failures.fisher.p > pair.alpha:
         return []
@@ -188,6 +189,10 @@ def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
     kept = [paper, *_keep(main, pair.b if main.verdict == "b better" else pair.a, pair)] if comparison.claimed else []
     if main.verdict in ("a better", "b better"):
         return kept
+    differing = [metric for metric in pair.metrics if metric.kind != "speed" and not _never_differs(metric)]
+    if _never_differs(main) and differing:
+        other = typed_word(main_metric(differing).name)
+        return [Hint(text="by another metric:", command=f"{comparison.command} --metric {other}"), *kept]
     if main.verdict == "too few runs" and not pair.draws.unshared:
         return [Hint(text="add runs:", command=command) for command in pair.add_runs]
     known = main.sensitivity
@@ -240,7 +245,6 @@ def several_headline(comparison: Comparison) -> str:
 
 
 def _rest(ranked: Sequence[Place], top: Sequence[Place], comparison: Comparison) -> str:
-    """Say how the sides stand that are shown to be worse than one of the best."""
     rest = [place for place in ranked if place not in top]
     labels = {place.name for place in rest}
     shown = [

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from deviate.core.experiment import IMPORTED, Direction, Run
+from deviate.core.experiment import AT, IMPORTED, Direction, Run
 from deviate.core.factors import DESCRIBED, plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.comparable import GPU_NAMES, Comparability, Pairing
@@ -17,7 +17,6 @@ from deviate.report.page import Page
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.metrics import resolution_footnotes, rounded_footnotes, weak_footnotes
 from deviate.report.words import capital, count, drawn_factors, joined, listed
-from deviate.source.cells import AT
 
 
 def comparison_caveats(facts: Comparability) -> list[Caveat]:
@@ -128,7 +127,6 @@ def _without_value(facts: Comparability) -> Iterator[Caveat]:
 
 
 def _weak(facts: Comparability) -> Iterator[Caveat]:
-    """Say which runs are weak, and what the statistics are with them."""
     for index, side in enumerate(facts.sides):
         for reason in dict.fromkeys(side.weak.values()):
             names = [Run(variant=side.variant, index=run).folder for run, rule in side.weak.items() if rule == reason]
@@ -319,7 +317,6 @@ def shared_names(names: Sequence[str]) -> SharedNames:
 
 
 def _common(texts: Iterable[str]) -> str:
-    """Return the text that all are; empty where they differ."""
     different = set(texts)
     return different.pop() if len(different) == 1 else ""
 

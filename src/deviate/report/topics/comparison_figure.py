@@ -9,7 +9,8 @@ from deviate.facts.compared_metric import MetricComparison
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.curves import rounded
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -25,11 +26,12 @@ from deviate.report.figures.charts import (
     rows,
     says_cut,
     shaped,
+    slug,
     tips,
+    unique,
     view,
     word,
 )
-from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import difference_unit, show_level
 from deviate.report.topics.distribution import lanes
 from deviate.report.topics.verdicts import MetricCells, last_digit
@@ -105,7 +107,6 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
 
 
 def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the two places of each pair of runs, which have one index."""
     places = [dict(zip(side["index"], zip(side["value"], side["lane"], strict=True), strict=True)) for side in sides]
     return [
         {"variant": side["variant"], "order": order, "pair": index, "value": value, "lane": lane}
@@ -117,7 +118,6 @@ def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pairs_view(x: dict[str, Any], position: dict[str, Any]) -> dict[str, Any]:
-    """Join the two runs of each pair by a line."""
     at = {"x": quantity("value", **x), **position, "detail": word("pair"), "order": quantity("order")}
     return view("pairs", "line", at, style="ink-line", strokeWidth=0.8, opacity=0.35)
 
@@ -152,7 +152,6 @@ def _runs(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]
 
 
 def _means(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]]:
-    """Return the mean of each side with one SD to both sides."""
     return [
         {
             "variant": label,
@@ -203,7 +202,6 @@ def _difference(metric: MetricComparison, ends: Sequence[float]) -> dict[str, An
 def _difference_views(
     x: dict[str, Any], position: dict[str, Any], differences: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Draw the difference with its interval, the line of no difference, and the smallest difference that matters."""
     point = {
         "x": quantity("difference", **x),
         **position,

@@ -8,7 +8,7 @@ import msgspec
 
 from deviate.facts.compared_predictions import ChangedGroup, ChangedPredictions
 from deviate.facts.comparison import Comparison, PairComparison
-from deviate.report.figures.figure import slug
+from deviate.report.figures import slug
 from deviate.report.numbers import Numbers, last_place, points, show, show_interval, show_share, show_shares
 from deviate.report.page import Block, Cell, Row, Section, Sentences, Table
 from deviate.report.topics.metrics import columns, number, share_cell

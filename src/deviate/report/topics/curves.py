@@ -11,7 +11,8 @@ from deviate.core.experiment import Experiment
 from deviate.facts.curves import Curves, MetricCurves, VariantCurves
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -21,13 +22,14 @@ from deviate.report.figures.charts import (
     flattened,
     number_format,
     quantity,
+    slug,
     tips,
+    unique,
     view,
     wants_log,
     whole,
     word,
 )
-from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.numbers import show
 from deviate.report.topics.distribution import distribution_figures
 from deviate.report.topics.prediction_figures import prediction_figures, weight_figures
@@ -59,8 +61,7 @@ class Rounds(NamedTuple):
     @classmethod
     def of(cls, experiment: Experiment) -> Rounds:
         """Return those of an experiment; imported curves have the numbers of their files."""
-        loop = experiment.main_loop
-        return cls(loop.word if loop else "iteration", 0 if experiment.imported else 1)
+        return cls(experiment.word, 0 if experiment.imported else 1)
 
 
 #: Where nothing says what a round is called.
@@ -93,7 +94,6 @@ def curve_figure(metric: MetricCurves, order: Sequence[str], rounds: Rounds = IT
 
 
 def _key(variants: Sequence[VariantCurves]) -> str:
-    """Say what is drawn beside the line of each run."""
     share = next((each.band.share for each in variants if each.recorded >= BAND_FROM), None)
     return f": each run, median, and the middle {100 * share:.0f}% of the runs (band)" if share else ""
 
@@ -150,7 +150,6 @@ def _counted(iterations: Sequence[int], first: int) -> list[int]:
 
 
 def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
-    """Return a row per run with lists of its points, so that names are not repeated."""
     return [
         {"variant": variant.variant, "run": run.run, "iteration": _counted(run.iterations, first), "value": run.values}
         for variant in variants
@@ -159,7 +158,6 @@ def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]
 
 
 def _run_view(at: dict[str, Any], runs: int) -> dict[str, Any]:
-    """Draw a line per run, faint; the one that the pointer is on stands out and is named."""
     faint = max(FAINTEST, min(0.6, 4 / runs))
     pointed = {"type": "point", "fields": ["run"], "on": "pointerover", "clear": "pointerout"}
     on_run = {"param": POINTED, "empty": False}
@@ -218,7 +216,6 @@ def _median_views(at: dict[str, Any], dash: dict[str, Any], round_: str) -> list
 
 
 def _parting(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
-    """Mark where the runs of a single variant part, unless it is where they begin."""
     parting = variants[0].parting if len(variants) == 1 else None
     if parting is None or parting.iteration is None or parting.iteration <= variants[0].band.iterations[0]:
         return []
@@ -233,7 +230,7 @@ def _one_of_several(metric: MetricCurves, rounds: Rounds) -> list[str]:
 def _sentence(variant: VariantCurves, rounds: Rounds) -> str:
     drawn = len(variant.runs)
     runs = f"{drawn} of {count(variant.recorded, 'run')}" if drawn < variant.recorded else count(drawn, "run")
-    parts = [f"{clean(variant.variant)}: {runs}, {count(variant.longest, rounds.word)}"]
+    parts = [f"{clean(variant.variant)}: {runs}, {count(variant.longest, rounds.word if variant.dense else 'value')}"]
     if variant.recorded >= BAND_FROM:
         parts.append(f"median and the band of the middle {100 * variant.band.share:.0f}%")
     elif variant.recorded > 1:
@@ -250,7 +247,7 @@ def _parted(variant: VariantCurves, rounds: Rounds) -> str:
     if parting.iteration is None:
         return f" The runs are equal at all {count(parting.compared, rounds.word)} compared."
     apart = show(float(f"{parting.apart:.{APART_DIGITS}g}"))
-    return f" The runs differ from {rounds.word} {parting.iteration + rounds.first} on, there by {apart}."
+    return f" The runs first differ in {rounds.word} {parting.iteration + rounds.first}, by {apart}."
 
 
 # What the learning curves of a report do not show.

@@ -24,10 +24,9 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import remark_blocks
 from deviate.report.topics.proof import iteration_text
-from deviate.report.words import count, joined
+from deviate.report.words import command_text, count, joined
 
 #: Kinds of causes that a statement of the program makes, where one was found.
 _OF_VALUES = frozenset({"draws", "value", "host", "flow", "shape", "line"})
@@ -63,11 +62,12 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
         return
     if facts.alone and facts.cause is None:
         called = count(facts.operations, "operation")
-        yield f"Each of {called} in {count(facts.steps, facts.unit)} was called twice and left equal bits."
+        yield f"Each of {called} in {count(facts.steps, _unit(facts))} was called twice and left equal bits."
     elif facts.recorded is not None and not facts.replays:
         yield from _recorded_text(facts.recorded)
     elif not facts.parted or facts.cause is None:
-        yield f"The two runs are equal in {count(facts.steps, facts.unit)}, bit for bit."
+        compared = count(facts.steps, _unit(facts)) if facts.steps else count(facts.statements, "statement")
+        yield f"The two runs are equal in {compared}, bit for bit."
     else:
         yield cause_text(facts.cause, facts)
     if facts.explained:
@@ -78,7 +78,6 @@ def divergence_answer(facts: Divergence) -> Iterator[str]:
 
 
 def _recorded_text(recorded: Recorded) -> Iterator[str]:
-    """Say what two runs recorded that differs."""
     if recorded.is_equal:
         yield "The two runs recorded equal values, draws and weights, bit for bit."
         return
@@ -92,7 +91,7 @@ def _recorded_text(recorded: Recorded) -> Iterator[str]:
         yield f"They also differ in those for {joined([DESCRIBED[each.factor] for each in recorded.draws[1:]])}."
     value = recorded.value
     if value is not None:
-        where = f" {iteration_text(value.iteration)}" if value.placed else ""
+        where = f" {iteration_text(value.iteration, value.word)}" if value.placed else ""
         yield f"The first value that differs is `{value.metric}`{where}."
     if recorded.environment:
         yield f"Their surroundings differ in {joined([_change_text(each) for each in recorded.environment])}."
@@ -106,7 +105,7 @@ def cause_text(cause: Cause, facts: Divergence) -> str:
     """Say what the first difference is, and where."""
     origin = cause.origin
     if cause.kind in _OF_VALUES and origin is not None and origin.kind != "before":
-        return _origin_text(origin)
+        return _origin_text(origin, cause.code)
     place = f"`{cause.operation}` at {_place(cause.seen_file, cause.seen_line)}"
     if facts.alone:
         return f"{place} does not repeat: called twice with equal inputs, it leaves other bits."
@@ -133,17 +132,19 @@ _ENTERS = {
 }
 
 
-def _origin_text(origin: Origin) -> str:
+def _origin_text(origin: Origin, code: str) -> str:
     place = _place(origin.file, origin.line)
+    # Of a method that is called, what differs is its object.
+    name = origin.name.rpartition(".")[0] if f".{origin.name.rpartition('.')[2]}(" in code else origin.name
     if origin.kind == "unseeded":
         return f"The runs first part at {place}, which draws from `{origin.name}`: nothing seeded that generator."
     if origin.kind == "flow":
         return f"The runs go on with other lines behind {place}."
     if origin.first and origin.second:
         values = f"is {origin.first} in one and {origin.second} in the other"
-        return f"The runs first part at {place}: `{origin.name}` {values}."
-    if origin.name:
-        return f"The runs first part at {place}: what it reads is equal, and `{origin.name}` differs."
+        return f"The runs first part at {place}: `{name}` {values}."
+    if name:
+        return f"The runs first part at {place}: what it reads is equal, and `{name}` differs."
     return f"The runs first part at {place}: what it reads is equal, and what it leaves differs."
 
 
@@ -156,17 +157,20 @@ def _bare(file: str, line: int) -> str:
 
 
 def _at(facts: Divergence) -> str:
-    return "the end" if facts.at_end else f"{facts.unit} {facts.step}"
+    return "the end" if facts.at_end else f"{_unit(facts)} {facts.step}"
 
 
 def _before(facts: Divergence) -> str:
-    return "the start" if facts.equal is None else f"{facts.unit} {facts.equal}"
+    return "the start" if facts.equal is None else f"{_unit(facts)} {facts.equal}"
+
+
+def _unit(facts: Divergence) -> str:
+    return facts.word if facts.unit == "iteration" else facts.unit
 
 
 def _rungs(facts: Divergence) -> Table:
-    """Return the table of what each rung showed."""
     cause = facts.cause
-    rows = [] if facts.alone else [("step", _at(facts), joined(facts.parts))]
+    rows = [] if facts.alone or not facts.parts else [("step", _at(facts), joined(facts.parts))]
     if cause is not None and cause.operation:
         within = f"{cause.phase}, {cause.module}" if cause.module else cause.phase
         rows.append(("operation", _bare(cause.seen_file, cause.seen_line), f"{cause.operation} ({within})"))
@@ -178,7 +182,6 @@ def _rungs(facts: Divergence) -> Table:
 
 
 def _further(facts: Divergence) -> Table:
-    """Return the table of what differs behind the first cause."""
     caption = "Operations that do not repeat either" if facts.alone else "What differs next"
     rows = [
         (str(number), _bare(cause.file, cause.line), cause.code or cause.operation)

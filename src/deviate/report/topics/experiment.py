@@ -21,18 +21,17 @@ from deviate.report.topics import (
     figures,
     metrics,
     predictions,
+    remedies,
     reported,
     reproduce,
     runs,
     stability,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
-from deviate.report.topics.headline import price_sentences
-from deviate.report.topics.result import made_text, varied_text
+from deviate.report.topics.headline import made_text, price_sentences, varied_text
 from deviate.report.topics.sources import why_blocks
 from deviate.report.topics.varied import gloss
-from deviate.report.words import count
+from deviate.report.words import command_text, count
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -41,7 +40,6 @@ MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 
 
 def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Say in a few lines what varied and what was held; proofs and notes are folded."""
     lines = [varied_text(facts.variants[0])] if len(facts.variants) == 1 else []
     lines += price_sentences(facts.prices)
     kinds = [(plain_name(each.variant), gloss(each.variant)) for each in facts.variants]
@@ -52,7 +50,6 @@ def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _paper(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Return what goes into an article: the methods, the tables as LaTeX, and the checklist."""
     tables = metrics.paper(facts, charts)
     return checklist.for_paper(facts, [block for block in tables.blocks if isinstance(block, Table)] if tables else [])
 
@@ -67,7 +64,6 @@ def _made(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _folded(facts: ExperimentFacts, charts: Charts, *made: MakeSection) -> list[Block]:
-    """Return sections as folds that are closed."""
     sections = (make(facts, charts) for make in made)
     return [Fold(title=each.title, blocks=each.blocks, open=False) for each in sections if each is not None]
 
@@ -87,6 +83,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         factors.price,
         stability.evaluations_brief,
         predictions.brief,
+        partial(remedies.table, title=""),
         reported.brief,
         factors.fingerprints,
         answer.brief_remarks,
@@ -99,6 +96,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.each_run,
         stability.evaluations_full,
         predictions.full,
+        remedies.table,
         predictions.representations,
         predictions.weights,
         reported.full,
@@ -162,6 +160,7 @@ def plain_facts(facts: ExperimentFacts) -> ExperimentFacts:
         stabilities=_named(facts.stabilities),
         weights=_named(facts.weights),
         representations=_named(facts.representations),
+        remedies=_named(facts.remedies),
         reported=_named(facts.reported),
         evaluations=[replace(each, within=_named(each.within)) for each in facts.evaluations],
         prices=[replace(each, held=plain_name(each.held), free=plain_name(each.free)) for each in facts.prices],

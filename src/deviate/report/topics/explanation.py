@@ -106,7 +106,7 @@ def compared_text(audit: Audit) -> str:
     if compared.equal is None:
         return f"Not compared: {compared.why}."
     outcome = "equal" if compared.equal else "they differ"
-    return f"Compared: {_what(compared)} {extent_text(compared)}; {outcome}."
+    return f"Compared: {_what(compared)} {extent_text(compared, audit.word)}; {outcome}."
 
 
 def _what(compared: Compared) -> str:
@@ -119,12 +119,12 @@ def _what(compared: Compared) -> str:
     return joined([f"{count(compared.values, 'value')} of {metrics}", *weights])
 
 
-def extent_text(compared: Compared) -> str:
+def extent_text(compared: Compared, word: str) -> str:
     """Say how far two probes were compared."""
     if compared.ended:
         return "up to the end of the program"
     if compared.iterations:
-        return f"in the first {count(compared.iterations, 'iteration')}"
+        return f"in the first {count(compared.iterations, word)}"
     return "up to where a probe was ended"
 
 
@@ -167,10 +167,10 @@ def implementation_text(audit: Audit) -> str:
 # Sentences on random numbers that come again within a run.
 
 
-def repetition_caveats(again: Repetitions) -> Iterator[Caveat]:
+def repetition_caveats(again: Repetitions, word: str) -> Iterator[Caveat]:
     """Say what comes again: from one training to the next it may be meant, as where they are to be compared."""
     for seed in again.seeds:
-        yield _repeat(repeated_seed_text(seed), meant=not seed.in_one_training)
+        yield _repeat(repeated_seed_text(seed, word), meant=not seed.in_one_training)
     for order in again.orders:
         yield Caveat(slug="order-repeats", message=repeated_order_text(order))
     for workers in again.workers:
@@ -181,15 +181,15 @@ def _repeat(message: str, *, meant: bool) -> Caveat:
     return Caveat(slug="draws-repeat", message=message, severity="note" if meant else "warning")
 
 
-def repeated_seed_text(again: RepeatedSeed) -> str:
-    """Say which lines set the same seeds again, and which iterations drew the same."""
+def repeated_seed_text(again: RepeatedSeed, word: str) -> str:
+    """Say which lines set the same seeds again, and which rounds of the main loop drew the same."""
     seeds = joined([seed_text(seed) + (f", through {seed.through}" if seed.through else "") for seed in again.seeds])
     sets = "sets the same seed" if len(again.seeds) == 1 else "set the same seeds"
     if not again.in_one_training:
         first, second = map(ordinal, again.trainings)
         return f"{seeds} {sets} before each training: the {first} and the {second} draw the same numbers."
     first, second = (ordinal(iteration + 1) for iteration in again.iterations)
-    return f"{seeds} {sets} again during the training: its {first} and {second} iteration draw the same numbers."
+    return f"{seeds} {sets} again during the training: its {first} and {second} {word} draw the same numbers."
 
 
 def repeated_order_text(order: RepeatedOrder) -> str:

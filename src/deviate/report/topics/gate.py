@@ -12,8 +12,19 @@ from deviate.facts.gate import Gate
 from deviate.facts.gate_metric import WIDEST_SHARE, GateMetric
 from deviate.facts.looks import GateLook
 from deviate.report.escape import clean
-from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, rows, tips, view
-from deviate.report.figures.figure import Figure, slug, unique
+from deviate.report.figures import (
+    Figure,
+    axis_title,
+    chart,
+    domain,
+    quantitative,
+    quantity,
+    rows,
+    slug,
+    tips,
+    unique,
+    view,
+)
 from deviate.report.numbers import (
     Numbers,
     last_place,
@@ -321,7 +332,6 @@ def _badge(gate: Gate) -> Badge:
 
 
 def _figures(gate: Gate) -> list[Block]:
-    """Draw each metric beside its limit, the first that fails on top."""
     figures = gate_figures(gate)
     panels = [Panel(metric=figure.metric, blocks=[Drawing(figure=figure)]) for figure in figures]
     failing = [metric.name for metric in gate.metrics if not metric.passed]
@@ -344,7 +354,6 @@ def _brief(gate: Gate) -> Section:
 
 
 def _screen(gate: Gate) -> Section:
-    """Return what fails, is undecided and passes, a block each, and the first warnings."""
     blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
     basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed.", *_level(gate)]
     caveats = gate_caveats(gate)
@@ -387,7 +396,6 @@ def _groups(gate: Gate) -> list[Block]:
 
 
 def _conditions(gate: Gate) -> list[Block]:
-    """Return what is checked beside the metrics: failures, and answers that change."""
     failures = _condition("failures", failure_sentences(gate), passed=gate.failures.passed)
     if gate.failures.allowed is None:
         failures = msgspec.structs.replace(failures, emphasis="plain")
@@ -410,7 +418,6 @@ def _table(gate: Gate) -> Table:
 
 
 def _group_tables(gate: Gate) -> list[Table]:
-    """Return the table of groups, where some are checked."""
     if gate.groups is None or not gate.groups.groups:
         return []
     numbers = Numbers(gate.look.alpha)

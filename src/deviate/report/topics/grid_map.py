@@ -8,8 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from deviate.core.shell_words import typed_line
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridTerm
 from deviate.report.escape import clean
-from deviate.report.figures.charts import chart, domain, quantity, tips, view, word
-from deviate.report.figures.figure import Figure, slug
+from deviate.report.figures import Figure, chart, domain, quantity, slug, tips, view, word
 from deviate.report.numbers import UNKNOWN, Numbers, mean_and_sd, metric_place, show, show_interval, show_level
 from deviate.report.page import Cell, Column, Row, RunCard, Table
 from deviate.report.topics.metrics import number
@@ -145,7 +144,6 @@ def _runs(metric: GridMetric, laid: Laid[GridCell], grid: Grid) -> list[dict[str
 
 
 def _values(metric: GridMetric, grid: Grid) -> dict[str, list[float]]:
-    """Return the values of the runs of each cell."""
     (measured,) = [match for match in grid.comparability.metrics if match[0].name == metric.name]
     return {cell.experiment: each.values for cell, each in zip(metric.cells, measured, strict=True)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deviate.facts.judged import Judged, JudgedMetric, Loop, mean_sd
+from deviate.facts.judging import Judged, JudgedMetric, Loop, mean_sd
 from deviate.report.numbers import mean_and_sd, metric_place, show, show_percent, significant, unit_text
 from deviate.report.page import (
     AT_TERMINAL,

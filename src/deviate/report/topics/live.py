@@ -10,7 +10,8 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.curves import thinned
 from deviate.facts.live import LiveExperiment, LiveRun, State
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
+    Figure,
     axis_title,
     chart,
     coloured,
@@ -18,12 +19,12 @@ from deviate.report.figures.charts import (
     flattened,
     quantitative,
     quantity,
+    slug,
     tips,
     view,
     whole,
     word,
 )
-from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.page import (
     Answer,
@@ -40,9 +41,8 @@ from deviate.report.page import (
     Section,
     Table,
 )
-from deviate.report.topics.command import command_text
 from deviate.report.topics.metrics import number
-from deviate.report.words import count, listed, run_name
+from deviate.report.words import command_text, count, listed, run_name
 
 # How far the runs of an experiment have come, in sentences.
 
@@ -182,7 +182,6 @@ METRICS_SHOWN = 3
 
 
 def _going(live: LiveExperiment) -> list[Block]:
-    """Return a row for each run that goes on: how far it is, its latest values, and for how long it has gone on."""
     going = [run for run in live.own if run.state in ("under way", "evaluating")]
     if not going:
         return []
@@ -208,7 +207,6 @@ def _going(live: LiveExperiment) -> list[Block]:
 
 
 def _called(run: LiveRun, live: LiveExperiment) -> str:
-    """Name a run as the terminal does."""
     index = int(run.name.rpartition("-")[2])
     return run_name(Run(variant=run.variant, index=index), alone=len({each.variant for each in live.runs}) == 1)
 
@@ -224,7 +222,6 @@ def _how_far(run: LiveRun, live: LiveExperiment) -> Cell:
 
 
 def _failures(live: LiveExperiment) -> list[Block]:
-    """Show each way in which runs ended once, with the last lines of the first of them."""
     ways: dict[tuple[str, str], list[LiveRun]] = {}
     for run in live.own:
         if run.reason and run.state != "cancelled":

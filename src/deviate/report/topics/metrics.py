@@ -15,13 +15,13 @@ from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts
 from deviate.observe.metrics import TIME_PER_ITERATION
-from deviate.report.figures.figure import slug
+from deviate.report.figures import slug
 from deviate.report.numbers import UNKNOWN, show_level, show_share, significant
 from deviate.report.page import Block, Cell, Code, Column, Fold, Hint, Remark, Remarks, Row, Section, Sentences, Table
 from deviate.report.strips import STRIP_HEAD, STRIP_WIDTH, strip
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.curves import Charts
-from deviate.report.topics.metric_text import MetricText, Places, places
+from deviate.report.topics.distribution import MetricText, Places, places
 from deviate.report.topics.varied import varied_statement
 from deviate.report.words import count, listed
 from deviate.stats.intervals import CHI_SQUARE, FEWEST_RUNS, Interval

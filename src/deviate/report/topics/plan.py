@@ -9,8 +9,7 @@ from deviate.facts.compared_metric import round_below
 from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
 from deviate.facts.plan import Plan, Rung
-from deviate.report.figures.charts import axis_title, chart, domain, quantitative, quantity, tips, view
-from deviate.report.figures.figure import Figure
+from deviate.report.figures import Figure, axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.numbers import (
     UNKNOWN,
     difference_unit,
@@ -87,7 +86,6 @@ def pilot_doubt(plan: Plan) -> list[str]:
 
 
 def _against(pilot: Pilot, place: int | None) -> str:
-    """Say how the runs of a second pilot go with those of the first."""
     if not pilot.against:
         return ""
     if not pilot.pairs:
@@ -113,7 +111,7 @@ def question_text(answer: PlanAnswer, plan: Plan) -> str:
 
 def answer_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
     """Say how many runs a question takes, how long they take, and how many there are to be safe."""
-    time = "" if answer.hours is None else f": {time_text(answer.hours, plan)}"
+    time = "" if answer.hours is None else f": {_time_text(answer.hours, answer, plan)}"
     said = [f"{_runs(answer)} {_question(answer, plan)}{time}.", *_there(answer, plan)]
     return [" ".join(said), *_to_be_safe(answer, plan)]
 
@@ -121,7 +119,7 @@ def answer_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
 def page_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
     """Say the same beside a figure that has the question and the number."""
     question = question_text(answer, plan)
-    time = [] if answer.hours is None else [f"They take {time_text(answer.hours, plan)}."]
+    time = [] if answer.hours is None else [f"They take {_time_text(answer.hours, answer, plan)}."]
     first = f"{capital(question)}: {_runs(answer)}."
     return [first, *time, *_there(answer, plan), *_to_be_safe(answer, plan)]
 
@@ -137,7 +135,6 @@ def _runs(answer: PlanAnswer) -> str:
 
 
 def _question(answer: PlanAnswer, plan: Plan) -> str:
-    """Say what runs show, and how probably."""
     unit = difference_unit(plan.unit)
     metric = f" {'of' if unit == POINTS else 'in'} {plan.pilot.metric}" if plan.pilot is not None else ""
     cases = CASES.get(plan.power, f"in {show_percent(plan.power)} of cases")
@@ -149,7 +146,6 @@ def _question(answer: PlanAnswer, plan: Plan) -> str:
 
 
 def _to_be_safe(answer: PlanAnswer, plan: Plan) -> list[str]:
-    """Say how many runs it takes if the SD is as large as the pilot leaves open."""
     more, pilot = answer.made_cautious or answer.runs_cautious, plan.pilot
     if more is None or pilot is None or more == (answer.made or answer.runs):
         return []
@@ -157,9 +153,9 @@ def _to_be_safe(answer: PlanAnswer, plan: Plan) -> list[str]:
     return [f"{more} to be safe: the SD of {pilot.n} runs ({sd}) may be too small."]
 
 
-def time_text(hours: float, plan: Plan) -> str:
-    """Write how long runs take, as many side by side as those of the pilot."""
-    return f"{show_hours(hours / plan.jobs)}, {_at_a_time(plan)}"
+def _time_text(hours: float, answer: PlanAnswer, plan: Plan) -> str:
+    """Write how long the runs of all recipes take, as many side by side as those of the pilot."""
+    return f"{show_hours(hours / plan.jobs)}{' for both recipes' if answer.sides > 1 else ''}, {_at_a_time(plan)}"
 
 
 def _at_a_time(plan: Plan) -> str:
@@ -199,7 +195,6 @@ def plan_notes(plan: Plan) -> list[str]:
 
 
 def _shape(plan: Plan) -> str:
-    """Say what skew does to a plan whose SD comes from a pilot."""
     if plan.caution_factor is None:
         return ""
     points = POINTS_LOST if plan.pilot is None or plan.pilot.n >= FEWEST_FOR_IT else POINTS_LOST_BY_FEW
@@ -207,7 +202,6 @@ def _shape(plan: Plan) -> str:
 
 
 def _test_note(plan: Plan) -> str:
-    """Say which test is planned for."""
     if not plan.paired:
         return "The power is that of Welch's t test."
     r = "" if plan.correlation is None else f" (correlation {show(plan.correlation, -2)})"
@@ -276,7 +270,6 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
 
 
 def _next(plan: Plan) -> list[Block]:
-    """Say what pairs would save, and what to type for the runs."""
     paired, answer = plan.paired_elsewhere, plan.answers[0] if plan.answers else None
     blocks: list[Block] = []
     if paired is not None and answer is not None and answer.runs is not None and paired.runs < answer.runs:
@@ -289,7 +282,9 @@ def _next(plan: Plan) -> list[Block]:
             )
         )
     if plan.add_runs:
-        blocks.append(Hint(text="make them:", command=plan.add_runs))
+        blocks.append(
+            Hint(text=f"make those of {plan.pilot.label}:" if plan.pilot else "make them:", command=plan.add_runs)
+        )
     shown = next((each.detectable_difference for each in plan.ladder if plan.pilot and each.runs == plan.pilot.n), None)
     if not plan.answers and plan.command and (smaller := round_below((shown or 0.0) / 2)):
         blocks.append(Hint(text="runs for another difference:", command=f"{plan.command} --difference {smaller:g}"))
@@ -297,7 +292,6 @@ def _next(plan: Plan) -> list[Block]:
 
 
 def _key_figure(plan: Plan) -> KeyFigure | None:
-    """Return the runs that the first question takes; None where no number of runs is enough."""
     first = plan.answers[0]
     return KeyFigure(label=question_text(first, plan), text=runs_text(first)) if first.runs else None
 
@@ -317,7 +311,7 @@ def _ladder(plan: Plan, reader: Reader) -> Table:
         ("shows a\ndifference", 0),
         (f"mean known to{unit}\n[{level} CI]", 1),
         *([("SD known\nto, times", 3), ("shows an\nSD ratio", 2)] if of_sds else []),
-        *([(f"time,\n{_at_a_time(plan)}", 4)] if plan.seconds is not None else []),
+        *([(f"time of both,\n{_at_a_time(plan)}", 4)] if plan.seconds is not None else []),
         *([("", 5)] if now else []),
     ]
     lines = reader in AT_TERMINAL

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.learning import LearningFacts
-from deviate.facts.stability import ClassStability, Correctness, Labels, Stability
-from deviate.facts.weight_distances import MomentDistance, WeightFacts
+from deviate.facts.stability import ClassStability, Correctness, Labels, LearningFacts, Stability
+from deviate.facts.weights import MomentDistance, WeightFacts
 from deviate.report.escape import clean
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
     LEGEND_LINE,
+    Figure,
     chart,
     domain,
     only,
     quantitative,
     quantity,
     rows,
+    slug,
     tips,
     view,
     whole,
     word,
 )
-from deviate.report.figures.figure import Figure, slug
 from deviate.report.numbers import show_percent
 from deviate.report.words import count
 

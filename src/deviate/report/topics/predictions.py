@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.learning import LearningFacts
-from deviate.facts.stability import ClassStability, Correctness, Flip, Stability
-from deviate.facts.weight_distances import WeightFacts
-from deviate.report.figures.figure import Figure, slug
+from deviate.facts.stability import ClassStability, Correctness, Flip, LearningFacts, Stability
+from deviate.facts.weights import WeightFacts
+from deviate.report.figures import Figure, slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval, show_percent, significant
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.topics.curves import Charts
@@ -206,7 +205,6 @@ def _evaluation(facts: Stability, figures: Sequence[Figure] = ()) -> list[Block]
     if known is not None:
         tables: list[Block] = [
             *_drawn(figures, "ensembles", "abstention"),
-            _ensemble_table(known),
             _abstention_table(known),
         ]
         tables += [_calibration_table(known)] if known.calibration else []
@@ -291,28 +289,6 @@ def _course_table(facts: LearningFacts) -> Table:
             for place, each in shown
         ],
         notes=["churn: between two runs; changed: from one evaluation of a run to its next."],
-    )
-
-
-def _ensemble_table(known: Correctness) -> Table:
-    rows = [
-        Row(
-            cells=[
-                number(str(each.size), each.size),
-                share_cell(each.accuracy),
-                points_cell(each.gain),
-                points_cell(each.sd),
-                share_cell(each.churn),
-            ]
-        )
-        for each in known.ensembles
-    ]
-    return Table(
-        caption="Ensembles of runs",
-        slug="ensembles",
-        columns=columns("runs", "accuracy", "gain", "SD", "churn", words=0),
-        rows=rows,
-        notes=["gain, SD: percentage points; SD and churn: between ensembles of different runs."],
     )
 
 

@@ -73,16 +73,11 @@ def _parted(identity: Identity, weights: Evidence | None, *, expected: bool) -> 
     text = f"All {total} runs differ" if apart == total > 2 else f"{count(total, 'run')} with {apart} different results"
     if expected and not first.placed:
         return f"{text}."
-    return f"{text} {_since(first)} ({first.metric})." if expected else f"{text}; {difference_text(first)}."
-
-
-def _since(first: Difference) -> str:
-    """Name the iteration from which on runs differ; which of its values was the first, text does not show."""
-    if first.iteration < 0 or first.last:
-        return _place(first)
+    if not expected:
+        return f"{text}; {difference_text(first)}."
     # What is not reported may differ from the beginning on.
-    is_later = first.opening and first.iteration > 0
-    return "from their first values on" if is_later else f"from the {ordinal(first.iteration + 1)} {first.word} on"
+    is_later = first.opening and first.iteration > 0 and not first.last
+    return f"{text}, first {'in their first values' if is_later else _place(first)} ({first.metric})."
 
 
 def _place(first: Difference) -> str:
@@ -223,7 +218,6 @@ def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
 
 
 def _seen(facts: VariantProof) -> str:
-    """Say whether runs are equal, by the values that they reported."""
     identity = facts.identity
     if identity is None or not identity.values:
         return "whether these runs are equal is not known."

@@ -9,12 +9,21 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.variant import VariantFacts
 from deviate.report.numbers import show_level
 from deviate.report.page import Block, Code, Facts, Section, Sentences
-from deviate.report.topics.command import command_text, reproduce_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.runs import decided_method, median_taken, until_method
 from deviate.report.topics.stability import evaluation_methods
 from deviate.report.topics.varied import Factors, factors_of, varied_sentences
-from deviate.report.words import code, count, disturbed, ended_as, joined, listed, seed_text
+from deviate.report.words import (
+    code,
+    command_text,
+    count,
+    disturbed,
+    ended_as,
+    joined,
+    listed,
+    reproduce_text,
+    seed_text,
+)
 from deviate.stats.intervals import CHI_SQUARE, FEWEST_RUNS
 
 #: Variants whose factors are listed one by one on a brief page; of more, what all of them held.

@@ -10,8 +10,7 @@ from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread
 from deviate.facts.run import RunResult
-from deviate.facts.until import Stopped
-from deviate.facts.variant import VariantFacts
+from deviate.facts.variant import Stopped, VariantFacts
 from deviate.report.numbers import (
     Numbers,
     difference_unit,
@@ -25,10 +24,9 @@ from deviate.report.numbers import (
 )
 from deviate.report.page import Block, Cell, Code, Fold, Hint, Remark, Remarks, Row, RunCard, Section, Sentences, Table
 from deviate.report.topics.caveat import Caveat
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns, number, telling
-from deviate.report.words import ENDED, count, ended_as, listed
+from deviate.report.words import ENDED, command_text, count, ended_as, listed
 from deviate.runs.experiment_events import Compared
 from deviate.stats.intervals import EXTRA_RUNS
 from deviate.stats.multiplicity import Look
@@ -277,7 +275,6 @@ def until_sentences(stopped: Stopped | None) -> list[str]:
 
 
 def _known(stopped: Stopped) -> str:
-    """Give the number with its interval."""
     place = metric_place(stopped.decimals, stopped.sd)
     # The interval of a mean is narrower than the SD; the digits of its ends follow the width.
     if stopped.of == "mean" and stopped.wanted:

@@ -10,23 +10,24 @@ from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import SpreadAcross, VariantSpread, is_fixed, source_of
-from deviate.report.figures.figure import slug
+from deviate.report.figures import slug
 from deviate.report.numbers import UNKNOWN, show, show_level, show_percent, show_share, show_shares, unit_in_name
 from deviate.report.page import Answer, Bar, Bars, Block, Cell, Column, Hint, Row, Sentences, Table
-from deviate.report.topics.command import command_text
-from deviate.report.topics.headline import alarms
-from deviate.report.topics.metric_text import SpreadText
+from deviate.report.topics.distribution import SpreadText
+from deviate.report.topics.headline import alarms, taken_text
 from deviate.report.topics.metrics import number
 from deviate.report.topics.proof import identity_text
-from deviate.report.topics.result import taken_text
 from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
-from deviate.report.words import capital, count, joined
+from deviate.report.words import capital, command_text, count, joined
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 from deviate.stats.power import runs_for_sd_ratio
 
 #: What is typed so that weights and representations are compared.
 KEPT = "--weights final --predictions scores"
+
+#: Below a column of churn.
+CHURN = "churn: examples on which two runs differ."
 
 #: Columns of the table that are of its metric.
 _OF_METRIC = 4
@@ -61,15 +62,21 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
             _numbers([text.range for text in texts], [row.spread.range for row in shown]),
         ),
         (
-            Column(head="churn", leading=True, sacrifice=1),
+            Column(head="churn", leading=True, sacrifice=1, means=CHURN),
             _numbers([_share(each) for each in churn], [each.value if each else None for each in churn]),
         ),
-        (Column(head="L2", sacrifice=4), [_estimate(distances.get(row.facts.variant), _DISTANCE) for row in shown]),
-        (Column(head="CKA", sacrifice=5), [_estimate(cka.get(row.facts.variant), _CKA) for row in shown]),
+        (
+            Column(head="L2", sacrifice=4, means="L2: distance of unit-length weights, 1.41 = unrelated."),
+            [_estimate(distances.get(row.facts.variant), _DISTANCE) for row in shown],
+        ),
+        (
+            Column(head="CKA", sacrifice=5, means="CKA: likeness of what enters the last layer, 1 = equal."),
+            [_estimate(cka.get(row.facts.variant), _CKA) for row in shown],
+        ),
     ]
     columns = columns if whole else columns[:_OF_METRIC]
     kept = [(column, cells) for column, cells in columns if any(cell.text != UNKNOWN for cell in cells)]
-    heads = [column.head for column, _ in kept]
+    is_bare = whole and {"L2", "CKA"}.isdisjoint(column.head for column, _ in kept)
     return Table(
         caption=f"{table.metric}{unit_in_name(table.unit)} by what varied",
         remark=f"({show_level(facts.level)} CI in brackets)",
@@ -81,7 +88,7 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
             for row, cells in zip(shown, zip(*(cells for _, cells in kept), strict=True), strict=True)
         ],
         folded=[(row.name, row.folded) for row in rows if row.folded],
-        notes=list(_legend(heads)) if whole else [],
+        notes=[f"L2, CKA: run with {KEPT}"] if is_bare else [],
     )
 
 
@@ -110,18 +117,6 @@ def _estimate(estimate: Estimate | None, place: int) -> Cell:
         return number(UNKNOWN)
     equal = round(estimate.value, 10) in (0.0, 1.0)
     return number(f"{estimate.value:.0f}" if equal else show(estimate.value, place), estimate.value)
-
-
-def _legend(heads: Sequence[str]) -> Iterator[str]:
-    parts = {
-        "churn": "churn: examples on which two runs differ.",
-        "L2": "L2: distance of unit-length weights, 1.41 = unrelated.",
-        "CKA": "CKA: likeness of what enters the last layer, 1 = equal.",
-    }
-    if known := [text for head, text in parts.items() if head in heads]:
-        yield " ".join(known)
-    if {"L2", "CKA"}.isdisjoint(heads):
-        yield f"L2, CKA: run with {KEPT}"
 
 
 # The sentence.
@@ -241,7 +236,6 @@ def _title(table: SpreadAcross, facts: ExperimentFacts, *, brief: bool = False) 
 
 
 def _control(facts: ExperimentFacts) -> list[str]:
-    """Say that runs in which nothing was to vary are bit-identical, and in what."""
     for variant in facts.variants:
         if is_fixed(variant.variant) and (same := identity_text(variant)):
             return [f"Control is bit-identical: {same}."]
@@ -259,7 +253,7 @@ def why_blocks(facts: ExperimentFacts) -> list[Block]:
     notes = [*_unable(rows), *_open(shown, table)]
     return [
         Answer(sentences=_with_shares(table, facts)),
-        _bars(table, shown, facts.level),
+        _bars(table, shown, facts),
         *([Sentences(sentences=notes, listed=True, emphasis="quiet")] if notes else []),
     ]
 
@@ -280,26 +274,27 @@ def _with_shares(table: SpreadAcross, facts: ExperimentFacts) -> list[str]:
     ]
 
 
-def _bars(table: SpreadAcross, rows: Sequence[SourceRow], level: float) -> Bars:
+def _bars(table: SpreadAcross, rows: Sequence[SourceRow], facts: ExperimentFacts) -> Bars:
     texts = [SpreadText(row.spread, table) for row in rows]
     most = max((row.spread.ci_sd.high or row.spread.sd or 0.0 for row in rows), default=0.0)
-    shares = [_part(row, table) for row in rows]
-    last = [Column(head="of everything", leading=True, sacrifice=1)] if any(shares) else []
+    churn = [known if (known := _share(churn_of(row.facts, facts))) != UNKNOWN else "" for row in rows]
+    beside = {"of everything": [_part(row, table) for row in rows], "churn": churn}
+    kept = {head: texts for head, texts in beside.items() if any(texts)}
+    last = {
+        "of everything": Column(head="of everything", leading=True, sacrifice=2),
+        "churn": Column(head="churn", leading=True, sacrifice=1, means=CHURN),
+    }
     return Bars(
-        head=f"SD of {table.metric} [{show_level(level)} CI]",
+        head=f"SD of {table.metric} [{show_level(facts.level)} CI]",
         table=Table(
             caption="",
-            columns=[Column(head="", numeric=False, fold_at=40), Column(head="SD"), *last],
+            columns=[Column(head="", numeric=False, fold_at=40), Column(head="SD"), *map(last.__getitem__, kept)],
             rows=[
                 Row(
-                    cells=[
-                        Cell(row.name),
-                        Cell(text.sd if row.spread.sd else "", row.spread.sd),
-                        *([Cell(share)] if last else []),
-                    ],
+                    cells=[Cell(row.name), Cell(text.sd if row.spread.sd else "", row.spread.sd), *map(Cell, more)],
                     inner=row.inner,
                 )
-                for row, text, share in zip(rows, texts, shares, strict=True)
+                for row, text, *more in zip(rows, texts, *kept.values(), strict=True)
             ],
         ),
         bars=[_bar(row) for row in rows],
@@ -316,7 +311,6 @@ def _bar(row: SourceRow) -> Bar:
 
 
 def _part(row: SourceRow, table: SpreadAcross) -> str:
-    """Write the SD as a share of that of the whole, with its interval."""
     share = row.spread.relative
     if not share or row.spread.variant == table.whole:
         return ""

@@ -10,10 +10,9 @@ import msgspec
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.sources import SpreadAcross
 from deviate.report.escape import clean
-from deviate.report.figures.charts import chart, only, quantity, tips, view, word
-from deviate.report.figures.figure import Figure, slug
+from deviate.report.figures import Figure, chart, only, quantity, slug, tips, view, word
 from deviate.report.numbers import show_level, unit_in_name
-from deviate.report.topics.metric_text import SpreadText
+from deviate.report.topics.distribution import SpreadText
 from deviate.report.topics.source_rows import SourceRow, churn_of, has_effect, rounded_ticks, source_rows
 from deviate.stats.intervals import Interval
 
@@ -79,7 +78,6 @@ def _sds(table: SpreadAcross, rows: Sequence[SourceRow]) -> Panel:
 
 
 def _of_models(rows: Sequence[SourceRow], facts: ExperimentFacts) -> Iterator[Panel]:
-    """Yield churn and distance of weights, where they are known."""
     churn = [churn_of(row.facts, facts) for row in rows]
     if any(each is not None and each.value is not None for each in churn):
         yield Panel(

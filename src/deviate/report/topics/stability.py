@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.groups import GroupFacts, GroupRate, GroupStability
-from deviate.facts.learning import Forgotten, LearningFacts
-from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
-from deviate.facts.weight_distances import RepresentationFacts, WeightFacts
+from deviate.facts.stability import (
+    ClassStability,
+    Correctness,
+    EvaluationFacts,
+    Forgotten,
+    Labels,
+    LearningFacts,
+    Stability,
+    Values,
+)
+from deviate.facts.weights import RepresentationFacts, WeightFacts
 from deviate.observe.matching import Match
 from deviate.report.numbers import Numbers, points, show_level, show_percent, show_share, show_shares, significant
 from deviate.report.page import Cell, Row, Section, Table
 from deviate.report.topics.caveat import Caveat
-from deviate.report.topics.command import command_text
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns, number, plain_cell, points_cell, share_cell, telling
-from deviate.report.words import code, count, ended_as, listed
+from deviate.report.words import code, command_text, count, ended_as, listed
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 
@@ -160,7 +167,6 @@ def _classes(known: Correctness) -> Iterator[str]:
 
 
 def _groups(facts: GroupFacts | None) -> Iterator[str]:
-    """Say which group varies most in its accuracy, and which in one of its errors."""
     if facts is None:
         return
     for rate in ("accuracy", max(ERRORS, key=lambda name: _widest(facts, name)[1])):
@@ -182,7 +188,6 @@ def _is_largest(sd: float, sds: Sequence[float]) -> bool:
 
 
 def _widest(facts: GroupFacts, rate: str) -> tuple[GroupStability | None, float]:
-    """Return the group in which a rate varies most, and its SD."""
     known = [(group, group.rates[rate].sd or 0.0) for group in facts.groups if rate in group.rates]
     return max(known, key=lambda pair: pair[1], default=(None, 0.0))
 

@@ -266,7 +266,6 @@ def _controlled(controlled: Sequence[tuple[VariantProof, Variant]], variants: in
 
 
 def _varied(factors: Factors, known: Variant) -> str:
-    """Name what varied; ``only`` where there is more that training draws."""
     if not factors.varied:
         return "nothing"
     return f"{'' if set(ALGORITHMIC) <= known.varying else 'only '}{_the(factors.varied)}"

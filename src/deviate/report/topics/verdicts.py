@@ -108,7 +108,6 @@ def planned_runs(look: PairLook) -> str:
 
 
 def _growing(pair: PairComparison) -> str:
-    """Name the sides that have fewer runs than were planned."""
     most, (n, m) = pair.look.most or 0, pair.look.sizes[-1]
     fewer = [label for label, lacks in ((pair.a, n < most), (pair.b, m < (pair.look.most_b or most))) if lacks]
     return fewer[0] if len(fewer) == 1 else "both"

@@ -10,7 +10,7 @@ from itertools import groupby
 import msgspec
 
 from deviate.report.escape import clean, code_pieces, encodable
-from deviate.report.figures.figure import Figure, slug
+from deviate.report.figures import Figure, slug
 from deviate.report.numbers import UNKNOWN
 from deviate.report.page import (
     Answer,
@@ -202,7 +202,7 @@ def latex_table(table: Table) -> list[str]:
 
 def _below(table: Table) -> list[str]:
     more = [f"{table.more.text} {code(table.more.command)}"] if table.more else []
-    texts = [latex_prose(text) for text in (*more, *table.sentences, *table.notes)]
+    texts = [latex_prose(text) for text in (*more, *table.sentences, *table.small_print)]
     return [r"  \par\smallskip\begin{minipage}{0.9\linewidth}", *texts, r"  \end{minipage}"] if texts else []
 
 
@@ -481,7 +481,6 @@ def render_styled(page: Page, name: str) -> str:
 
 
 def _answered(section: Section, style: Style) -> Section:
-    """Return the checklist with the questions of the style alone."""
     tables = [block for block in section.blocks if isinstance(block, Table)]
     blocks = [block for table in tables for block in _questions(table, style)] if style.checklist else []
     return msgspec.structs.replace(section, blocks=blocks)

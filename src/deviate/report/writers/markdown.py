@@ -29,8 +29,8 @@ from deviate.report.page import (
     Strips,
     Table,
 )
+from deviate.report.strips import add_bars, add_curves
 from deviate.report.words import code
-from deviate.report.writers.drawn import add_bars, add_curves
 
 #: Characters of a learning curve.
 CURVE_WIDTH = 20
@@ -91,7 +91,6 @@ def _(block: Answer) -> Iterable[Lines]:
 
 
 def _key_figure(figure: KeyFigure) -> str:
-    """Return the number with what it is and what more is known, in a line."""
     beside = f": {markdown_prose(', '.join(figure.beside))}" if figure.beside else ""
     return f"**{markdown(figure.label)} {markdown(figure.text)}** ({markdown_prose(figure.basis)}){beside}."
 
@@ -109,7 +108,7 @@ def _(block: Table) -> Iterable[Lines]:
     yield [f"- {_text(row.cells[0])}: {markdown_prose(note)}" for row in block.rows for note in row.notes]
     yield [f"- {markdown(name)}: {markdown_prose(why)}" for name, why in block.folded]
     yield [_hint(block.more)] if block.more else []
-    yield from ([markdown_prose(sentence)] for sentence in (*block.sentences, *block.notes))
+    yield from ([markdown_prose(sentence)] for sentence in (*block.sentences, *block.small_print))
 
 
 @_block.register

@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 from deviate.report.escape import clean, encodable
-from deviate.report.figures import Figure, themed
-from deviate.report.figures.figure import drawing_module
+from deviate.report.figures import Figure, drawing_module, themed
 from deviate.report.page import (
     Answer,
     Bars,
@@ -157,7 +156,6 @@ def _cells(row: Row, kept: Sequence[int]) -> str:
 
 
 def _noun(table: Table) -> str:
-    """Return what a row is, by the head of its name."""
     head = _text(table.columns[0].head).lower()
     return head if head.isalpha() else "row"
 

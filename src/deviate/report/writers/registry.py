@@ -54,7 +54,7 @@ def _styled(name: str) -> Callable[[Page], str]:
 
 def _html(page: Page) -> str:
     # Loads the figures' library, about a second that no other format needs.
-    from deviate.report.writers.html.page import render_html
+    from deviate.report.writers.html import render_html
 
     return render_html(page)
 
@@ -70,14 +70,14 @@ PAGE_WRITERS = (
     Writer(name="html", suffixes=(".html", ".htm"), reader="full", render=_html),
 )
 
-#: Formats of facts have one suffix, whichever topic writes them.
+#: Formats of facts have one suffix, whichever topic writes them; trackers have none.
 _FACT_SUFFIXES = {
-    "json": ".json",
-    "csv": ".csv",
-    "summary": ".summary.csv",
-    "groups": ".groups.csv",
-    "weights": ".weights.csv",
-    "junit": ".xml",
+    "json": (".json",),
+    "csv": (".csv",),
+    "summary": (".summary.csv",),
+    "groups": (".groups.csv",),
+    "weights": (".weights.csv",),
+    "junit": (".xml",),
 }
 
 #: Other words for a format.
@@ -92,7 +92,10 @@ _ALIASES = {
 }
 
 #: Names in the order in which they are offered.
-_ORDER = ("terminal", "md", "tex", *PAPER_STYLES, "json", "html", "csv", "summary", "groups", "weights", "junit")
+_ORDER = (
+    *("terminal", "md", "tex", *PAPER_STYLES, "json", "html", "csv", "summary", "groups", "weights", "junit"),
+    *("mlflow", "trackio", "wandb"),
+)
 
 DEFAULT_FORMAT = "terminal"
 
@@ -105,7 +108,7 @@ def writers(**facts: Callable[[Any], str | Iterator[str]]) -> dict[str, Writer]:
     """
     offered = {writer.name: writer for writer in PAGE_WRITERS}
     for name, render in facts.items():
-        offered[name] = Writer(name=name, suffixes=(_FACT_SUFFIXES[name],), render=render)
+        offered[name] = Writer(name=name, suffixes=_FACT_SUFFIXES.get(name, ()), render=render)
     return {name: offered[name] for name in _ORDER if name in offered}
 
 

@@ -20,7 +20,7 @@ from deviate.facts.groups import GroupStability
 from deviate.facts.metric import MetricSpread, by_cv
 from deviate.facts.stability import Stability
 from deviate.facts.variant import VariantFacts
-from deviate.facts.weight_distances import WeightFacts
+from deviate.facts.weights import WeightFacts
 from deviate.report.escape import csv_cell
 from deviate.report.topics.verdicts import verdict_text
 from deviate.report.writers.contracts import fields

@@ -39,9 +39,8 @@ from deviate.report.page import (
     Strips,
     Table,
 )
-from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, strip
+from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, add_bars, add_curves, strip
 from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts, unbroken
-from deviate.report.writers.drawn import add_bars, add_curves
 
 # Tables on terminals: as many columns as the width allows, the important ones first.
 
@@ -104,7 +103,7 @@ def fitting(columns: Sequence[Priced], room: int) -> list[int]:
 
 
 def grids(tables: Sequence[Table], room: Room) -> list[RenderableType]:
-    """Lay tables out that stand below each other: what one has no room for, none shows."""
+    """Lay tables out that stand below each other, with what is said of each: what one has no room for, none shows."""
     if all(table.continued for table in tables):
         return _in_parts(tables, room)
     for brief in (False, True):
@@ -112,11 +111,12 @@ def grids(tables: Sequence[Table], room: Room) -> list[RenderableType]:
         kept = min((_kept(table, room.width) for table in texts), key=len)
         if all(index in kept for table in tables for index in _with_brief(table)):
             break
-    return [_grid(_only(table, kept), room) for table in texts]
+    return [_around(only, _grid(only, room), room) for only in (_only(table, kept) for table in texts)]
 
 
 def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
     """Lay tables out whose columns go on below, each part under the names of the rows."""
+    whole = tables
     parts: list[list[RenderableType]] = [[] for _ in tables]
     # What is only drawn is given up: below, the rows would be said again for it alone.
     while not all(column.drawn for column in tables[0].columns[1:]):
@@ -131,7 +131,7 @@ def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
         for part, table in zip(parts, above, strict=True):
             part += [*([Text("")] if part else []), _grid(table, room)]
         tables = below
-    return [Group(*part) for part in parts]
+    return [_around(table, Group(*part), room) for table, part in zip(whole, parts, strict=True)]
 
 
 def _short_named(table: Table, width: int) -> Table:
@@ -210,7 +210,6 @@ def _with_brief(table: Table) -> set[int]:
 
 
 def _kept(table: Table, width: int) -> list[int]:
-    """Choose the columns that fit beside the first one."""
     name, *others = _widths(table)
     most = table.columns[0].fold_at
     # Headings may need all that a name may take.
@@ -221,7 +220,6 @@ def _kept(table: Table, width: int) -> list[int]:
 
 
 def _widths(table: Table) -> list[int]:
-    """Return the cells that each column needs, headings apart."""
     rows = _indented(table)
     widths = [
         max([*map(cell_len, _head(column).split("\n")), *(cell_text(row[index]).cell_len for row in rows)])
@@ -246,7 +244,6 @@ def _indent(cells: list[Cell]) -> list[Cell]:
 
 
 def _only(table: Table, kept: Sequence[int]) -> Table:
-    """Return the table with the columns that are kept."""
     columns = [
         msgspec.structs.replace(column, head=column.head_alone)
         if column.head_alone and index - 1 not in kept
@@ -297,7 +294,6 @@ def _shrunk(table: Table, width: int) -> list[int]:
 
 
 def _lines(rows: Iterable[Row]) -> Iterable[list[Text]]:
-    """Yield the cells of each row, below headings indented."""
     below = False
     for row in rows:
         below = below or row.is_heading
@@ -316,7 +312,6 @@ def _filled(
     head: bool = True,
     names: int = 0,
 ) -> Grid:
-    """Lay rows out; the first column is at least as wide as `names`."""
     rows = list(lines)
     head = head and any(column.head for column in columns)
     grid = Grid(
@@ -405,8 +400,7 @@ def _blocks(blocks: Sequence[Block], room: Room) -> list[RenderableType]:
         neighbours = list(run)
         tables = [block for block in neighbours if isinstance(block, Table)]
         if common and len(tables) > 1:
-            together = zip(tables, grids(tables, room), strict=True)
-            parts += [_around(table, grid, room) for table, grid in together]
+            parts += grids(tables, room)
         else:
             parts += [part for block in neighbours for part in _block(block, room)]
     return parts
@@ -477,7 +471,7 @@ def _(block: Table, room: Room) -> list[RenderableType]:
     if not block.prose and _kept(block, room.width) == [0] and any(column.drawn for column in block.columns):
         # There is no room for the picture that it is.
         return []
-    return [_around(block, prose_grid(block) if block.prose else grids([block], room)[0], room)]
+    return [_around(block, prose_grid(block), room)] if block.prose else grids([block], room)
 
 
 @_block.register
@@ -560,7 +554,7 @@ def _around(table: Table, grid: RenderableType, room: Room) -> RenderableType:
     title.append(_prose(table.remark), style="dim")
     more = [_hint(table.more, room)] if table.more else []
     below = [Text(_prose(sentence)) for sentence in table.sentences]
-    notes = [Text(_prose(note), style="dim") for note in table.notes]
+    notes = [Text(_prose(note), style="dim") for note in table.small_print]
     folded = [_folded(table, name, why) for name, why in table.folded]
     above = [room.narrow(title)] if table.titled else []
     return Group(*above, grid, *map(room.narrow, [*folded, *more, *below, *notes]))

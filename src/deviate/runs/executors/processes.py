@@ -20,8 +20,7 @@ import psutil
 from deviate.runs.environment import RUNTIME_VARIABLE
 from deviate.runs.executors.executor import Handle, Launch
 from deviate.store.folders import RECORDS
-from deviate.store.run_files import Cause
-from deviate.store.slots import used_size
+from deviate.store.run_files import Cause, used_size
 
 #: Seconds that processes of a killed tool get to end by themselves.
 GRACE = 3.0

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from deviate.source.flow.program import Evaluator, Program
 from deviate.source.flow.values import MAX_REFS, Instance, Valuation, Value
+from deviate.source.imports import LIBRARIES
 from deviate.source.index import (
     Binding,
     CallSite,
@@ -22,7 +23,6 @@ from deviate.source.index import (
     bindings_of,
     only_binding,
 )
-from deviate.source.search_path import LIBRARIES
 from deviate.source.settings.constants import BESIDE
 from deviate.source.syntax import (
     IMPORTERS,

@@ -12,7 +12,7 @@ from deviate.core.experiment import Capture
 from deviate.lexicon.words import is_counting, word_lists
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import METRIC_ORIGINS, External, From, Instance, Value
-from deviate.source.frameworks.reported import framework_capture, key_of
+from deviate.source.framework_metrics import framework_capture, key_of
 from deviate.source.index import ClassScope, Scope, Unit, lookup, only_binding
 from deviate.source.sinks.rows import Report
 from deviate.source.syntax import called_name, dotted_text, span_of, text_of

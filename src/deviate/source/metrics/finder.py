@@ -11,7 +11,6 @@ from functools import cached_property
 import msgspec
 
 from deviate.core.experiment import Metric
-from deviate.lexicon.names import unique
 from deviate.lexicon.words import (
     UNNAMED,
     Meaning,
@@ -26,12 +25,13 @@ from deviate.lexicon.words import (
     is_schedule,
     meaning_of,
     split_of,
+    unique,
 )
 from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.expressions import is_alarm, split_at, switches
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value
-from deviate.source.frameworks.reported import is_framework_logged, is_read_back
+from deviate.source.framework_metrics import is_framework_logged, is_read_back
 from deviate.source.index import ModuleIndex, Nesting, Unit
 from deviate.source.main_loop import Phases
 from deviate.source.metrics.capture import capture_of, root_of
@@ -58,18 +58,16 @@ from deviate.source.metrics.finding import (
     of_outcomes,
     where,
 )
-from deviate.source.metrics.forms import (
+from deviate.source.metrics.merging import merge
+from deviate.source.metrics.names import (
+    continues,
+    ends_label,
     is_item_of_report,
     is_number,
     is_position,
     is_read_off_settings,
     is_record_of_sample,
     is_scored_by_library,
-)
-from deviate.source.metrics.merging import merge
-from deviate.source.metrics.names import (
-    continues,
-    ends_label,
     label_for,
     name_of,
     names_also,

@@ -32,13 +32,15 @@ from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param, Value
 from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops, is_within
 from deviate.source.main_loop import Phases
-from deviate.source.metrics.forms import (
+from deviate.source.metrics.names import (
     MAX_DEPTH,
     is_number,
     is_share,
+    plain_variable,
     statistic_of,
+    text_name,
+    words_before,
 )
-from deviate.source.metrics.names import plain_variable, text_name, words_before
 from deviate.source.sinks.rows import SCALARS, TEXT_SINKS, TRACKERS, Report
 from deviate.source.syntax import authored_text, called_name, dotted_text, text_of
 from deviate.source.texts import ReportedValue

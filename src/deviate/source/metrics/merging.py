@@ -12,12 +12,11 @@ from deviate.core.experiment import Capture
 from deviate.lexicon.words import meaning_of, plain
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Param
-from deviate.source.frameworks.reported import is_framework_logged
+from deviate.source.framework_metrics import is_framework_logged
 from deviate.source.index import Scope, Unit, enclosing_branches, enclosing_loops, local_bindings, surely_bound
 from deviate.source.metrics.capture import conversion, converted, factor, numeric_part
 from deviate.source.metrics.finding import Finding
-from deviate.source.metrics.forms import statistic_of
-from deviate.source.metrics.names import plain_variable
+from deviate.source.metrics.names import plain_variable, statistic_of
 from deviate.source.sinks.rows import Report
 from deviate.source.syntax import text_of
 

@@ -1,4 +1,7 @@
-"""Readable names for metrics."""
+"""Readable names for metrics.
+
+What the form of a reported expression tells of it: one number, an item of a mapping, part of a list.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,21 @@ from deviate.source.texts import ReportedValue
 
 if TYPE_CHECKING:
     from deviate.source.flow.program import Evaluator
+
+
+from deviate.lexicon.words import is_counting, is_settings_name, words_like
+from deviate.source.flow.program import Evaluator
+from deviate.source.flow.values import External, Instance, Value
+from deviate.source.index import (
+    Binding,
+    Scope,
+    Unit,
+    bindings_of,
+    only_binding,
+)
+from deviate.source.sinks.rows import TEXT_SINKS, Report
+from deviate.source.syntax import called_name, dotted_text, unpacked
+from deviate.source.texts import NUMERIC_SPEC
 
 _LISTS = word_lists("metric_names")
 _LINKING = _LISTS["linking words"]
@@ -175,3 +193,269 @@ def label_for(flow: Evaluator, reported: ReportedValue, others: list[ReportedVal
         if is_class and not value.has(*METRIC_ORIGINS):
             return other.expr
     return None
+
+
+#: Classes whose objects hold the numbers of a measurement.
+_METER = {"average", "averages", "meter", "meters", "metric", "metrics", "running", "timer"}
+_NUMBER_METHODS = {
+    "item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value", "numpy",
+    "asnumpy", "asscalar",
+}  # fmt: skip
+#: Names given names are followed this far.
+MAX_DEPTH = 5
+#: Calls that give one number, whatever their arguments are.
+_REDUCING = {
+    "item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round", "reduce_mean",
+    "reduce_sum",
+}  # fmt: skip
+_NUMBER_CALLS = {
+    "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
+}  # fmt: skip
+
+
+def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
+    """Whether format, sink or form of the expression say that it is one number."""
+    if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
+        return True
+    value = flow.resolved(reported.expr, reported.scope)
+    if _is_meter(value):
+        return True
+    return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
+
+
+def _is_meter(value: Value) -> bool:
+    """Whether an object, or each one of a list, is of a class of the project that holds numbers."""
+    refs = value.element.refs if value.element is not None else value.refs
+    return bool(refs) and all(
+        isinstance(ref, Instance) and not _METER.isdisjoint(words_of(ref.cls.name)) for ref in refs
+    )
+
+
+def _is_number_by_form(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
+    if isinstance(node, ast.Call):
+        name = called_name(node)
+        return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
+    return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
+
+
+def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...], depth: int) -> bool:
+    """Whether a name, an item or a function's result is always given one number, as the forms of these tell."""
+    if depth > MAX_DEPTH:
+        return False
+    if path and isinstance(node, (ast.Tuple, ast.List)):
+        inner = node.elts[path[0]] if path[0] < len(node.elts) else None
+        return inner is not None and _is_given_number(flow, inner, scope, path[1:], depth + 1)
+    if isinstance(node, ast.Call) and depth > 0 and not path and called_name(node) in _REDUCING:
+        return True
+    if isinstance(node, ast.Call) and (path or not _is_number_by_form(node)):
+        returns = [
+            result for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit) for result in ref.returns
+        ]
+        return bool(returns) and all(_is_given_number(flow, one, home, path, depth + 1) for one, home in returns)
+    if path:
+        return False
+    if isinstance(node, ast.BinOp) and depth > 0:
+        sides = (node.left, node.right)
+        return any(_is_given_number(flow, side, scope, (), depth + 1) for side in sides)
+    if isinstance(node, (ast.Name, ast.Subscript)):
+        bindings = _bindings_of_number(node, scope)
+        return bool(bindings) and all(
+            binding.value is not None and _is_given_number(flow, binding.value, binding.scope, binding.path, depth + 1)
+            for binding in bindings
+        )
+    return False
+
+
+def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Binding]:
+    """Bindings of a name, or of one item of it, without the zero that it starts from."""
+    name, key = (node, None) if isinstance(node, ast.Name) else (node.value, node.slice)
+    bindings = bindings_of(name.id, scope) if isinstance(name, ast.Name) else []
+    if isinstance(key, ast.Name):  # ``sums[i] += loss.item()``
+        return [binding for binding in bindings if isinstance(binding.statement, ast.AugAssign) and not binding.path]
+    if key is not None:
+        text = key.value if isinstance(key, ast.Constant) else None
+        return [binding for binding in bindings if binding.kind == "key" and binding.key == text]
+    if any(binding.kind not in {"assign", "aug"} for binding in bindings):
+        return []
+    return [each for each in bindings if not isinstance(each.value, ast.Constant) and not _is_scaling(each)]
+
+
+def _is_scaling(binding: Binding) -> bool:
+    """Whether a number is made a mean or a percentage of what it was: ``total /= n``."""
+    statement = binding.statement
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Div, ast.Mult))
+
+
+#: Functions of libraries that score predictions by a number. What makes a table or a curve cannot be recorded: the
+#: numbers of a table that is shown are read off the output.
+_SCORING = re.compile(r"^(sklearn|seqeval|sklearn_crfsuite)\.metrics\.(?!pairwise|.*(report|matrix|curve)$)[\w.]+$")
+
+
+def is_scored_by_library(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
+    """Whether a library's function scores predictions, or a name is given its one result: ``cohen_kappa_score(y, p)``.
+
+    A name for several results is taken apart elsewhere.
+    """
+    is_name = isinstance(expr, ast.Name)
+    if isinstance(expr, ast.Name):
+        binding = only_binding(expr.id, scope)
+        if binding is None or binding.kind != "assign" or binding.path or not isinstance(binding.value, ast.Call):
+            return False
+        expr, scope = binding.value, binding.scope
+    refs = flow.value(expr.func, scope).refs if isinstance(expr, ast.Call) else ()
+    scoring = [ref.dotted for ref in refs if isinstance(ref, External) and not ref.made and _SCORING.match(ref.dotted)]
+    return any(not (is_name and dotted.endswith("_support")) for dotted in scoring)
+
+
+def _divides(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+
+
+def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...] = (), depth: int = 0) -> bool:
+    """Whether a value, or what a name or a function gives for it, is one quantity by another."""
+    if depth > 2 * MAX_DEPTH:
+        return False
+    if path and isinstance(node, (ast.Tuple, ast.List)):
+        return path[0] < len(node.elts) and is_share(flow, node.elts[path[0]], scope, path[1:], depth + 1)
+    if isinstance(node, ast.BinOp):
+        return any(map(_divides, ast.walk(node)))
+    if isinstance(node, ast.Subscript):
+        return is_share(flow, node.value, scope, path, depth + 1)
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return is_share(flow, node.elt, scope.module.inner.get(node, scope), path, depth + 1)
+    sources: list[tuple[ast.expr, Scope, tuple[int, ...]]] = []
+    if isinstance(node, ast.Name):
+        given = [each for each in bindings_of(node.id, scope) if each.kind in {"assign", "element", "for"}]
+        sources = [(value, one.scope, way) for one in given for value, way in _given_by(one, path)]
+    elif isinstance(node, ast.Call) and called_name(node) in _NUMBER_CALLS and node.args:
+        sources = [(node.args[0], scope, path)]
+    elif isinstance(node, ast.Call):
+        units = [ref for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit)]
+        sources = [(result, home, path) for unit in units for result, home in unit.returns]
+    return any(is_share(flow, value, home, way, depth + 1) for value, home, way in sources)
+
+
+def _given_by(binding: Binding, path: tuple[int, ...]) -> list[tuple[ast.expr, tuple[int, ...]]]:
+    """Return what a binding gives, and the positions to take of it; what a loop runs over stands for its elements."""
+    value, way = binding.value, (*binding.path, *path)
+    if binding.kind == "for" and isinstance(value, ast.Call) and way and called_name(value) == "zip":
+        return [(value.args[way[0]], way[1:])] if way[0] < len(value.args) else []
+    return [(value, way)] if value is not None else []
+
+
+def is_read_off_settings(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a value is an attribute of settings that nothing else assigns: ``self.args.steps``."""
+    names = dotted_text(reported.expr).split(".")
+    if len(names) < 2 or reported.reads or not any(map(is_settings_name, names[:-1])):
+        return False
+    return not any(names[-1] in module.attribute_stores for module in flow.program.modules)
+
+
+_MAPPINGS = re.compile(
+    words_like(
+        "(train|val|valid|test|dev|eval|epoch|avg)?(logs?|stats?|accs?|perfs?|evals?)",
+        "(train|val|valid|test|dev|eval|epoch|avg)?(logg|metric|statistic|result|summar|score|loss|histor|record|report|"
+        "performance|evaluat|accurac)",
+    )
+)
+
+
+def is_item(reported: ReportedValue) -> bool:
+    """Whether the value is the second variable of a loop over a mapping's items."""
+    return _items_source(reported) is not None
+
+
+def is_item_of_report(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether the mapping that the value is an item of is named like a report, or has a key that names a metric."""
+    source = _items_source(reported)
+    if source is None:
+        return False
+    name = dotted_text(source) or (called_name(source) if isinstance(source, ast.Call) else "")
+    return _MAPPINGS.search(name) is not None or any(map(is_metric_word, flow.resolved(source, reported.scope).keys))
+
+
+def _items_source(reported: ReportedValue) -> ast.expr | None:
+    node = reported.expr
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Mult)):
+        node = node.left
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    call = reported.expr
+    if isinstance(call, ast.Call) and call.args and isinstance(node, ast.Name) and called_name(call) in _NUMBER_CALLS:
+        node = call.args[0]
+    for binding in bindings_of(node.id, reported.scope) if isinstance(node, ast.Name) else ():
+        value = binding.value if binding.kind == "for" and binding.path == (1,) else None
+        if isinstance(value, ast.Call) and called_name(value) == "items":
+            return value.func.value if isinstance(value.func, ast.Attribute) else None
+    return None
+
+
+def is_position(expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a value says where the least or greatest of several is: ``best = np.argmin(losses)``."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(expr, ast.Call):
+        name = called_name(expr)
+        inner = expr.func.value if name == "item" and isinstance(expr.func, ast.Attribute) else None
+        inner = expr.args[0] if name == "int" and expr.args else inner
+        return name in {"argmin", "argmax"} or (inner is not None and is_position(inner, scope, depth + 1))
+    if isinstance(expr, ast.BinOp) and isinstance(expr.right, ast.Constant):
+        return is_position(expr.left, scope, depth + 1)
+    given = bindings_of(expr.id, scope) if isinstance(expr, ast.Name) else []
+    found = [
+        binding.kind == "assign" and (value := unpacked(binding)) is not None
+        and is_position(value, binding.scope, depth + 1)
+        for binding in given
+    ]  # fmt: skip
+    # ``best_epoch`` is one however else it may be found.
+    return any(found) if isinstance(expr, ast.Name) and is_counting(expr.id) else bool(found) and all(found)
+
+
+#: Statistics that tell something else of the same values than their mean does.
+_STATISTICS = {
+    "std": "std", "stdev": "std", "pstdev": "std", "nanstd": "std", "sem": "std", "var": "var", "variance": "var",
+    "median": "median", "nanmedian": "median", "amin": "min", "amax": "max",
+    "percentile": "percentile", "quantile": "percentile", "exp": "exp",
+}  # fmt: skip
+
+
+def statistic_of(expr: ast.expr) -> str:
+    """Name the statistic that is taken of several values, where it is another one than their mean."""
+    node = expr
+    while isinstance(node, (ast.Call, ast.BinOp, ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Call):
+            name = called_name(node)
+            if name in _STATISTICS:
+                return _STATISTICS[name]
+            if name in {"min", "max"} and len(node.args) <= 1:
+                return name
+            is_method = isinstance(node.func, ast.Attribute) and not (
+                name in {"float", "int", "round", "str"} or node.args
+            )
+            inner = (
+                node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
+            )
+            if inner is None:
+                return ""
+            node = inner
+        elif isinstance(node, ast.Attribute):
+            return _STATISTICS.get(node.attr, "")
+        else:
+            node = node.left if isinstance(node, ast.BinOp) else node.value
+    return ""
+
+
+_SAMPLE_KEY = re.compile(
+    r"(image|img|sample|example|question|instance|video|doc|document|sentence|item)_?ids?$", re.IGNORECASE
+)
+#: Sides and corners of a box.
+_SIDES = {"left", "top", "right", "bottom", "xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"}
+
+
+def is_record_of_sample(report: Report, variables: set[str]) -> bool:
+    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``, or a box."""
+    is_written = report.sink in {"json", "csv", "file", "kept"}
+    is_keyed = any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)
+    return is_written and (is_keyed or len(_SIDES & variables) > 2)

@@ -12,7 +12,7 @@ from deviate.facts.comparable import EnvironmentDiffers
 from deviate.facts.compared_metric import TRUE_SHARE
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
-from deviate.report.topics.comparison_answer import comparison_headline
+from deviate.report.topics.comparison_answer import comparison_headline, next_hints
 from deviate.report.topics.comparison_caveats import comparison_caveats, pairing_text
 from deviate.report.topics.reasons import comparison_methods, omnibus_text, reasons, spread_reasons
 from deviate.stats.power import shown_errors
@@ -101,6 +101,14 @@ def test_values_that_do_not_vary_are_named_as_such():
     said = comparison_headline(compared([90.0] * 6, [91.0] * 6))[0]
     assert said == "All runs of A gave one value and all runs of B another: that is no noise, and nothing to test."
     assert "too few" not in said
+    acc, losses = side_metric("test acc", [90.0] * 6), (1 + NOISE[:6], 1 + NOISE[6:12])
+    made = [
+        side(label, [acc, side_metric("test loss", loss, kind="loss")])
+        for label, loss in zip("AB", losses, strict=True)
+    ]
+    alike = compare_sides(made, ComparisonOptions(), "deviate compare A B")
+    assert comparison_headline(alike)[0] == "test acc is the same in all runs of A and of B."
+    assert next_hints(alike.pairs[0], alike)[0].command == "deviate compare A B --metric 'test loss'"
     for variant, few in (("control", False), ("algo+impl", True)):  # equal runs of which nothing varies stay equal
         held = [side(label, [side_metric(values=[at] * 2)], variant=variant) for label, at in (("A", 90), ("B", 91))]
         pairs = compare_sides(held, ComparisonOptions(), "deviate compare A B")

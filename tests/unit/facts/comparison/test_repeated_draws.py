@@ -85,7 +85,7 @@ def test_what_several_experiments_share_is_said_once():
     set_so = [structs.replace(each, environment=part) for each, part in zip(compared, switches, strict=True)]
     said = list(comparison_caveats(compare(set_so).comparability))
     (shared,) = [caveat.message for caveat in said if caveat.slug == "draws-shared"]
-    assert shared.startswith("All runs of baseline, proposed and third used the same random numbers for data split:")
+    assert shared.startswith("All runs of baseline, proposed and third used the same random numbers for data draws:")
     (differs,) = [caveat.message for caveat in said if caveat.slug == "environment-differs"]
     assert "torch.a and torch.b True in baseline and False in proposed and third." in differs
 

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from deviate.observe.trackers.recognition import goes_with_metrics, is_own_folder, tracker_of
+from deviate.observe.trackers import goes_with_metrics, is_own_folder, tracker_of
 from deviate.observe.trackers.tensorboard import masked_crc32c
 
 METRICS_TABLE = "CREATE TABLE metrics (run_uuid, key, value, step, timestamp, is_nan)"

@@ -85,6 +85,12 @@ def test_band_and_parting_are_of_all_runs_and_all_values(monkeypatch):
     assert (variant.parting.iteration, variant.parting.apart) == (parted.iteration, parted.apart) == (5, parted.apart)
 
 
+def test_what_is_reported_every_tenth_iteration_is_counted_in_values():
+    frame, _ = long_records(runs=2, iterations=5)
+    curves = curves_of(crowd(2), cases.by_run(frame.assign(iteration=frame["iteration"] * 10)))
+    assert not curves.metrics[0].variants[0].dense
+
+
 def test_short_curves_are_whole_and_nothing_is_noted():
     document = cases.usual()
     records = figure_cases.records_of(document)
@@ -107,6 +113,7 @@ def test_of_several_values_at_an_iteration_the_last_finite_one_counts_and_length
     )
     (variant,) = curves_of(crowd(2), cases.by_run(frame)).metrics[0].variants
     assert [run.values for run in variant.runs] == [[2.0, None], [2.0, 5.0, 6.0]]
+    assert (variant.thinned, variant.dense) == (False, True)
     assert (variant.band.iterations, variant.band.n) == ([0, 1, 2], [2, 1, 1])
     assert (variant.parting.iteration, variant.parting.compared) == (None, 1)
     assert (variant.longest, variant.gaps) == (3, 1)

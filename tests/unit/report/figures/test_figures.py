@@ -10,17 +10,17 @@ import report_cases as cases
 
 from deviate.core.factors import plain_name
 from deviate.facts.curves import curves_of
-from deviate.report.figures import themed
-from deviate.report.figures.charts import (
+from deviate.report.figures import (
     DASHES,
     FIGURE_FORMATS,
     PAPER_WIDTH,
     THEMES,
     _columns,
     render_figure,
+    slug,
+    themed,
     write_figures,
 )
-from deviate.report.figures.figure import slug
 from deviate.report.topics.curves import Rounds, curve_figures, experiment_figures
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
@@ -106,7 +106,7 @@ def test_curves_hold_every_run_and_gaps_are_null():
     assert None not in rows["algo+impl-0"]["value"]
     assert figure.spec["datasets"]["medians"][0]["n"][-1] == 6
     assert "2 runs with values that are not finite" in figure.description
-    assert "The runs differ from iteration 4 on" in figure.description
+    assert "The runs first differ in iteration 4, by" in figure.description
 
 
 def test_what_varied_has_a_point_a_row_with_its_interval():

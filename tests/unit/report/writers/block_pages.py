@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from deviate.report.figures.figure import Figure
+from deviate.report.figures import Figure
 from deviate.report.page import (
     Answer,
     Bar,

@@ -10,7 +10,7 @@ import pytest
 
 from deviate.report import writers
 from deviate.report.page import Page, Section
-from deviate.report.writers.html.page import every_block, render_html
+from deviate.report.writers.html import every_block, render_html
 from deviate.report.writers.latex import render_latex
 from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.notebook import render_notebook
@@ -101,7 +101,7 @@ TEXTS = ("drawing", "escape", "figures", "numbers", "page", "strips", "words")
 USED = ("core.errors", "store.files", "report.writers", *(f"report.{name}" for name in TEXTS))
 
 #: They write facts, and so know them.
-FACTS = re.compile(r"contracts|tables_csv|gate_junit")
+FACTS = re.compile(r"contracts|tables_csv|gate_junit|tracked")
 
 
 def test_no_writer_knows_what_a_page_is_about():

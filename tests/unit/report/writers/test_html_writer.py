@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deviate.report.page import Answer, ByMetric, Cell, KeyFigure, Latex, Page, Panel, Row, Section, Sentences
-from deviate.report.writers.html.page import render_html
+from deviate.report.writers.html import render_html
 
 
 def outline(*blocks, title="Part"):

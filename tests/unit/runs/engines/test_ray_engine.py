@@ -17,9 +17,8 @@ from deviate.runs.engines import ray_driver, ray_link
 from deviate.runs.engines.engine import JobState, Place
 from deviate.runs.engines.ray import Ray, read_resources
 from deviate.runs.engines.ray_driver import Driver
-from deviate.runs.options import ReplicateOptions
 from deviate.runs.orders import Order, Submission, write_submission
-from deviate.runs.request import Request
+from deviate.runs.request import ReplicateOptions, Request
 from deviate.source.config import RayEntry
 from deviate.store.folders import Workspace
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.core.variables import (
+from deviate.core.frameworks import (
     SWITCHES,
     VARIABLES,
     deterministic,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deviate.runs.snapshot.named_files import unnamed_files
+from deviate.runs.snapshot.manifest import unnamed_files
 
 SOURCE = '''
 """Type: python train.py > notes.txt"""

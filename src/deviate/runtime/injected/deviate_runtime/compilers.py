@@ -12,8 +12,8 @@ from functools import partial
 
 from .given import read
 from .patching import replaces
-from .reading import BASES, NotANumberError, read_element
-from .words import program_words
+from .script import program_words
+from .wraps import BASES, NotANumberError, read_element
 
 #: The argument that each function which instrumented code calls hands on.
 HANDED_ON = {"__dv__": 1, "__dv_map__": 1, "__dv_beside__": 1, "__dv_draw__": 1, "__dv_side__": 2, "__dv_while__": 0}

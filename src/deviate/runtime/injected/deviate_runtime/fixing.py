@@ -16,7 +16,7 @@ import os
 import sys
 import time
 
-from .streams.derive import mix
+from .streams.seeds import mix
 
 VARIABLE = "DEVIATE_FIXED"
 

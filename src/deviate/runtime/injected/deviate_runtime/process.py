@@ -10,9 +10,8 @@ from . import children, diverging, opened, watch
 from .events import Events
 from .given import Given, give_to_loaders
 from .records import Records
-from .script import watch_script
+from .script import program_words, watch_script
 from .weights import Weights
-from .words import program_words
 from .wraps import install
 
 #: The first entries of the main loop, each of which is written down; of later ones, each power of two.
@@ -121,7 +120,7 @@ class Process:
 
             self.streams = Streams(self)
             if self.config.get("explain"):
-                from .streams.explain import Explainer
+                from .streams.callers import Explainer
 
                 self.streams.explainer = Explainer(self.streams, self.config["explain"])
         if self.streams is not None and self.config.get("predictions") not in (None, "none"):

@@ -12,7 +12,7 @@ import sys
 import time
 from threading import get_ident
 
-from .interruption import raised_by_handler
+from .patching import raised_by_handler
 
 #: Lines that are looked at in a process, and those of them for which no time need have passed.
 MOST = 400
@@ -214,7 +214,7 @@ def make_draw(process):
         return function
 
     if process.config.get("explain"):
-        from .streams.explain import explain_draws
+        from .streams.callers import explain_draws
 
         return explain_draws(process, mark_draw)
     return mark_draw

@@ -17,7 +17,7 @@ import types
 import zlib
 
 from .streams.generators import Generator
-from .streams.torch.order import tensor_bytes
+from .streams.torch.data import tensor_bytes
 
 VARIABLE = "DEVIATE_RESUME"
 

@@ -4,6 +4,8 @@ Python asks `sys.path_hooks` whether the script is a folder or an archive with a
 file. Where it is one whose code is given, the answer is yes: Python then has `runpy` run it. What stands there for
 `runpy` is called by no Python function and calls none, so that the program finds no frame above its own, prints its own
 tracebacks and ends as it would.
+
+The command line of this process.
 """
 
 import _frozen_importlib_external as importing
@@ -103,3 +105,24 @@ def called_by_nobody(*functions):
     """
     text = "".join("{%d[made]}" % number for number in range(len(functions)))
     return partial(text.format, *map(defaultdict, functions))
+
+
+def program_words():
+    """Return the command line up to the program: its arguments may be secrets."""
+    words = command_words()
+    for index, word in enumerate(words[1:], 1):
+        if word == "-c" or not word.startswith("-"):
+            return words[: index + 1]
+    return words[:1]
+
+
+def command_words():
+    """Return the command line; Python 3.7 sets `sys.argv` only after this runs."""
+    words = getattr(sys, "orig_argv", None) or getattr(sys, "argv", None)
+    if words:
+        return list(words)
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+    except OSError:
+        return []

@@ -7,6 +7,7 @@ what has no content that can be read without running the program's own code.
 
 import ctypes
 import marshal
+import pickle
 import sys
 import types
 import zlib
@@ -109,7 +110,7 @@ class Digests:
         return "%s of %d:%s" % (kind.__name__, len(items), crc(repr(parts).encode("utf-8", "replace")))
 
     def of_library(self, kind, value, numpy, depth):
-        """Return the digest of an array of JAX or TensorFlow, a model of Keras, a table or a generator."""
+        """Return the digest of an array of JAX or TensorFlow, a model, a table or a generator."""
         library = (kind.__module__ or "").partition(".")[0]
         if library in ("jax", "jaxlib") and numpy is not None and hasattr(value, "dtype"):
             if numpy.dtype(value.dtype).kind == "V" or "key<" in str(value.dtype):
@@ -118,10 +119,12 @@ class Digests:
         if library == "tensorflow" and hasattr(value, "numpy"):
             return self.array(numpy, numpy.asarray(value.numpy()))
         if library == "keras" and hasattr(value, "get_weights"):
-            return self.container(list, value.get_weights(), depth) if value.built else None
+            return named(kind, self.container(list, value.get_weights(), depth)) if value.built else None
         if library == "pandas" and hasattr(value, "to_numpy"):
             columns = [str(each) for each in getattr(value, "columns", ())]
-            return self.container(list, [columns, value.to_numpy()], depth)
+            return named(kind, self.container(list, [columns, value.to_numpy()], depth))
+        if library == "sklearn" and hasattr(value, "get_params"):
+            return named(kind, pickle.dumps(value, 4))
         return self.generator(value)
 
     # Generators
@@ -201,6 +204,12 @@ class Digests:
 def settings(optimizer):
     """Return what an optimizer is set to, without what it updates."""
     return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+
+
+def named(kind, content):
+    """Return the digest of a model or a table."""
+    content = content if isinstance(content, bytes) else content.encode()
+    return "%s[]:%s" % (kind.__name__, crc(content))
 
 
 def crc(data):

@@ -14,11 +14,10 @@ import sys
 
 from ..streams.examples import row_hashes
 from ..streams.jax.trained import COMPARES, training_of
-from .features import features_of
+from .capture import columns_of
 from .metrics import first_choices
 from .outputs import flat
-from .passes import Batch, Pass, Undrawn
-from .storing import columns_of
+from .passes import Batch, Pass, Undrawn, features_of
 
 #: Bytes of arguments that are kept for the end.
 MAX_BYTES = 1 << 28

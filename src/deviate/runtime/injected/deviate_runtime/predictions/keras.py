@@ -12,10 +12,9 @@ import weakref
 
 from ..patching import observes, replaces
 from ..streams.examples import as_array, row_hashes
-from .features import MOST, features_of, rows_kept
 from .metrics import Metrics
 from .outputs import is_scores, is_values, numpy_of, pictures_of, read_outputs, read_targets
-from .passes import Batch, Undrawn
+from .passes import MOST, Batch, Undrawn, features_of, rows_kept
 from .texts import text_array, text_hashes, texts_of
 
 #: Examples that are predicted again at most, and the share of all that was computed which that may cost.

@@ -3,7 +3,7 @@
 import sys
 
 from ..streams.examples import array_of_tensor
-from ..streams.torch.objects import is_recorded
+from ..streams.torch.random import is_recorded
 
 #: Classes up to which the scores of all are kept where they are asked for.
 MAX_CLASSES = 1000

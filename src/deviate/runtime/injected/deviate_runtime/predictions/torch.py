@@ -5,7 +5,6 @@ import weakref
 
 from ..patching import replaces
 from ..streams.examples import len_of, row_hashes
-from .features import features_of
 from .outputs import (
     flat,
     is_floating,
@@ -18,7 +17,7 @@ from .outputs import (
     read_outputs,
     read_targets,
 )
-from .passes import Batch
+from .passes import Batch, features_of
 from .texts import is_tokens, joined_texts, text_hashes, texts_in, token_batch
 
 #: Where models return several things, the names of those that are scores.

@@ -7,7 +7,7 @@ import types
 import weakref
 
 from ..factors import OTHER
-from .derive import is_whole, mix
+from .seeds import is_whole, mix
 
 #: States that were handed to the program and may be handed back.
 SNAPSHOTS = 1024

@@ -16,13 +16,13 @@ import zlib
 from ..factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
 from ..weights import Tensor
-from .boundaries import bind, iterate
-from .derive import mix
+from .callers import bind, iterate
 from .seeds import (
     Derived,
     derived,
     keeps_seed,
     located_seed,
+    mix,
     number_of,
     program_frame,
     record_seed,

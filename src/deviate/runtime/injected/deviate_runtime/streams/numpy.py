@@ -9,8 +9,8 @@ import sys
 import zlib
 
 from ..patching import replaces
-from .derive import mix
 from .generators import Generator, Made, bound_seed, is_switched, made_at, note_unseen, put_in_place, stand_for
+from .seeds import mix
 
 
 def patch_random(numpy_random, streams):

@@ -7,9 +7,8 @@ within ``fork_rng``) repeats nothing beyond that part, and is not reported.
 
 import sys
 
-from .derive import text_of
 from .generators import Made
-from .seeds import program_frame
+from .seeds import program_frame, text_of
 
 #: Seeds, by line and value, that are followed, how often each is, and shuffles and passes that are remembered.
 FOLLOWED, OCCASIONS, REMEMBERED = 32, 8, 256

@@ -6,12 +6,12 @@ import os
 from threading import get_ident
 
 from ..factors import DATA, OTHER, SEED
-from ..words import command_words
+from ..script import command_words
 from .callers import Callers
-from .derive import Given, is_clock, mix, text_of
 from .examples import Examples
 from .fingerprints import Fingerprints
 from .repeats import Repeats
+from .seeds import Given, is_clock, mix, text_of
 from .threads import Threads, current_drawer
 
 #: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.

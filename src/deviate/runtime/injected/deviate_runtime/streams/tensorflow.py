@@ -17,10 +17,9 @@ import zlib
 
 from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
-from .boundaries import drawing
-from .derive import mix
+from .callers import drawing
 from .generators import Generator
-from .seeds import Derived, derived, program_frame, record_seed, record_source, replaced
+from .seeds import Derived, derived, mix, program_frame, record_seed, record_source, replaced
 
 #: Seeds of operations lie below.
 LIMIT = 2**31 - 1

@@ -13,7 +13,7 @@ import threading
 
 from ..factors import OTHER
 from ..patching import replaces
-from .derive import mix
+from .seeds import mix
 
 
 def patch_process(module, streams):

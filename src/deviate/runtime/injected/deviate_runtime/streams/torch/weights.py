@@ -10,8 +10,8 @@ import zlib
 
 from ...patching import replaces
 from ...weights import Tensor
-from ..derive import mix
-from .order import tensor_bytes
+from ..seeds import mix
+from .data import tensor_bytes
 
 #: Of more elements than this, only every n-th is read, so that this number is not exceeded; tensors of fewer elements
 #: than `WHOLE` are read whole.

@@ -1,1 +1,0 @@
-"""One self-contained page that works offline, with interactive figures."""

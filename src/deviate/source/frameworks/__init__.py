@@ -1,1 +1,0 @@
-"""What deep-learning frameworks report and run by themselves."""
