@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -25,7 +26,7 @@ from deviate.imports.foreign import (
     storable,
     without_unset,
 )
-from deviate.imports.logs import ITERATION, Found, LinePattern, evenly_counting, found_rows, log_rows
+from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
 from deviate.imports.repeated import check_recipes
@@ -605,6 +606,10 @@ def _pattern(found: Found, formats: str = "") -> str:
         behind = some_of([repr(text) for text in found.left_out], MOST_LEFT_OUT)
         rest = f"; it leaves out the numbers behind {behind}" if behind else ""
         return f"type {' or '.join(forms[:MOST_LEFT_OUT])} to count such lines in their order{rest}"
+    places, line = count(1), " ".join(found.sample.split()[:-1])
+    form = re.sub(rf"(?<![\w.]){NUMBER}", lambda _: f"{{value {next(places)}}}", line)
+    if "{value 6}" in form:
+        return f"{formats}for a log type --pattern {typed_word(form)}, with names in the place of its values"
     sample = f", with names in the place of the values of lines such as {found.sample!r}" if found.sample else ""
     return f"{formats}{_PATTERN}{sample}"
 

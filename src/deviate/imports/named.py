@@ -42,7 +42,8 @@ def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
     word was if several names share each, while another number tells these apart.
     """
     found = [_numbers(label) for label in labels]
-    names = [name for name in dict.fromkeys(name for each in found for name in each) if _differs(name, found)]
+    words = {name: {alike(each[name][0]) for each in found if name in each} for every in found for name in every}
+    names = [name for name, several in words.items() if len(several) > 1]
     chosen = [name for name in names if _is_set(name, found, names)]
     return [{f"{SET}{name}": each[name][0] for name in chosen if name in each} for each in found]
 
@@ -70,10 +71,6 @@ def _called(name: str) -> str:
     """Return the end of a name that is a setting's: ``batch_size`` of ``net_batch_size``; else the whole."""
     starts = [0, *(match.end() for match in re.finditer("[_-]", name))]
     return next((name[start:] for start in starts if is_setting(name[start:])), name)
-
-
-def _differs(name: str, found: Sequence[Mapping[str, tuple[str, str]]]) -> bool:
-    return len({alike(each[name][0]) for each in found if name in each}) > 1
 
 
 def _is_numbered(name: str) -> bool:

@@ -92,7 +92,7 @@ def csv_rows(path: Path) -> list[Row]:
         # Nothing shows which column has no name.
         raise NotImportable(
             f"{path}: a row has {len(longer)} values, and the head names {len(names)} columns: {some_of(longer, 3)}",
-            hint="name each column in the first line; for a log type --set format=log",
+            hint="name each column in the first line, or quote cells with commas; for a log type --set format=log",
         )
     facts = _facts(lines[:start])
     return _with_points([{**facts, **present(zip(names, cells, strict=False))} for cells in rows])
@@ -278,10 +278,13 @@ def read_bytes(path: Path) -> bytes:
         if len(data) > MOST_BYTES:
             raise _too_large(path, "does not end")
         _check_merged(path, data)
-        return data
+        return data.decode("utf-16", "replace").encode() if data[:2] in _WIDE else data
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
 
+
+#: How a text in UTF-16 begins, as PowerShell writes it.
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 #: The conflict markers of Git.
 _MERGED, _BETWEEN = re.compile(rb"(?:<{7}|>{7}) \S"), b"=" * 7

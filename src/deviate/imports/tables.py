@@ -351,7 +351,8 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         status=states[-1] if states else "",
     )  # fmt: skip
     telling = telling_column(rows, metrics) if len(rows) > 1 else ""
-    labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
+    told = [f"{part.label}, {telling} {each[0].get(telling)}" if telling else "" for each in rows]
+    labels = [label or training_label(part.label, index) for index, label in enumerate(told)]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
     if options.in_time and not split.resumed and (twice := sum(map(_repeated, split.trainings))):
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
@@ -373,7 +374,7 @@ def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
     for row in rows:
         counted.setdefault(row.get(roles.split, ""), []).append(row.get(roles.iteration, ""))
     still = {part for part, words in counted.items() if len(words) > len(set(words)) == 1}
-    if not still or len(still) == len(counted):
+    if len(still) in (0, len(counted)):
         return rows
     return [
         {name: word for name, word in row.items() if name != roles.iteration}
@@ -409,10 +410,6 @@ def _check_other_counters(
             )
 
 
-def _training(label: str, index: int, word: str | None, telling: str) -> str:
-    return f"{label}, {telling} {word}" if telling else training_label(label, index)
-
-
 def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: TableOptions) -> Split:
     every = [reading for row in readings for reading in row]
     if options.mean_over:
@@ -441,11 +438,8 @@ def _iterations(part: Part, roles: Roles, options: TableOptions) -> list[int]:
                 hint="type --set rows=iterations to count the rows in their order, and no iteration_column",
             )
         counted.append(value if value is not None else counted[-1] if counted else -1)
-    return list(range(len(counted))) if options.rows == "iterations" and _stalls(counted) else counted
-
-
-def _stalls(counted: Sequence[int]) -> bool:
-    return any(later <= earlier for earlier, later in pairwise(counted))
+    stalls = any(later <= earlier for earlier, later in pairwise(counted))
+    return list(range(len(counted))) if options.rows == "iterations" and stalls else counted
 
 
 def _readings(row: Row, iteration: int, metrics: list[str], roles: Roles, start: float) -> Iterator[Reading]:

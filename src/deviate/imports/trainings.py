@@ -487,12 +487,13 @@ def _counts(rows: Sequence[Row], roles: Roles) -> str:
 def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
     if roles.run:
         missing = next((name for name in roles.run if name not in row), None)
-        if missing:
+        if missing and options.rows != "runs":
             raise NotRuns(
-                f"{table.source}: row {place + 1} has no {missing!r}, so its run is not known", hint="fill it in"
+                f"{table.source}: row {place + 1} has no {missing!r}, so its run is not known",
+                hint="fill it in, or type --set rows=runs if each row is a training",
             )
-        label = ", ".join(_named(name, row[name]) for name in roles.run)
-        return f"{label}, row {place + 1}" if options.rows == "runs" else label
+        named = [_named(name, row[name]) for name in roles.run if name in row]
+        return ", ".join([*named, f"row {place + 1}"] if options.rows == "runs" else named)
     if options.rows == "runs":
         return f"{table.source} row {place + 1}" if files > 1 else f"row {place + 1}"
     return table.training or ("mean of the files" if FILE in options.mean_over else table.source)
