@@ -26,13 +26,12 @@ import numpy as np
 from populations import COLLAPSING, SHAPES, Population
 from scipy import stats
 from simulation import percent, run, table
-from unequal import brown_forsythe, given, spread_statistics, welch, welch_statistics
+from unequal import MEANS, SPREAD, given
 
 from deviate.stats.contrast import judge, judge_spread
 from deviate.stats.effects import bias_factor, bonett_statistic, newcombe_ends
 from deviate.stats.intervals import FEWEST_RUNS
 from deviate.stats.results import fewest_runs
-from deviate.stats.tests import are_unequal, is_permuted
 
 ALPHA = 0.05
 
@@ -138,20 +137,20 @@ def alarms(
         (spread, "verdict on the spread", spreads, noisier),
     ):
         if asked:
-            ps = decides(a, b, rng)
+            ps = decides(a, b)
             shown = (ps <= ALPHA) & (min(n, m) >= fewest_runs(ALPHA))
             check(a, b, ps, shown, verdict)
             yield Row(title, population.name, what, n, m, float(np.mean(shown)))
 
 
-def means(a: Any, b: Any, rng: np.random.Generator) -> Any:
+def means(a: Any, b: Any) -> Any:
     """Give p that the verdict on the means rests on."""
-    return given(a, b, welch, welch_statistics, rng, when=are_unequal)[1]
+    return given(a, b, MEANS)[1]
 
 
-def spreads(a: Any, b: Any, rng: np.random.Generator) -> Any:
+def spreads(a: Any, b: Any) -> Any:
     """Give p that the verdict on the spread rests on."""
-    return given(a, b, brown_forsythe, spread_statistics, rng, when=is_permuted)[1]
+    return given(a, b, SPREAD)[1]
 
 
 def check(a: Any, b: Any, ps: Any, shown: Any, verdict: Callable[..., bool]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 from simulation import percent, run, table
-from unequal import given, welch, welch_statistics
+from unequal import MEANS, given
 
 from deviate.facts.samples import Sample
 from deviate.stats.contrast import deciding_test
@@ -70,7 +70,7 @@ def false_claims(
     right = ERRORS[errors](rng, accuracy, np.array(sizes)[:, None], (repeats, len(sizes), sum(runs)))
     accuracies = right / np.array(sizes)[:, None]
     a, b = accuracies[..., : runs[0]], accuracies[..., runs[0] :]
-    by_welch, given = claimed(a, b, rng)
+    by_welch, given = claimed(a, b)
     by_library = np.array([claims_of_library(*sides) for sides in zip(a[:CHECKED], b, strict=False)])
     # The library draws other permutations, so that where these decide only one bound of its claims is known.
     assert (by_library <= by_welch[:CHECKED]).all()
@@ -102,7 +102,7 @@ def by_run(rng: np.random.Generator, accuracy: float, sizes: Any, shape: tuple[i
 ERRORS = {"independent": independent, "on few examples": on_few, "runs differ": by_run}
 
 
-def claimed(a: Any, b: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+def claimed(a: Any, b: Any) -> tuple[Any, Any]:
     """Tell which comparisons call a group different, by Welch's test alone and as Deviate does.
 
     Shapes ``(repeats, groups, runs)``. Of Holm's steps the first one decides whether any test is claimed.
@@ -112,10 +112,7 @@ def claimed(a: Any, b: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     limits = ALPHA / np.maximum(np.sum(~np.isnan(ps), axis=1, keepdims=True), 1)
     by_welch = ps <= limits
     by_both = by_welch.copy()
-    by_both[by_welch] = (
-        given(a[by_welch], b[by_welch], welch, welch_statistics, rng, when=are_unequal)[1]
-        <= np.broadcast_to(limits, ps.shape)[by_welch]
-    )
+    by_both[by_welch] = given(a[by_welch], b[by_welch], MEANS)[1] <= np.broadcast_to(limits, ps.shape)[by_welch]
     return by_welch.any(axis=1), by_both.any(axis=1)
 
 

@@ -42,6 +42,7 @@ NAMES = (
     "coverage",
     "gate",
     "gate_groups",
+    "gate_levels",
     "collapses",
     "clusters",
     "judge",

@@ -211,10 +211,10 @@ ASKED = "--set sd=0.5 --difference 0.4 --set sd_ratio=1.5"
 PLANS = {
     "free/terminal-80.txt": "",
     "free/plan.json": "--json",
-    "free/options.txt": "--set sd=0.5 --set sd_ratio=1.5 --precision 0.2 --set alpha=0.01 --set power=0.9 "
+    "free/options.txt": "--set sd=0.5 --set sd_ratio=1.5 --set precision=0.2 --set alpha=0.01 --set power=0.9 "
     "--set seconds=3600",
-    "free/all.txt": f"{ASKED} --precision 0.2 -n 5 --set seconds=60 --set tests=4",
-    "free/all.json": f"{ASKED} --precision 0.2 -n 5 --set seconds=60 --set tests=4 --json",
+    "free/all.txt": f"{ASKED} --set precision=0.2 -n 5 --set seconds=60 --set tests=4",
+    "free/all.json": f"{ASKED} --set precision=0.2 -n 5 --set seconds=60 --set tests=4 --json",
     "pilot/terminal-80.txt": "usual",
     "pilot/terminal-120.txt": "usual",
     "pilot/difference-60.txt": "usual --difference 0.5",

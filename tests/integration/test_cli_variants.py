@@ -100,7 +100,7 @@ def test_the_spread_is_told_by_variant_in_every_format(sources):
     shown = deviate("report", "train", "-v").out
     assert "what varied" in shown
     assert "\n  initialisation" in shown
-    assert re.search(r"\naugmentation +no draw was counted", shown)
+    assert re.search(r"\naugmentation +none seen in these runs", shown)
     assert "fingerprints" in shown
     told = deviate("show", "train", "-v").out
     assert "By fingerprints of 3 runs: Varied: init. Held: shuffle." in told

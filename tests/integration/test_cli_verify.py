@@ -82,11 +82,11 @@ def test_the_command_is_ended_once_all_was_seen(project):
 
 def test_at_the_limit_what_did_not_come_may_still_come(project):
     (project / "train.py").write_text(LONG)
-    done = verify("--limit", "1.5", *PYTHON)
+    done = verify("--set", "timeout=1.5", *PYTHON)
     assert done.status == 1
     assert (done.json["ended"], done.json["silent"]) == ("limit", ["test accuracy"])
     assert [each["name"] for each in done.json["verified"]] == ["loss"]
-    said = deviate("extract", "--verify", "--limit", "1.5", *PYTHON).out
+    said = deviate("extract", "--verify", "--set", "timeout=1.5", *PYTHON).out
     assert re.search(r"test accuracy +0 +not yet", said)
     assert "never" not in said
 
@@ -168,7 +168,7 @@ def test_a_workspace_in_use_is_left_alone(project):
     ("words", "said"),
     [
         (("--verify",), "no command"),
-        (("--verify", "--limit", "0", *PYTHON), "above 0, found 0"),
+        (("--verify", "--set", "timeout=0", *PYTHON), "above 0, found 0"),
         (("--verify", "--limit", "inf", *PYTHON), "above 0, found inf"),
         (("--verify", "--diff", *PYTHON), "--diff exclude each other"),
         (("train.py", "--limit", "3"), "--verify"),

@@ -118,6 +118,7 @@ def test_the_hugging_face_trainer(train):
     assert "fit:learning_rate" not in set(trained.records["metric"])
 
 
+@pytest.mark.nightly
 def test_an_algorithm_of_stable_baselines3(train):
     trained = train("sb3_learn.py", "stable_baselines3", "gymnasium")
     for run in RUNS:

@@ -105,7 +105,7 @@ COMMANDS = {
     "deviate check --target": ["check", "a", "--target", "val acc>=90", "--json"],
     "deviate baseline": ["baseline", "a", "--metric", "val acc", "--json"],
     "deviate judge": ["judge", "b", "--json"],
-    "deviate plan": ["plan", "a", "--difference", "0.5", "--precision", "0.2", "-n", "5", "--json"],
+    "deviate plan": ["plan", "a", "--difference", "0.5", "--set", "precision=0.2", "-n", "5", "--json"],
 }
 
 #: Commands that print the object of another.

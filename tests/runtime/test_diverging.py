@@ -43,7 +43,11 @@ def recorded(folder: Path) -> list[dict]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "order",
-    [{}, {"record": ["update", None, None]}, {"record": ["update", None, None], "alone": True}],
+    [
+        pytest.param({}, marks=pytest.mark.nightly),
+        {"record": ["update", None, None]},
+        {"record": ["update", None, None], "alone": True},
+    ],
     ids=["steps", "operations", "each twice"],
 )
 def test_a_program_computes_the_same_bits_as_without(both: Both, tmp_path: Path, order: dict) -> None:

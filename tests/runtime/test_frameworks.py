@@ -14,7 +14,8 @@ pytestmark = pytest.mark.slow
 TICK = -1
 
 
-@pytest.mark.parametrize("backend", ["jax", pytest.param("torch", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
     require("keras", backend)
     source = """

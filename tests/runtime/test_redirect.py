@@ -119,7 +119,7 @@ def test_run_as_a_module_from_the_original_path(run: Run, project: Path, work: P
 
 def test_what_pip_installed_into_any_folder_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(INJECTED))
-    libraries = importlib.import_module("deviate_runtime.libraries")
+    libraries = importlib.import_module("deviate_runtime.patching")
     (tmp_path / "lib" / "plots-1.0.dist-info").mkdir(parents=True)
     for folder in ("lib", "code"):
         (tmp_path / folder / "plots").mkdir(parents=True)

@@ -36,7 +36,7 @@ EPOCHS = """
 import random
 import sys
 import deviate_runtime
-from deviate_runtime.streams.boundaries import iterate
+from deviate_runtime.streams.callers import iterate
 streams = deviate_runtime.process.streams
 kept = random.random
 def items():

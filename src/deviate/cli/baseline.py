@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 import msgspec
 
-from deviate.cli.judge import jobs_option, training
+from deviate.cli.judge import training
 from deviate.cli.main import BeforeCommand
 from deviate.cli.options import keys_option, statistics_keys
 from deviate.cli.printing import examples, json_option, show
@@ -46,7 +46,6 @@ FLOOR_KEYS = ("better", "tries", "max")
 @click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of the floor.")
 @click.option("--value", "values", type=float, multiple=True, help="A run's result, made elsewhere. Repeatable.")
 @click.option("--metric", help="What is judged.  [default: the metric that leads the report]")
-@jobs_option
 @keys_option
 @json_option
 def command(
@@ -54,7 +53,6 @@ def command(
     runs: int,
     values: tuple[float, ...],
     metric: str | None,
-    jobs: int | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -72,7 +70,7 @@ def command(
     asked = Floor(metric=metric, **read_settings(settings, FloorSettings, FLOOR_KEYS))
 
     def train() -> Loop:
-        with training(words, jobs=jobs, runs=runs) as (request, observe):
+        with training(words, runs=runs) as (request, observe):
             return measure_baseline(request, asked, observe)
 
     loop = choose_baseline(Workspace.nearest(Path.cwd()), words, values, asked, runs, train)

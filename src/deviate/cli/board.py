@@ -31,11 +31,8 @@ CELLS_FROM = 80
 FULL_WIDTH = 100
 
 
-def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], metric: str | None) -> list[str]:
-    """Return the experiments as lines below a head, the best first.
-
-    Raises BadOption if no experiment has the metric.
-    """
+def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the experiments as lines below a head, the best first."""
     summaries = {}
     for facts in overviews:
         # `deviate report NAME` names what is wrong with its files or with deviate.toml.
@@ -44,10 +41,6 @@ def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], 
                 # Its overview was read just now, which looked for links.
                 summaries[facts["name"]] = summary_of(ExperimentFolder(workspace.path / "experiments" / facts["name"]))
     name = leading_metric(summaries)
-    if metric:
-        from deviate.lexicon.words import find_name
-
-        name = find_name(metric, metric_names(summaries))
     found = entries(overviews, summaries, name)
     head = head_text(name, found)
     return board_lines(found, terminal_width() or FULL_WIDTH, head, datetime.now().astimezone())
@@ -89,7 +82,7 @@ def entries(overviews: Sequence[Mapping[str, Any]], summaries: Mapping[str, Summ
     """Put together what is said of each experiment, the best first; those without a number come last."""
     recipes = _recipes(overviews)
     found = [_entry(facts, summaries.get(facts["name"]), metric, recipes) for facts in overviews]
-    found = _said_once(found)
+    found = _said_once(found, summaries)
     lower = any(each.standing.direction == "lower" for each in found if each.standing)
     best: dict[str, float] = {}
     for each in found:
@@ -107,11 +100,6 @@ def leading_metric(summaries: Mapping[str, Summary]) -> str:
     """Return the metric that is the main one of the most experiments; empty where none has one."""
     mains = [standings[0].name for each in summaries.values() if (standings := main_standings(each))]
     return Counter(mains).most_common(1)[0][0] if mains else ""
-
-
-def metric_names(summaries: Mapping[str, Summary]) -> list[str]:
-    """Return the names of all metrics that experiments are compared by."""
-    return list(dict.fromkeys(each.name for summary in summaries.values() for each in main_standings(summary)))
 
 
 def head_text(metric: str, found: Sequence[Entry]) -> str:
@@ -157,13 +145,18 @@ def _entry(facts: Mapping[str, Any], summary: Summary | None, metric: str, recip
     )
 
 
-def _said_once(found: Sequence[Entry]) -> list[Entry]:
-    """Say of an experiment whose runs came out as those of an older one that they are the same."""
-    first: dict[tuple[float, ...], str] = {}
+def _said_once(found: Sequence[Entry], summaries: Mapping[str, Summary]) -> list[Entry]:
+    """Say of an experiment whose runs came out as those of an older one that they are the same.
+
+    A metric that never differs tells no runs apart.
+    """
+    first: dict[tuple[tuple[float, ...], ...], str] = {}
     said = []
     for each in sorted(found, key=lambda entry: entry.made):
-        values = tuple(each.standing.values) if each.standing else ()
-        if len(values) > 1 and (other := first.setdefault(values, each.name)) != each.name:
+        known = main_standings(summaries[each.name]) if each.standing else []
+        values = tuple(tuple(metric.values) for metric in known if metric.kind != "speed")
+        differing = any(len(set(runs)) > 1 for runs in values)
+        if differing and (other := first.setdefault(values, each.name)) != each.name:
             said.append(each._replace(same_as=other))
             continue
         said.append(each)
@@ -229,7 +222,6 @@ def _is_said(entry: Entry) -> bool:
 
 
 def _text(entry: Entry, number: str, *, is_narrow: bool) -> str:
-    """Return the number, or what is said in its place."""
     if entry.said or not entry.same_as:
         return entry.said or number
     if is_narrow:

@@ -117,7 +117,6 @@ def command(
 
 
 def _check_alone(against: str | None, target: str | None, rule: str | None, further: Sequence[object]) -> None:
-    """Refuse what does not go with a target or a rule by name."""
     if rule == "mlperf":
         if against is None or target is not None:
             raise BadOption(

@@ -82,11 +82,12 @@ class _BeforeCommand(click.Command):
     "the output.",
 )
 @verbose_option
-@click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
-@set_option
 @click.option(
-    "--limit", type=float, metavar="SECONDS", help="With --verify: seconds after which COMMAND is ended.  [default: 60]"
+    "--verify",
+    is_flag=True,
+    help="Run COMMAND for 60 seconds, or as --set timeout says, and report which metrics yield values.",
 )
+@set_option
 @json_option
 def command(entry: str | None, command: tuple[str, ...], project: Path | None, **options: Any) -> int:
     """Find the main loop and the metrics that a script reports.
@@ -96,8 +97,6 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
     """
     if options["verify"]:
         return _verify(entry, command, project, **options)
-    if options["limit"] is not None:
-        raise BadOption("--limit is only of use with --verify", hint="add --verify, or leave it out")
     if entry is None and not command:
         from deviate.cli.standing import likely_scripts
 
@@ -113,7 +112,6 @@ def _verify(
     words: tuple[str, ...],
     project: Path | None,
     *,
-    limit: float | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -123,6 +121,7 @@ def _verify(
     from deviate.report.views import page_view
     from deviate.report.writers.registry import facts_json, find_writer, writers
     from deviate.runs.request import Request
+    from deviate.source.config import read_settings
 
     if options["diff"]:
         raise BadOption("--verify and --diff exclude each other", hint="type one after the other")
@@ -133,10 +132,10 @@ def _verify(
     writer = find_writer("json" if as_json else None, None, writers(json=facts_json))
     if options["review"]:
         require_terminal()
-    limit = DEFAULT_LIMIT if limit is None else limit
+    fields = {**request_fields(options["settings"], project), **({"entry": entry} if entry else {})}
+    limit = read_settings(options["settings"]).get("timeout", DEFAULT_LIMIT)
     if writer.name != "json":
         say(f"running {typed_line(mask_words(words))} as it is, for up to {limit:g} s", err=True)
-    fields = {**request_fields(options["settings"], project), **({"entry": entry} if entry else {})}
     with given_input() as stdin:
         request = Request(command=list(words), project=project, stdin=stdin, **fields)
         facts = verify(request, limit)
@@ -450,7 +449,6 @@ def review_metrics(project: Path, findings: Findings, answer: Callable[[Review],
 
 
 def _is_told(line: Line) -> bool:
-    """Whether a line is a metric now, or was found as one."""
     return line.taken or line.found is not None
 
 

@@ -76,7 +76,6 @@ def _write(path: Path, text: str) -> None:
 
 
 def _plan(prepared: Prepared) -> list[str]:
-    """Say in a few lines what a run is made of."""
     from deviate.core.secrets import mask_words
     from deviate.report.words import count
 

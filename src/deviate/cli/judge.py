@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deviate.cli.main import BeforeCommand
-from deviate.cli.printing import Command, examples, json_option, request_fields, show
+from deviate.cli.printing import examples, json_option, request_fields, show
 
 if TYPE_CHECKING:
     from deviate.facts.judging import Judged, Observe
     from deviate.runs.request import Request
-
-
-def jobs_option(command: Command) -> Command:
-    """Give a command ``-j``."""
-    said = "Runs at the same time.  [default: as in earlier runs, else 1]"
-    return click.option("-j", "--jobs", type=int, help=said)(command)
 
 
 @click.command(
@@ -41,9 +35,8 @@ def jobs_option(command: Command) -> Command:
     multiple=True,
     help="A result of the change, all of them in the order of the runs; nan for a run that failed. Repeatable.",
 )
-@jobs_option
 @json_option
-def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None, as_json: bool) -> int:
+def command(words: tuple[str, ...], values: tuple[float, ...], as_json: bool) -> int:
     """Say whether a change is kept: whether it is better than the baseline.
 
     With COMMAND, the project is run as it is now, one run after the other, until that is decided. What is kept becomes
@@ -60,7 +53,7 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
     workspace = Workspace.nearest(Path.cwd())
 
     def train() -> Judged:
-        with training(words, jobs=jobs) as (request, observe):
+        with training(words) as (request, observe):
             return judge_command(request, workspace, observe)
 
     judged = choose_judged(workspace, words, values, train)
@@ -72,12 +65,11 @@ def command(words: tuple[str, ...], values: tuple[float, ...], jobs: int | None,
 
 
 @contextmanager
-def training(words: Sequence[str], **fields: object) -> Iterator[tuple[Request, Observe]]:
+def training(words: Sequence[str], **fields: Any) -> Iterator[tuple[Request, Observe]]:
     """Give a request of the command that was typed, and what shows how far its runs are."""
     from deviate.cli.progress import Progress
     from deviate.cli.stdin import given_input
     from deviate.runs.request import Request
 
-    known = {**request_fields((), None), **{name: value for name, value in fields.items() if value is not None}}
     with given_input() as stdin, Progress() as progress:
-        yield Request(command=list(words), stdin=stdin, **known), progress.observe
+        yield Request(command=list(words), stdin=stdin, **request_fields((), None), **fields), progress.observe

@@ -13,11 +13,10 @@ from deviate.core.errors import BadOption, DeviateError
 from deviate.core.shell_words import typed_line, typed_word
 
 
-@click.command("prune", epilog=examples("deviate prune", "deviate prune baseline --failed --yes"))
+@click.command("prune", epilog=examples("deviate prune", "deviate prune baseline --yes"))
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=experiments_and_grids)
-@click.option("--failed", is_flag=True, help="Also those of runs that failed, which may show why.")
 @yes_option
-def prune(names: tuple[str, ...], failed: bool, yes: bool) -> None:
+def prune(names: tuple[str, ...], yes: bool) -> None:
     """Delete the working folders of completed runs, with their checkpoints.
 
     Records, logs, and the predictions and weights that Deviate kept stay, so that every report is as it was. Runs
@@ -32,7 +31,7 @@ def prune(names: tuple[str, ...], failed: bool, yes: bool) -> None:
     sizes = {}
     for name in [folder.name for folder in find_named(workspace, names)] or workspace.names():
         try:
-            sizes[name] = prunable(workspace.find_experiment(name), failed=failed)
+            sizes[name] = prunable(workspace.find_experiment(name))
         except DeviateError as error:
             if names:
                 raise
@@ -44,7 +43,7 @@ def prune(names: tuple[str, ...], failed: bool, yes: bool) -> None:
         say("nothing to delete: no completed run has a working folder")
         return
     require_yes(f"Delete working folders of {show_size(sum(sizes.values()))} for good?", yes=yes)
-    freed = sum(prune(workspace, name, failed=failed) for name, size in sizes.items() if size)
+    freed = sum(prune(workspace, name) for name, size in sizes.items() if size)
     say(f"freed {show_size(freed)}")
 
 

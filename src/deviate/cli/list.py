@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from deviate.facts.overview import Unreadable
 
 
-@click.command("list", epilog=examples("deviate list", "deviate list --metric 'test loss'", "deviate list --json"))
-@click.option("--metric", help="Metric by which experiments are compared.  [default: the main one of most]")
+@click.command("list", epilog=examples("deviate list", "deviate list --json"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(metric: str | None, as_json: bool) -> None:
+def command(as_json: bool) -> None:
     """List the experiments of this project, the best first.
 
-    Mean and SD are of the main metric. A line is the 95% interval of the mean, to scale. Behind a name stands what its
-    command has and others lack. An experiment that cannot be read, since a file was damaged, is listed last, with the
-    reason.
+    Mean and SD are of the metric that leads most reports, see `main` of deviate.toml. A line is the 95% interval of
+    the mean, to scale. Behind a name stands what its command has and others lack. An experiment that cannot be read,
+    since a file was damaged, is listed last, with the reason.
 
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
@@ -40,7 +39,7 @@ def command(metric: str | None, as_json: bool) -> None:
     if not found and not unreadable:
         click.echo("no experiment here yet; make one, such as deviate run -n 8 -- python train.py")
         return
-    say(*project_board(workspace, found, metric), *unread_rows(unreadable))
+    say(*project_board(workspace, found), *unread_rows(unreadable))
     say(*hints(unreadable), err=True)
     # Programs read --json; the next command is for people.
     if sys.stdout.isatty():

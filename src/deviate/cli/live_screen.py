@@ -203,7 +203,6 @@ def _column(screen: LiveScreen, name: str) -> list[str]:
 
 
 def _how_far(screen: LiveScreen, bar: int, *, has_word: bool) -> list[list[str]]:
-    """Return a bar and the rounds that were reported, or the evaluation that goes on."""
     rounds = screen.rounds
     bars = [_bar(run.done or 0, rounds, bar) for run in screen.going] if rounds and bar else []
     texts = [_place(run, rounds) for run in screen.going]

@@ -261,7 +261,6 @@ def without_secrets(text: str, words: Sequence[str]) -> str:
 
 
 def _stopped(words: Sequence[str]) -> str:
-    """Say what Ctrl-C did; of a `run` also that nothing is lost."""
     return "stopped; the same command continues from here" if words[:1] == ["run"] else "stopped"
 
 

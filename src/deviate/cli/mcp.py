@@ -118,7 +118,7 @@ def list_(desk: Desk) -> Any:
     from deviate.facts.overview import overviews
 
     found, unreadable = overviews(desk.workspace)
-    rows = project_board(desk.workspace, found, None) if found else ["no experiment here yet"]
+    rows = project_board(desk.workspace, found) if found else ["no experiment here yet"]
     return list_json(found, unreadable), "\n".join([*rows, *unread_rows(unreadable)])
 
 

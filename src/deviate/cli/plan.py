@@ -11,7 +11,7 @@ from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, stat
 from deviate.cli.printing import PAGE_SUFFIXES, examples, json_option, output_option, show, verbose_option
 
 #: What ``--set`` takes.
-KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds", "sd", "sd_ratio")
+KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds", "sd", "sd_ratio", "precision")
 
 
 @click.command(
@@ -22,7 +22,6 @@ KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds
 @click.argument("pilot", required=False, metavar="[EXPERIMENT]", shell_complete=experiment_sides)
 @click.option("--metric", help="Metric of the pilot.  [default: its main metric]")
 @click.option("--difference", type=float, help="Find the runs that show this difference of two means.")
-@click.option("--precision", type=float, help="Find the runs that give a mean this half-width.")
 @click.option("-n", "--runs", type=int, help="Report what this number of runs of each recipe can show.")
 @click.option(
     "--against",

@@ -382,7 +382,6 @@ class EarlyImports:
                 self._seen = True
 
     def _has_core(self) -> bool:
-        """Tell whether there is a core that no run is held to."""
         held = [slot.cores for slot in self._slots.values()]
         return None not in held and bool(self._cores.difference(*(cores or () for cores in held)))
 

@@ -119,7 +119,7 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
 
     newest = newest_first(overviews)[:LISTED]
     more = [f"{len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
-    return [*project_board(workspace, newest, None), *more, "", *next_steps(workspace, overviews)]
+    return [*project_board(workspace, newest), *more, "", *next_steps(workspace, overviews)]
 
 
 def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], most: int = STEPS) -> list[str]:
@@ -186,7 +186,7 @@ def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
 
 def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
-    """Return what makes a second recipe, and what tells why runs differ, where there is one experiment of a script."""
+    """Return what makes a second recipe, and what tells what sources do, where there is one experiment of a script."""
     if not completed or (experiment := completed[0].read_experiment()).imported is not None:
         return []
     if any(other.read_experiment().entry == experiment.entry for other in completed[1:]):
@@ -200,7 +200,7 @@ def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
             f"is another recipe better?{f' edit {experiment.entry}, then' if edited else ''}",
             f"deviate run -n {runs} --name NAME -- {command}{'' if edited else ' …'}",
         ),
-        *([("why do runs differ?", why)] if len(experiment.planned) == 1 else []),
+        *([("how much does each source matter?", why)] if len(experiment.planned) == 1 else []),
     ]
 
 

@@ -84,7 +84,6 @@ def _has_more(status: os.stat_result, descriptor: int) -> bool:
 
 
 def _copy(descriptor: int, kept: IO[bytes]) -> int:
-    """Copy the rest of a file, which stays where it is for others."""
     offset = start = os.lseek(descriptor, 0, os.SEEK_CUR)
     while chunk := os.pread(descriptor, _CHUNK, offset):
         kept.write(chunk)
@@ -94,7 +93,6 @@ def _copy(descriptor: int, kept: IO[bytes]) -> int:
 
 
 def _drain(descriptor: int, kept: IO[bytes]) -> int:
-    """Read a pipe up to its end, as long as somebody writes into it."""
     size, heard = 0, time.monotonic()
     while True:
         if _ready(descriptor, LOOK_EVERY):

@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Iterable
 from typing import Literal
 
@@ -262,5 +261,8 @@ def bit_seed(variant: Variant, experiment_seed: int, index: int) -> int | None:
 
 def derive_seed(*parts: int | str) -> int:
     """Mix `parts` into a seed in ``[0, 2**32)``; equal parts give equal seeds on every machine."""
+    # It loads OpenSSL, which those who only look at experiments do without.
+    import hashlib
+
     text = "/".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[: SEED_BITS // 8], "little")

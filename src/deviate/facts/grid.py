@@ -31,6 +31,7 @@ from deviate.facts.compared_metric import Adjusted, adjust_families, is_measured
 from deviate.facts.comparison_options import ComparisonOptions, check_options, comparison_command
 from deviate.facts.metric import MetricSpread, measured_sample
 from deviate.facts.side import Side, read_sides, remember_typed
+from deviate.lexicon.words import words_of
 from deviate.observe.headline import ranks
 from deviate.source.cells import Cell, read_cells
 from deviate.source.config import FILE_NAME
@@ -39,10 +40,14 @@ from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import SpreadEffect, adjust, dunnett, look_levels, rounded_down, spread_effects
 from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
+from deviate.stats.splits import SplitSpread, split_spread
 from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
 from deviate.store.looks import ComparedSide, RecordedLooks, add_look, read_looks
+
+#: Words of a factor whose levels are draws of the data, not choices of the user.
+SPLITS = {"split", "splits", "fold", "folds", "partition", "data"}
 
 
 class GridSpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +101,20 @@ def cells_against_first(
         )
         for place, cell in enumerate(cells[1:])
     ]
+
+
+def split_of_grid(
+    settings: Sequence[Mapping[str, str]], match: Sequence[MetricSpread], alpha: float
+) -> SplitSpread | None:
+    """Divide the spread into that of splits and that of runs, in a grid of one factor that is a split by its name.
+
+    Run k of every cell has the same random numbers; where the cells have other runs, they are nested in the splits.
+    """
+    varied = [name for name in settings[0] if len({cell[name] for cell in settings}) > 1]
+    if len(varied) != 1 or SPLITS.isdisjoint(words_of(varied[0])):
+        return None
+    crossed = all(each.runs == match[0].runs for each in match)
+    return split_spread([each.values for each in match], 1 - alpha, crossed=crossed)
 
 
 # The facts of a grid: its cells beside each other in each metric, and what its factors do.
@@ -176,6 +195,8 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
     spreads: list[GridSpread] = []
     #: Of a metric that is claimed, in a grid of three cells or more.
     against_first: list[GridAgainst] = []
+    #: Where the only factor of the grid is a split of the data.
+    split: SplitSpread | None = None
 
     @property
     def best(self) -> list[GridCell]:
@@ -375,6 +396,7 @@ def _metric(
         spread=brown_forsythe_of_all([each.values for each in match]),
         spreads=spreads_by_factor(settings, match, alpha, withheld=bool(withheld)),
         against_first=cells_against_first(cells, match, alpha, withheld=bool(withheld)) if claimed else [],
+        split=split_of_grid(settings, match, alpha),
     )
 
 

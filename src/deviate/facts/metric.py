@@ -21,7 +21,7 @@ from deviate.stats.intervals import (
     mean_interval,
 )
 from deviate.stats.power import Misranking, misranking
-from deviate.stats.spread import FiniteTest, Resolution, Spread, finite_test, resolution, spread
+from deviate.stats.spread import FiniteTest, Floats, Resolution, Spread, finite_test, resolution, spread
 from deviate.stats.weak import collapsed_runs, far_from_others
 
 #: Kinds of metrics with a true zero: times, rates and amounts.
@@ -121,15 +121,38 @@ def _far(sample: Sample, median: float | None) -> tuple[list[int], list[int]]:
 def with_common_collapses(
     a: MetricSpread, b: MetricSpread, direction: Direction | None
 ) -> tuple[MetricSpread, MetricSpread]:
-    """Return both with the runs that are collapsed beside those of the other side, too."""
+    """Return both with the runs that are collapsed beside those of the other side, too.
+
+    A run that is no better than one that collapsed, on either side, has collapsed: left in on one side alone, the tail
+    that both have would be a difference. A side that lies behind all of the other is worse, and judged by itself.
+    """
     if direction is None:
         return a, b
-    behind = collapsed_runs([a.values, b.values], direction)
-    both = [
-        msgspec.structs.replace(side, collapsed=sorted({*side.collapsed, *(side.runs[place] for place in places)}))
-        for side, places in zip((a, b), behind, strict=True)
-    ]
-    return both[0], both[1]
+    sign = 1 if direction == "higher" else -1
+    values = [sign * np.array(side.values) for side in (a, b)]
+    behind = collapsed_runs(values, "higher")
+    lost = [_behind(side, each, places) for side, each, places in zip((a, b), values, behind, strict=True)]
+    if values[0].size and values[1].size and not _are_apart(*values):
+        bar = max(
+            (float(each[place]) for each, places in zip(values, lost, strict=True) for place in places),
+            default=-math.inf,
+        )
+        lost = [np.flatnonzero(each <= bar).tolist() for each in values]
+    first, second = (
+        msgspec.structs.replace(side, collapsed=[side.runs[place] for place in places])
+        for side, places in zip((a, b), lost, strict=True)
+    )
+    return first, second
+
+
+def _behind(side: MetricSpread, values: Floats, places: Sequence[int]) -> list[int]:
+    """Return these places and those of runs that are collapsed beside the others of their side; higher is better."""
+    own = {place for place, run in enumerate(side.runs) if run in side.collapsed and values[place] < np.median(values)}
+    return sorted({*places, *own})
+
+
+def _are_apart(a: Floats, b: Floats) -> bool:
+    return bool(a.max() < b.min() or b.max() < a.min())
 
 
 def typical_runs(checked: MetricSpread, other: MetricSpread) -> tuple[Sample, Sample]:

@@ -5,9 +5,8 @@ Whoever lists experiments imports it: nothing here is long to import.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,7 @@ from deviate.core.experiment import Direction, Kind
 from deviate.core.shell_words import typed_word
 from deviate.store.files import write_whole
 from deviate.store.folders import ExperimentFolder, RunFolder, Workspace
-from deviate.store.run_files import Unfinished
+from deviate.store.run_files import Completed, Unfinished
 
 if TYPE_CHECKING:
     from deviate.facts.live import LiveExperiment
@@ -47,17 +46,19 @@ def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadab
 
 def overview(folder: ExperimentFolder) -> dict[str, Any]:
     """Return name, command, how many runs of each variant are planned and completed, and what goes on now."""
-    experiment = folder.read_experiment()
-    runs = folder.completed_runs()
+    experiment, every = folder.read_experiment(), folder.runs()
+    runs = [run for run in every if isinstance(run.read_outcome(), Completed)]
     completed = Counter(run.run.variant for run in runs)
+    # Only where a worker may live: looking at processes takes a library that is long to import.
+    held = [run for run in every if run.worker.is_dir()]
     return {
         "name": experiment.name,
         "command": experiment.command,
         "created": experiment.created,
         "planned": experiment.planned,
         "completed": {variant: completed[variant] for variant in experiment.planned},
-        "evaluating": sum(map(_is_evaluated, runs)),
-        "seconds_left": live.seconds_left if (live := _going(folder)) else None,
+        "evaluating": _evaluated(held),
+        "seconds_left": live.seconds_left if (live := _going(folder, held)) else None,
         "running": live is not None,
         "problem": "" if runs else _problem(folder),
     }
@@ -69,10 +70,9 @@ def _problem(folder: ExperimentFolder) -> str:
     return next((outcome.reason for outcome in outcomes if isinstance(outcome, Unfinished)), "")
 
 
-def _going(folder: ExperimentFolder) -> LiveExperiment | None:
+def _going(folder: ExperimentFolder, held: Sequence[RunFolder]) -> LiveExperiment | None:
     """Return what `deviate watch` shows; None where no run is under way."""
-    # Only where a worker may live, as below.
-    if not any(run.worker.is_dir() and not run.outcome_file.is_file() for run in folder.runs()):
+    if all(run.outcome_file.is_file() for run in held):
         return None
     from deviate.facts.live import LiveReader
 
@@ -80,13 +80,13 @@ def _going(folder: ExperimentFolder) -> LiveExperiment | None:
     return live if live.going else None
 
 
-def _is_evaluated(run: RunFolder) -> bool:
-    # Only where a worker may live: looking at processes takes a library that is long to import.
-    if not run.worker.is_dir():
-        return False
+def _evaluated(held: Sequence[RunFolder]) -> int:
+    """Count the completed runs that a worker evaluates."""
+    if not held:
+        return 0
     from deviate.facts.live import is_evaluated
 
-    return is_evaluated(run)
+    return sum(isinstance(run.read_outcome(), Completed) and is_evaluated(run) for run in held)
 
 
 #: In the folder of an experiment.
@@ -176,15 +176,15 @@ LEVEL = 0.95
 
 
 def _stamp(folder: ExperimentFolder) -> str:
-    """Digest what a summary is made from: size and time of the files of the experiment, of settings and directions."""
+    """List what a summary is made from: size and time of the files of the experiment, of settings and directions."""
     settings = [folder.project / "deviate.toml", Workspace(folder.project).directions_file]
     files = [folder.experiment_file, *settings, *_outcomes(folder)]
-    digest = hashlib.sha256(f"{VERSION}".encode())
+    lines = [f"{VERSION}"]
     for path in files:
         with suppress(OSError):
             status = path.stat()
-            digest.update(f"{path.name}\0{path.parent.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
+            lines.append(f"{path.parent.name}/{path.name} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(lines)
 
 
 def _outcomes(folder: ExperimentFolder) -> Iterable[Path]:

@@ -92,7 +92,7 @@ def check_options(options: PlanOptions) -> None:
         "--set sd=": options.sd,
         "--difference ": None if options.difference is None else abs(options.difference),
         "--set sd_ratio=": options.sd_ratio,
-        "--precision ": options.precision,
+        "--set precision=": options.precision,
         "--set seconds=": options.seconds,
     }
     for option, value in above_zero.items():
@@ -137,7 +137,7 @@ def check_size(what: str, value: float | None) -> None:
 
 
 #: Fields that are typed with ``--set``.
-_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "sd_ratio")
+_SET = ("power", "alpha", "tests", "seconds", "correlation", "failures", "sd", "sd_ratio", "precision")
 
 
 def plan_command(name: str | None, options: PlanOptions) -> str:

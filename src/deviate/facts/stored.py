@@ -60,7 +60,7 @@ from deviate.observe.unseen import WarnedOperation, warned_operations
 from deviate.runs.snapshot.manifest import Snapshot, read_snapshot
 from deviate.runs.snapshot.survey import CHECKPOINT
 from deviate.source.config import read_config
-from deviate.stats.remedies import REPORTS
+from deviate.stats.curves import REPORTS
 from deviate.store.folders import ExperimentFolder, Workspace
 
 DISTRIBUTION = "deviate-dl"

@@ -272,15 +272,7 @@ def import_results(request: ImportRequest) -> list[ExperimentFolder]:
 
 
 def _check_free(proposals: list[Proposal], workspace: Workspace, replace: bool) -> None:
-    """Make sure that no experiment is in the way.
-
-    Raises
-    ------
-    BadOption
-        If a name cannot be the name of an experiment.
-    NameTaken
-        If there is one of that name that is not to be replaced, or that Deviate ran.
-    """
+    """Make sure that no experiment is in the way."""
     for proposal in proposals:
         folder = workspace.experiment(proposal.experiment.name)
         if not os.path.isfile(folder.experiment_file):

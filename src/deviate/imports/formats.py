@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -25,7 +26,7 @@ from deviate.imports.foreign import (
     storable,
     without_unset,
 )
-from deviate.imports.logs import ITERATION, Found, LinePattern, evenly_counting, found_rows, log_rows
+from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
 from deviate.imports.repeated import check_recipes
@@ -103,8 +104,11 @@ def recurring(folder: Path) -> tuple[list[Path], list[str]]:
     best = max(worth, key=lambda name: worth[name], default="")
     if not best or not worth[best][2]:
         return [], []
-    of_metrics = [name for name, (counts, knows, rows, *_) in worth.items() if rows and counts and knows]
-    taken = [best, *(name for name in of_metrics if name != best and _are_splits([best, name]))]
+    of_metrics = [name for name, (_, knows, rows, *_) in worth.items() if rows and knows]
+    counted = [name for name in of_metrics if worth[name][0] and name != best]
+    # `result_1.txt`, `result_2.txt` in each folder are of a run each.
+    numbered = [name for name in counted if re.sub(r"\d+", "", name) == re.sub(r"\d+", "", best)]
+    taken = [best, *numbered, *(name for name in counted if _are_splits([best, name]))]
     rest = [name for name in of_metrics if name not in taken]
     return sorted(path for name in taken for path in by_name[name]), rest
 
@@ -135,11 +139,16 @@ def _by_splits(tables: Sequence[Table], notes: list[str]) -> list[Table]:
     ]
 
 
+#: What Sacred wrote of a run that returned nothing.
+_NO_RESULT = re.compile(rb'"result": null|"status": "(?:FAILED|INTERRUPTED|RUNNING)"')
+
+
 def _worth(path: Path) -> tuple[bool, bool, int, bool, tuple[str, ...]]:
     """Return whether a file counts iterations, names known metrics, its rows, whether it is JSON, and its names."""
     kind = text_kind(path) or ("csv" if _SUFFIXES.get(path.suffix.lower()) == "csv" else None)
     try:
-        rows = json_rows(path) if kind == "json" else csv_rows(path) if kind else []
+        is_empty = path.name == "run.json" and _NO_RESULT.search(path.read_bytes())
+        rows = [] if is_empty or not kind else json_rows(path) if kind == "json" else csv_rows(path)
     except NotImportable:
         rows = []
     names = {name for row in rows for name in row if not is_in_settings(name)}
@@ -433,22 +442,18 @@ def _kind(path: Path) -> Format | None:
     )
     kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
     tables = recurring(path)[0] if kind == "tensorboard" else []
-    _check_one_kind(path, tables)
+    _check_one_kind(path)
     # Sacred and others may have event files without a value beside their own.
     return None if tables and not _has_scalars(path) else kind
 
 
-def _check_one_kind(folder: Path, tables: Sequence[Path]) -> None:
-    """Refuse a folder where some runs have event files and others have tables alone.
-
-    Raises
-    ------
-    NotRuns
-        With what reads each.
-    """
-    events = {path.parent for path in files_below(folder, f"*{MARK}*")} if tables else set()
+def _check_one_kind(folder: Path) -> None:
+    """Refuse a folder where some runs have event files and others have tables alone."""
+    events = {path.parent for path in files_below(folder, f"*{MARK}*")}
     places = {each.parent for each in events - {folder}}
-    others = [path for path in tables if path.parent not in events and path.parent.parent in places]
+    files = [path for path in (files_below(folder, "*") if places else []) if path.suffix.lower() in _SUFFIXES]
+    beside = [path for path in files if path.parent not in events and path.parent.parent in places]
+    others = [path for path in beside[:MOST_TRIED] if _worth(path)[0] and _worth(path)[2] > 1]
     if others:
         stars = "*/" * (len(others[0].relative_to(folder).parts) - 1)
         raise NotRuns(
@@ -601,6 +606,10 @@ def _pattern(found: Found, formats: str = "") -> str:
         behind = some_of([repr(text) for text in found.left_out], MOST_LEFT_OUT)
         rest = f"; it leaves out the numbers behind {behind}" if behind else ""
         return f"type {' or '.join(forms[:MOST_LEFT_OUT])} to count such lines in their order{rest}"
+    places, line = count(1), " ".join(found.sample.split()[:-1])
+    form = re.sub(rf"(?<![\w.]){NUMBER}", lambda _: f"{{value {next(places)}}}", line)
+    if "{value 6}" in form:
+        return f"{formats}for a log type --pattern {typed_word(form)}, with names in the place of its values"
     sample = f", with names in the place of the values of lines such as {found.sample!r}" if found.sample else ""
     return f"{formats}{_PATTERN}{sample}"
 

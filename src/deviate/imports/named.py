@@ -19,9 +19,9 @@ _VALUE = re.compile(
 )
 #: Dates, times, versions and hashes, whose numbers say nothing of a setting.
 _STAMP = re.compile(
-    r"(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]*\d\d[-_.h:]?\d\d(?:[-_.m:]?\d\d(?:\.\d+)?)?)?"
+    r"(?<![A-Za-z\d])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}(?![A-Za-z\d])"
+    r"|(?<!\d)(?:(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]*\d\d[-_.h:]?\d\d(?:[-_.m:]?\d\d(?:\.\d+)?)?)?"
     r"|\d\d[-_.:]\d\d[-_.:]\d\d|\d+\.\d+\.\d+|\d{9,}(?:\.\d+)?)(?!\d)"
-    r"|(?<![A-Za-z\d])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}(?![A-Za-z\d])"
 )
 #: The ending of a file's name.
 _ENDING = re.compile(r"\.(?=[A-Za-z])[A-Za-z\d]{1,8}$")
@@ -42,7 +42,8 @@ def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
     word was if several names share each, while another number tells these apart.
     """
     found = [_numbers(label) for label in labels]
-    names = [name for name in dict.fromkeys(name for each in found for name in each) if _differs(name, found)]
+    words = {name: {alike(each[name][0]) for each in found if name in each} for every in found for name in every}
+    names = [name for name, several in words.items() if len(several) > 1]
     chosen = [name for name in names if _is_set(name, found, names)]
     return [{f"{SET}{name}": each[name][0] for name in chosen if name in each} for each in found]
 
@@ -70,10 +71,6 @@ def _called(name: str) -> str:
     """Return the end of a name that is a setting's: ``batch_size`` of ``net_batch_size``; else the whole."""
     starts = [0, *(match.end() for match in re.finditer("[_-]", name))]
     return next((name[start:] for start in starts if is_setting(name[start:])), name)
-
-
-def _differs(name: str, found: Sequence[Mapping[str, tuple[str, str]]]) -> bool:
-    return len({alike(each[name][0]) for each in found if name in each}) > 1
 
 
 def _is_numbered(name: str) -> bool:

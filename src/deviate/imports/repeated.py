@@ -24,13 +24,7 @@ MOST_COLUMNS = 3
 
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Make sure that a column or an option says what the rows are.
-
-    Raises
-    ------
-    NotRuns
-        If they may be runs or parts of one.
-    """
+    """Make sure that a column or an option says what the rows are."""
     part = next((part for part in parts if not _is_a_row_each(part, roles, options)), None)
     if part is None or options.rows or roles.run:
         return
@@ -144,11 +138,6 @@ def check_words(
     """Refuse trainings that a column of words tells apart, and rows of one in which other words were set.
 
     A counter may tell how long each of several trainings took, or number them.
-
-    Raises
-    ------
-    NotRuns
-        With the readings that are possible.
     """
     rows = [row for each in trainings for row in each]
     differing: list[str] = []
@@ -206,13 +195,7 @@ def check_repeated(
     label: str, rows: Sequence[Row], readings: Sequence[Reading], metrics: Sequence[str], roles: Roles,
     options: TableOptions, *, resumed: bool,
 ) -> None:  # fmt: skip
-    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts.
-
-    Raises
-    ------
-    NotRuns
-        With the readings that are possible.
-    """
+    """Refuse a run with several values of one metric at one iteration: nothing shows which one counts."""
     # One value that stands twice is no second one.
     known = dict.fromkeys((reading.metric, reading.iteration, reading.value) for reading in readings)
     times = Counter((metric, iteration) for metric, iteration, _ in known)
@@ -432,13 +415,7 @@ def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
 
 
 def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
-    """Refuse runs of files whose names tell recipes, unless options say what tells runs or experiments apart.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse runs of files whose names tell recipes, unless options say what tells runs or experiments apart."""
     files = list(dict.fromkeys(run.source for run in runs if run.readings))
     of_groups: dict[str, list[str]] = {}
     for run in runs:
@@ -472,17 +449,10 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
 
 def differing_settings(runs: Sequence[ForeignRun]) -> dict[str, list[str]]:
     """Return the settings that differ between runs, each with its values."""
-    recorded = _recorded(runs)
-    found = {name: values for name in _names(runs) if len(values := _values(name, runs, recorded)) > 1}
+    recorded = {reading.metric for run in runs for reading in run.readings}
+    names = dict.fromkeys(name for run in runs for name in run.settings)
+    found = {name: values for name in names if len(values := _values(name, runs, recorded)) > 1}
     return dict(sorted(found.items(), key=lambda each: UNSAID in each[1]))
-
-
-def _recorded(runs: Sequence[ForeignRun]) -> set[str]:
-    return {reading.metric for run in runs for reading in run.readings}
-
-
-def _names(runs: Sequence[ForeignRun]) -> list[str]:
-    return list(dict.fromkeys(name for run in runs for name in run.settings))
 
 
 def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:

@@ -102,13 +102,7 @@ def counted_by(name: str) -> str:
 
 
 def check_run_column(name: str) -> None:
-    """Refuse a column that cannot identify the runs.
-
-    Raises
-    ------
-    NotRuns
-        If it counts epochs, folds or test examples.
-    """
+    """Refuse a column that cannot identify the runs."""
     counted = counted_by(name)
     if counted:
         raise NotRuns(
@@ -442,13 +436,7 @@ FEW_BAD = 0.1
 
 
 def _check_few_bad(name: str, parts: Sequence[Sequence[Row]]) -> None:
-    """Refuse a counter some few of whose cells are words: without it its rows would pass for something else.
-
-    Raises
-    ------
-    NotImportable
-        With the words.
-    """
+    """Refuse a counter some few of whose cells are words: without it its rows would pass for something else."""
     words = [row[name] for rows in parts for row in rows if name in row]
     bad = [word for word in words if number(word) is None]
     rest = [word for word in words if number(word) is not None]
@@ -461,13 +449,7 @@ def _check_few_bad(name: str, parts: Sequence[Sequence[Row]]) -> None:
 
 
 def _check_goes_on(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> None:
-    """Refuse rows that cannot be counted by a column, and not in their order where that column goes back.
-
-    Raises
-    ------
-    NotRuns
-        With the numbers.
-    """
+    """Refuse rows that cannot be counted by a column, and not in their order where that column goes back."""
     back = next((step for step in _steps(name, parts, roles) if step.after < step.before), None)
     if back is not None:
         raise NotRuns(
@@ -505,14 +487,18 @@ def _steps(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> list[_Ste
 
 
 def may_count(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
-    """Tell whether a column may count: it holds whole numbers and, where it may be an amount that is set, rises."""
-    is_whole = _is_whole(name, parts)
-    if not is_whole or not is_amount(name):
-        return is_whole
+    """Tell whether a column may count: it holds whole numbers that do not rise and fall by chance.
+
+    One that may be an amount that is set rises.
+    """
+    if not _is_whole(name, parts):
+        return False
     steps = _steps(name, parts, roles)
     rises = Counter(step.after - step.before for step in steps if step.after > step.before)
     falls = sum(step.after < step.before for step in steps)
     is_even = 2 * max(rises.values(), default=0) > rises.total()
+    if not is_amount(name):
+        return is_even or rises.total() >= 2 * falls or len(steps) < FEWEST_FOR_TREND
     return rises.total() > 2 * falls and (is_even or len(steps) >= FEWEST_FOR_TREND)
 
 

@@ -92,7 +92,7 @@ def csv_rows(path: Path) -> list[Row]:
         # Nothing shows which column has no name.
         raise NotImportable(
             f"{path}: a row has {len(longer)} values, and the head names {len(names)} columns: {some_of(longer, 3)}",
-            hint="name each column in the first line; for a log type --set format=log",
+            hint="name each column in the first line, or quote cells with commas; for a log type --set format=log",
         )
     facts = _facts(lines[:start])
     return _with_points([{**facts, **present(zip(names, cells, strict=False))} for cells in rows])
@@ -278,23 +278,20 @@ def read_bytes(path: Path) -> bytes:
         if len(data) > MOST_BYTES:
             raise _too_large(path, "does not end")
         _check_merged(path, data)
-        return data
+        return data.decode("utf-16", "replace").encode() if data[:2] in _WIDE else data
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
 
+
+#: How a text in UTF-16 begins, as PowerShell writes it.
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 #: The conflict markers of Git.
 _MERGED, _BETWEEN = re.compile(rb"(?:<{7}|>{7}) \S"), b"=" * 7
 
 
 def _check_merged(path: Path, data: bytes) -> None:
-    """Refuse a file with two versions of its lines.
-
-    Raises
-    ------
-    NotRuns
-        With the lines of the marks.
-    """
+    """Refuse a file with two versions of its lines."""
     if not _MERGED.search(data):
         return
     lines = data.splitlines()
@@ -323,13 +320,7 @@ def _too_large(path: Path, what: str) -> NotImportable:
 
 
 def check_text(path: Path, data: bytes) -> None:
-    """Refuse what is no text.
-
-    Raises
-    ------
-    NotImportable
-        With the first byte that text does not have.
-    """
+    """Refuse what is no text."""
     match = _NO_TEXT.search(data)
     if match:
         raise NotImportable(
@@ -363,13 +354,7 @@ def present(cells: Iterable[tuple[str, str]]) -> Row:
 
 
 def check_cells(path: Path, text: str, marks: str) -> None:
-    """Refuse a text with more values than are read, as the marks between them show.
-
-    Raises
-    ------
-    NotImportable
-        With the number of the marks.
-    """
+    """Refuse a text with more values than are read, as the marks between them show."""
     count = sum(map(text.count, marks))
     if count > MOST_CELLS:
         raise NotImportable(

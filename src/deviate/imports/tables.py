@@ -50,7 +50,7 @@ from deviate.imports.roles import (
     trend,
     whole,
 )
-from deviate.imports.rows import SUMMARIES, Row, have_commas, number, seconds
+from deviate.imports.rows import SUMMARIES, Row, alike, have_commas, number, seconds
 from deviate.imports.trainings import (
     Part,
     Split,
@@ -242,13 +242,7 @@ def _said_once(metrics: list[str], parts: Sequence[Part], options: TableOptions)
 
 
 def check_runs(count: int) -> None:
-    """Refuse more runs than are imported.
-
-    Raises
-    ------
-    NotImportable
-        With both numbers.
-    """
+    """Refuse more runs than are imported."""
     if count > MOST_RUNS:
         raise NotImportable(
             f"{count:,} runs were found; at most {MOST_RUNS:,} are imported",
@@ -277,11 +271,7 @@ def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
 
 def chosen_by(row: Row, options: TableOptions) -> bool:
     """Tell whether a row is one of those that options take."""
-    return all(_equal(row.get(name), word) for name, word in options.where)
-
-
-def _equal(word: str | None, wanted: str) -> bool:
-    return word == wanted or (word is not None and number(word) is not None and number(word) == number(wanted))
+    return all(name in row and alike(row[name]) == alike(word) for name, word in options.where)
 
 
 def _without_summaries(tables: list[Table], roles: Roles) -> tuple[list[Table], list[str]]:
@@ -336,6 +326,7 @@ def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bo
 
 def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -> list[ForeignRun]:
     """Return the runs in the rows of one part; what is to be said of them stands in the first one's notes."""
+    part = msgspec.structs.replace(part, rows=_without_standing(part.rows, roles))
     clocks = [clock for row in part.rows if (clock := _clock(row, roles)) is not None]
     start = min(clocks, default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
@@ -360,7 +351,8 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         status=states[-1] if states else "",
     )  # fmt: skip
     telling = telling_column(rows, metrics) if len(rows) > 1 else ""
-    labels = [_training(part.label, index, each[0].get(telling), telling) for index, each in enumerate(rows)]
+    told = [f"{part.label}, {telling} {each[0].get(telling)}" if telling else "" for each in rows]
+    labels = [label or training_label(part.label, index) for index, label in enumerate(told)]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
     if options.in_time and not split.resumed and (twice := sum(map(_repeated, split.trainings))):
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
@@ -376,6 +368,22 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     ]
 
 
+def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
+    """Return rows without the counter of a part of the data in which it stands still: the batches of an evaluation."""
+    counted: dict[str, list[str]] = {}
+    for row in rows:
+        counted.setdefault(row.get(roles.split, ""), []).append(row.get(roles.iteration, ""))
+    still = {part for part, words in counted.items() if len(words) > len(set(words)) == 1}
+    if len(still) in (0, len(counted)):
+        return rows
+    return [
+        {name: word for name, word in row.items() if name != roles.iteration}
+        if row.get(roles.split, "") in still
+        else row
+        for row in rows
+    ]
+
+
 def _repeated(readings: Sequence[Reading]) -> int:
     return len(readings) - len({(reading.metric, reading.iteration) for reading in readings})
 
@@ -383,13 +391,7 @@ def _repeated(readings: Sequence[Reading]) -> int:
 def _check_other_counters(
     part: Part, metrics: list[str], roles: Roles, options: TableOptions, start: float
 ) -> None:  # fmt: skip
-    """Refuse rows of what counts as one training in which another counter begins again, and the values with it.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse rows of what counts as one training in which another counter begins again, and the values with it."""
     if not roles.iteration or options.iteration or options.rows or options.mean_over:
         return
     for name in roles.counters:
@@ -406,10 +408,6 @@ def _check_other_counters(
                 hint=f"type --set iteration_column={typed_word(name)} if a training begins there, --set "
                 f"iteration_column={typed_word(roles.iteration)} if the rows are one training",
             )
-
-
-def _training(label: str, index: int, word: str | None, telling: str) -> str:
-    return f"{label}, {telling} {word}" if telling else training_label(label, index)
 
 
 def _split(part: Part, readings: list[list[Reading]], roles: Roles, options: TableOptions) -> Split:
@@ -440,11 +438,8 @@ def _iterations(part: Part, roles: Roles, options: TableOptions) -> list[int]:
                 hint="type --set rows=iterations to count the rows in their order, and no iteration_column",
             )
         counted.append(value if value is not None else counted[-1] if counted else -1)
-    return list(range(len(counted))) if options.rows == "iterations" and _stalls(counted) else counted
-
-
-def _stalls(counted: Sequence[int]) -> bool:
-    return any(later <= earlier for earlier, later in pairwise(counted))
+    stalls = any(later <= earlier for earlier, later in pairwise(counted))
+    return list(range(len(counted))) if options.rows == "iterations" and stalls else counted
 
 
 def _readings(row: Row, iteration: int, metrics: list[str], roles: Roles, start: float) -> Iterator[Reading]:

@@ -55,7 +55,8 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
     folders = [run for path in metas if path in once for run in _from_folder(path)]
     databases = [run for root in roots if os.path.isfile(root) for run in _from_database(root)]
     # What a parent has are values of its children, such as the best of them, unless they have a course.
-    parents = {path.read_text(encoding="utf-8", errors="replace").strip() for path in _tags(metas)}
+    tags = [tag for path in metas if os.path.isfile(tag := path.parent / "tags" / PARENT)]
+    parents = {path.read_text(encoding="utf-8", errors="replace").strip() for path in tags}
     parents |= {run for root in roots if os.path.isfile(root) for run in read_parents(root)}
     found = [*folders, *databases]
     none = [run for run in found if run.identity in parents and len({each.iteration for each in run.readings}) < 2]
@@ -63,10 +64,6 @@ def read_mlflow(roots: list[Path]) -> ForeignResults:
         runs=in_order(run for run in found if run not in none),
         notes=[f"{run.label} is the parent of other runs, and counted as no training." for run in none],
     )
-
-
-def _tags(metas: Sequence[Path]) -> list[Path]:
-    return [tag for path in metas if os.path.isfile(tag := path.parent / "tags" / PARENT)]
 
 
 def _metric_files(folder: Path) -> list[Path]:
@@ -316,9 +313,16 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
 
 def _once(paths: Iterable[Path]) -> list[Path]:
     """Return files without copies, such as those below ``latest-run``; each holds the time that its run took."""
-    ordered = sorted(paths, key=lambda path: (_folder(path).name == LATEST, path))
+    alone = (path for path in paths if not _is_named_beside(_folder(path)))
+    ordered = sorted(alone, key=lambda path: (_folder(path).name == LATEST, path))
     first = {_identity(path): path for path in reversed(ordered)}
     return sorted(first.values())
+
+
+def _is_named_beside(folder: Path) -> bool:
+    """Tell whether a folder is the latest run's, and one beside it has the name of the same run."""
+    names = {path.stem.rpartition("-")[2] for path in folder.glob("run-*.wandb")} if folder.name == LATEST else set()
+    return not names.isdisjoint(path.name.rpartition("-")[2] for path in folder.parent.glob("*run-*"))
 
 
 def _identity(path: Path) -> str:
@@ -326,11 +330,8 @@ def _identity(path: Path) -> str:
     data = path.read_bytes()
     # A file of a run that wrote nothing has a head alone, the same in all of them.
     is_timed = len(data) > FILE_HEAD and (path.name != SUMMARY or b"_runtime" in data or b"_timestamp" in data)
-    return digest_of([path, *_configs(path)]) if is_timed else str(path)
-
-
-def _configs(path: Path) -> list[Path]:
-    return [file for file in (path.with_name(CONFIG),) if os.path.isfile(file)]
+    configs = [file for file in (path.with_name(CONFIG),) if os.path.isfile(file)]
+    return digest_of([path, *configs]) if is_timed else str(path)
 
 
 def _config_of(folder: Path) -> dict[str, str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
@@ -60,15 +61,19 @@ def split_trainings(
         With both readings.
     """
     every = [reading for row in readings for reading in row]
-    if len({(reading.metric, reading.iteration) for reading in every}) == len(every):
+    is_once = len({(reading.metric, reading.iteration) for reading in every}) == len(every)
+    back = _far_back(readings) if is_once else None
+    if is_once and back is None:
         return Split([sorted(every, key=lambda reading: reading.iteration)], [0], [])
+    if back is not None and not begins_anew:
+        _refuse_unsure(label, counter, *back, "come once each")
     training = _Training()
     split = Split([training.readings], [0], [])
     for index, row in enumerate(readings):
         rest = readings[index : index + 1 + AHEAD]
         is_counted = bool(row) and counted[index]
         if is_counted and (training.stands(row, rest[1:]) or training.falls(row)):
-            if _is_new(training, rest, label, counter, begins_anew=begins_anew):
+            if is_once or _is_new(training, rest, label, counter, begins_anew=begins_anew):
                 training = _Training()
                 split.trainings.append(training.readings)
                 split.starts.append(index)
@@ -82,13 +87,7 @@ def split_trainings(
 
 
 def _check_whole(split: Split, label: str, counter: str) -> None:
-    """Refuse trainings if some end long before the longest, or were resumed: they may be none, or others.
-
-    Raises
-    ------
-    NotRuns
-        With the readings that are possible.
-    """
+    """Refuse trainings if some end long before the longest, or were resumed: they may be none, or others."""
     ends = [max(reading.iteration for reading in each) for each in split.trainings]
     short = sum(end < NEAR * max(ends) for end in ends)
     if short or split.resumed:
@@ -260,15 +259,37 @@ def _is_new(
         is_unsure = _says(lambda ends: abs(ends.behind - ends.last) < abs(ends.behind - ends.first), training, rest)
     else:
         is_unsure = not go_on and _is_near_start(back, training, row)
-    if begins_anew or not (goes_against or is_unsure):
-        return at_start or goes_against or is_unsure
-    values = "go on" if go_on else "begin anew" if begin else "tell neither"
+    if (goes_against or is_unsure) and not begins_anew:
+        values = "go on" if go_on else "begin anew" if begin else "tell neither"
+        _refuse_unsure(label, counter, training.at, back, values)
+    return at_start or goes_against or is_unsure
+
+
+def _refuse_unsure(label: str, counter: str, at: int, back: int, values: str) -> NoReturn:
     raise NotRuns(
-        f"{label}: {counter!r} goes back from {training.at} to {back}, and the values {values}: a second training, or "
-        "the same one",
+        f"{label}: {counter!r} goes back from {at} to {back}, and the values {values}: a second training, or the same "
+        "one",
         hint=f"type --set iteration_column={typed_word(counter)} if a training begins there, --set rows=iterations if "
         "the rows are one training",
     )
+
+
+#: Values that may come out of their order where several processes write.
+MOST_LATE = 2
+
+
+def _far_back(readings: Sequence[Sequence[Reading]]) -> tuple[int, int] | None:
+    """Return from where to where a counter goes back behind several values of most metrics; None where it does not."""
+    along: dict[str, list[int]] = {}
+    for row in readings:
+        known = [along.setdefault(each.metric, []) for each in row]
+        falls = [each for each in known if each and each[0] < each[-1] > row[0].iteration]
+        late = [each for each in falls if len(each) - bisect(sorted(each), row[0].iteration) > MOST_LATE]
+        if 2 * len(late) > len(row):
+            return late[0][-1], row[0].iteration
+        for before in known:
+            before.append(row[0].iteration)
+    return None
 
 
 #: Share of the way back to which a counter goes to be near where it began.
@@ -390,8 +411,8 @@ def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, gr
         if rises and not roles.run:
             raise refuse("iterations", f"{table.source} has a column {rises!r}, so its rows are no runs")
         # A file in which no row tells its run is a run.
-        tells = bool(options.run) or any(name in row for name in roles.run for row in table.rows)
-        known = roles if tells else msgspec.structs.replace(roles, run=())
+        told = tuple(name for name in roles.run if options.run or any(name in row for row in table.rows))
+        known = msgspec.structs.replace(roles, run=told)
         for place, row in enumerate(table.rows):
             if known.run and known.taken.isdisjoint(row) and all(number(word) is None for word in row.values()):
                 # A remark between the rows of runs.
@@ -466,12 +487,13 @@ def _counts(rows: Sequence[Row], roles: Roles) -> str:
 def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
     if roles.run:
         missing = next((name for name in roles.run if name not in row), None)
-        if missing:
+        if missing and options.rows != "runs":
             raise NotRuns(
-                f"{table.source}: row {place + 1} has no {missing!r}, so its run is not known", hint="fill it in"
+                f"{table.source}: row {place + 1} has no {missing!r}, so its run is not known",
+                hint="fill it in, or type --set rows=runs if each row is a training",
             )
-        label = ", ".join(_named(name, row[name]) for name in roles.run)
-        return f"{label}, row {place + 1}" if options.rows == "runs" else label
+        named = [_named(name, row[name]) for name in roles.run if name in row]
+        return ", ".join([*named, f"row {place + 1}"] if options.rows == "runs" else named)
     if options.rows == "runs":
         return f"{table.source} row {place + 1}" if files > 1 else f"row {place + 1}"
     return table.training or ("mean of the files" if FILE in options.mean_over else table.source)
@@ -482,13 +504,7 @@ def _named(column: str, word: str) -> str:
 
 
 def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances."""
     if not roles.iteration or FILE in options.run + options.mean_over or roles.run or len(parts) < 2:
         return
     spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
@@ -511,13 +527,7 @@ def _span(part: Part, counter: str) -> tuple[int, int]:
 
 
 def check_began_apart(tables: Sequence[Table], roles: Roles, options: TableOptions) -> None:
-    """Refuse files of programs that began together: they may be the parallel parts of one training.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
-    """
+    """Refuse files of programs that began together: they may be the parallel parts of one training."""
     if len(tables) < 2 or roles.run or FILE in options.mean_over:
         return
     for name in BEGAN:

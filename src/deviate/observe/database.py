@@ -84,9 +84,8 @@ WHERE variant = $variant AND metric <> $tick GROUP BY run, metric
 """
 
 LAST_REPORTS = """
-SELECT run, value FROM record WHERE variant = $variant AND metric = $metric AND repeat = 0
-QUALIFY row_number() OVER (PARTITION BY place ORDER BY part DESC, position DESC) <= $most
-ORDER BY place, part, position
+SELECT run, list_reverse(max_by(value, position, $most))
+FROM record WHERE variant = $variant AND metric = $metric AND repeat = 0 GROUP BY place, run ORDER BY place
 """
 
 # Of several processes with a main loop, the one that went through most iterations tells the time.

@@ -251,8 +251,7 @@ class Tables:
     def last_reports(self, variant: str, metric: str, most: int) -> dict[int, list[float]]:
         """Return by run the last values of a metric that its training reported, `most` or fewer, the last one last."""
         given = {"variant": variant, "metric": metric, "most": most}
-        rows = self._database.execute(LAST_REPORTS, given).fetchall()
-        return {run: [value for _, value in own] for run, own in groupby(rows, lambda row: row[0])}
+        return dict(self._database.execute(LAST_REPORTS, given).fetchall())
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""

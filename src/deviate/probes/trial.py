@@ -65,10 +65,12 @@ Clock = Callable[[], float]
 Announce = Callable[[str], None]
 
 
-def check_limit(limit: float) -> None:
+def check_limit(limit: float, option: str = "--limit ") -> None:
     """Refuse a limit in seconds that is no time, by `BadOption`."""
     if not 0 < limit < math.inf:
-        raise BadOption(f"--limit must be a number of seconds above 0, found {limit:g}", hint="type --limit 60")
+        raise BadOption(
+            f"{option.strip(' =')} must be a number of seconds above 0, found {limit:g}", f"type {option}60"
+        )
 
 
 @contextmanager
@@ -443,7 +445,7 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     KeyboardInterrupt
         After Ctrl-C, once the command was ended and everything removed.
     """
-    check_limit(limit)
+    check_limit(limit, "--set timeout=")
     prepared = prepare_request(request, scripted=False)
     executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
     with open_trials(prepared, executor, ["extract", "--verify"], [TRIAL.variant]) as trials:

@@ -112,8 +112,8 @@ def rename(workspace: Workspace, name: str, new: str) -> ExperimentFolder:
     return target
 
 
-def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
-    """Remove the working folders of completed runs, `failed` ones too; return how many bytes that freed.
+def prune(workspace: Workspace, name: str) -> int:
+    """Remove the working folders of completed runs; return how many bytes that freed.
 
     Records, logs, predictions and weights that were kept stay.
 
@@ -121,27 +121,25 @@ def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
     made or evaluated, here or elsewhere.
     """
     with _held(workspace, name, "prune") as folder:
-        freed = prunable(folder, failed=failed)
-        for run in _done(folder, failed=failed):
+        freed = prunable(folder)
+        for run in _completed(folder):
             discard_work(run)
         clear_removed(folder.runs_folder)
     clear_removed(folder.path.parent)
     return freed
 
 
-def prunable(folder: ExperimentFolder, *, failed: bool = False) -> int:
+def prunable(folder: ExperimentFolder) -> int:
     """Return how many bytes the working folders hold that `prune` removes.
 
     Raises RunElsewhere as `require_idle` does.
     """
     require_idle(folder)
-    return sum(disk_size(run.work) for run in _done(folder, failed=failed))
+    return sum(disk_size(run.work) for run in _completed(folder))
 
 
-def _done(folder: ExperimentFolder, *, failed: bool) -> Sequence[RunFolder]:
-    """Return the runs that have ended."""
-    ended = [run for run in folder.runs() if run.is_done]
-    return [run for run in ended if failed or isinstance(run.read_outcome(), Completed)]
+def _completed(folder: ExperimentFolder) -> Sequence[RunFolder]:
+    return [run for run in folder.runs() if run.is_done and isinstance(run.read_outcome(), Completed)]
 
 
 def end_leftovers(folder: ExperimentFolder) -> None:

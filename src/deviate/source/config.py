@@ -270,6 +270,7 @@ class TypedStatistics(
     seconds: Annotated[float, says("that a run takes, those of the pilot if not said", gt=0)] | None = None
     sd: Annotated[float, says("SD that is assumed, that of the pilot if not said")] | None = None
     sd_ratio: Annotated[float, says("find the runs that show this ratio of two SDs")] | None = None
+    precision: Annotated[float, says("find the runs that give a mean this half-width")] | None = None
     rule: Annotated[str, says("of --target: t, sd=NUMBER (known), exact (signs) or modded-nanogpt; or mlperf")] = ""
     figures: Annotated[str, says("FOLDER: write every figure into it, as wide as a column of a paper")] = ""
 

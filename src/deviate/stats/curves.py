@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Last reports of a number that are put together; here, as reading them waits for no library of statistics.
+REPORTS = (1, 2, 3, 5, 10)
+
 #: The band holds this share of the runs at each iteration, where the user names none: the middle half.
 DEFAULT_BAND = 0.5
 

@@ -376,7 +376,7 @@ def cautious_sd_factors(sample: ArrayLike, n: int, level: float = DEFAULT_LEVEL)
     Examples
     --------
     >>> [round(factor, 2) for factor in cautious_sd_factors([1.0, 2.0, 2.0, 2.0, 3.0, 9.0], 6)]
-    [0.4, 3.67]
+    [0.21, 7.12]
     """
     values = finite_sample(sample)
     factors = [sd_factors(n, level)]

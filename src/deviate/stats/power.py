@@ -167,16 +167,8 @@ def detectable_sd_ratio(
     def lacking(log_ratio: float) -> float:
         return simulated(math.exp(log_ratio), alpha) - power
 
-    low, step, value = 0.0, math.log(_LARGEST_RATIO), 1.0
-    if lacking(step) < 0:
-        return None
-    # Bisection: importing SciPy's takes longer than a whole plan.
-    while step >= 1e-3 and value:
-        step /= 2
-        middle = low + step
-        value = lacking(middle)
-        low = middle if value < 0 else low
-    return math.exp(middle)
+    largest = math.log(_LARGEST_RATIO)
+    return None if lacking(largest) < 0 else math.exp(_crossing(lacking, largest, within=1e-3))
 
 
 def _large_sample_ratio(n: int, alpha: float, power: float) -> float:
@@ -331,14 +323,18 @@ def planned_difference(
 
     # Far beyond what is looked for, SciPy's noncentral t takes long.
     largest = next((size for size in _SIZES if lacking(size) > 0), math.inf)
-    return largest if math.isinf(largest) else _crossing(lacking, 0.0, largest)
+    return largest if math.isinf(largest) else _crossing(lacking, largest)
 
 
-def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function is 0, by the Illinois rule: importing SciPy's takes longer than a whole report."""
-    ends, values, value = [low, high], [rising(low), rising(high)], 1.0
-    place, before = low, -1
-    while abs(value) > 1e-9:
+def _crossing(rising: Callable[[float], float], high: float, within: float = 0.0) -> float:
+    """Return where a function is 0 between 0 and `high`, by the Illinois rule.
+
+    Importing SciPy's takes longer than a whole report. A simulated function may jump over 0: `within` is how far
+    that is from the place.
+    """
+    ends, values, value = [0.0, high], [rising(0.0), rising(high)], 1.0
+    place, before = 0.0, -1
+    while abs(value) > 1e-9 and ends[1] - ends[0] > within:
         place = ends[0] - values[0] * (ends[1] - ends[0]) / (values[1] - values[0])
         value = rising(place)
         side = int(value > 0)

@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from deviate.stats.churn import churn
+from deviate.stats.curves import REPORTS
 from deviate.stats.ensembles import EnsembleSize
 from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, cautious_sd_interval, sd_factors
 from deviate.stats.pairs import Estimate
 from deviate.stats.predictions import Integers, checked_targets, correctness
-from deviate.stats.results import Effect, unknown_effect
+from deviate.stats.results import Effect
 from deviate.stats.spread import Floats, spread
 
-#: Reports of a number that are put together, and snapshots that vote: of an even number half may stand against half.
-REPORTS, VOTERS = (1, 2, 3, 5, 10), (1, 3, 5, 9)
+#: Snapshots that vote: of an even number half may stand against half.
+VOTERS = (1, 3, 5, 9)
 
 #: Why a number of ensembles has no interval.
 DRAWN = "a mean over many divisions of the same runs"
@@ -48,7 +49,7 @@ def reports_together(reports: ArrayLike, level: float = DEFAULT_LEVEL) -> list[T
     Examples
     --------
     >>> one, two = reports_together([[1.0, 3.0], [2.0, 1.0], [2.0, 2.0]])
-    >>> one.sd, two.mean, round(two.sd, 4), round(two.ratio.value, 4)
+    >>> one.sd, round(two.mean, 4), round(two.sd, 4), round(two.ratio.value, 4)
     (1.0, 1.8333, 0.2887, 0.2887)
     """
     table = np.asarray(reports, np.float64)
@@ -130,22 +131,28 @@ def sd_ratio_of_pairs(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) 
     --------
     >>> ratio = sd_ratio_of_pairs([1.0, 2.0, 3.0, 5.0], [2.0, 4.0, 6.5, 9.0])
     >>> round(ratio.value, 4), round(ratio.interval.low, 4), round(ratio.interval.high, 4)
-    (0.5619, 0.4446, 0.7347)
+    (0.5622, 0.3141, 1.2119)
     """
-    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    n = first.size
-    if n < 3:
-        return unknown_effect("an interval needs three runs or more", level, JACKKNIFE)
-    left_out = [np.delete(np.arange(n), place) for place in range(n)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = [math.nan, *(np.log(first[rest].std(ddof=1) / second[rest].std(ddof=1)) for rest in left_out)]
-        logs[0] = float(np.log(first.std(ddof=1) / second.std(ddof=1)))
-    if not np.isfinite(logs).all():
-        return unknown_effect("without some run all others gave the same value", level, JACKKNIFE)
-    pseudo = n * logs[0] - (n - 1) * np.array(logs[1:])
+    table = np.array([a, b], np.float64)
+    n = table.shape[1]
+    whole = _log_ratio(table)
+    value = math.exp(whole) if math.isfinite(whole) else None
+    left_out = np.array([_log_ratio(np.delete(table, place, axis=1)) for place in range(n)])
+    if n < 3 or not np.isfinite([whole, *left_out]).all():
+        reason = "an interval needs three runs or more" if n < 3 else "without some run all others gave the same value"
+        return Effect(value=value, interval=Interval(level=level, method=JACKKNIFE, reason=reason))
+    pseudo = n * whole - (n - 1) * left_out
     half = float(special.stdtrit(n - 1, (1 + level) / 2) * pseudo.std(ddof=1)) / math.sqrt(n)
     low, high = (math.exp(float(pseudo.mean()) + sign * half) for sign in (-1, 1))
-    return Effect(value=math.exp(logs[0]), interval=Interval(low=low, high=high, level=level, method=JACKKNIFE))
+    return Effect(value=value, interval=Interval(low=low, high=high, level=level, method=JACKKNIFE))
+
+
+def _log_ratio(table: Floats) -> float:
+    """Return the logarithm of the SD of the first row over that of the second; not finite where one is 0 or unknown."""
+    if table.shape[1] < 2:
+        return math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.subtract(*np.log(table.std(axis=1, ddof=1))))
 
 
 def _accuracies(labels: Integers, targets: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Two recipes over several tasks: interquartile means and the probability of improvement, as rliable has them.
+"""Recipes over several tasks: interquartile means and more, as rliable has them; ranks, as Demšar compares them.
 
 References
 ----------
@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -24,6 +24,18 @@ CUT = 0.25
 STRATIFIED = "percentile bootstrap, stratified by task"
 
 
+#: Thresholds of a performance profile.
+THRESHOLDS = 10
+
+
+class ProfilePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of the runs of all tasks whose value is above a threshold, in [0, 1]."""
+
+    threshold: float
+    a: Effect
+    b: Effect
+
+
 class OverTasks(msgspec.Struct, frozen=True, kw_only=True):
     """Two sides over the same tasks."""
 
@@ -33,6 +45,11 @@ class OverTasks(msgspec.Struct, frozen=True, kw_only=True):
     difference: Effect
     #: That a run of B has the higher value than one of A, ties counted half; mean over the tasks, in [0, 1].
     improvement: Effect
+    #: Mean shortfall of the runs from the value that is enough, 0 where they have it; None where there is none.
+    gap_a: Effect | None = None
+    gap_b: Effect | None = None
+    #: From the lowest value on.
+    profile: list[ProfilePoint] = []
 
 
 def over_tasks(
@@ -41,6 +58,7 @@ def over_tasks(
     rng: np.random.Generator,
     level: float = DEFAULT_LEVEL,
     resamples: int = RESAMPLES,
+    enough: float | None = None,
 ) -> OverTasks:
     """Compare two sides over tasks whose values are on one scale; `a` and `b` hold the runs of each task.
 
@@ -56,30 +74,47 @@ def over_tasks(
     (0.4, 0.7, 0.861)
     """
     first, second = ([finite_sample(runs) for runs in side] for side in (a, b))
-    iqms = [interquartile_mean(np.concatenate(side)) for side in (first, second)]
-    drawn = [_resampled_iqms(side, rng, resamples) for side in (first, second)]
+    both = np.concatenate([*first, *second])
+    thresholds = np.linspace(both.min(), both.max(), THRESHOLDS + 1)[:-1]
+
+    def numbers(values: Floats) -> Floats:
+        """Return interquartile mean, gap and profile of runs, along the last axis."""
+        gap = np.zeros(values.shape[:-1]) if enough is None else enough - np.minimum(values, enough).mean(axis=-1)
+        above = [(values > threshold).mean(axis=-1) for threshold in thresholds]
+        return np.stack([scipy.stats.trim_mean(values, CUT, axis=-1), gap, *above], axis=-1)
+
+    measured = [numbers(np.concatenate(side)) for side in (first, second)]
+    drawn = [_resampled(side, rng, resamples, numbers) for side in (first, second)]
+    of_a, of_b = (
+        [_effect(float(value), column, level) for value, column in zip(values, table.T, strict=True)]
+        for values, table in zip(measured, drawn, strict=True)
+    )
     wins = [np.heaviside(np.subtract.outer(y, x), 0.5) for x, y in zip(first, second, strict=True)]
     improved = np.mean([_resampled_means(table, rng, resamples) for table in wins], axis=0)
     return OverTasks(
-        iqm_a=_effect(iqms[0], drawn[0], level),
-        iqm_b=_effect(iqms[1], drawn[1], level),
-        difference=_effect(iqms[1] - iqms[0], drawn[1] - drawn[0], level),
+        iqm_a=of_a[0],
+        iqm_b=of_b[0],
+        difference=_effect(float(measured[1][0] - measured[0][0]), drawn[1][:, 0] - drawn[0][:, 0], level),
         improvement=_effect(float(np.mean([table.mean() for table in wins])), improved, level),
+        gap_a=None if enough is None else of_a[1],
+        gap_b=None if enough is None else of_b[1],
+        profile=[
+            ProfilePoint(threshold=float(threshold), a=a, b=b)
+            for threshold, a, b in zip(thresholds, of_a[2:], of_b[2:], strict=True)
+        ],
     )
 
 
-def interquartile_mean(values: Floats) -> float:
-    """Return the mean without the lowest and the highest quarter."""
-    return float(scipy.stats.trim_mean(values, CUT))
-
-
-def _resampled_iqms(tasks: Sequence[Floats], rng: np.random.Generator, resamples: int) -> Floats:
+def _resampled(
+    tasks: Sequence[Floats], rng: np.random.Generator, resamples: int, numbers: Callable[[Floats], Floats]
+) -> Floats:
+    """Return numbers of resamples that draw runs within each task, shape ``(resamples, n_numbers)``."""
     at_once = max(1, VALUES_AT_ONCE // sum(runs.size for runs in tasks))
     parts = []
     for start in range(0, resamples, at_once):
         size = min(at_once, resamples - start)
         drawn = [runs[rng.integers(0, runs.size, (size, runs.size))] for runs in tasks]
-        parts.append(scipy.stats.trim_mean(np.concatenate(drawn, axis=1), CUT, axis=1))
+        parts.append(numbers(np.concatenate(drawn, axis=1)))
     return np.concatenate(parts)
 
 
@@ -93,3 +128,57 @@ def _resampled_means(wins: Floats, rng: np.random.Generator, resamples: int) -> 
 def _effect(value: float, drawn: Floats, level: float) -> Effect:
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Effect(value=value, interval=Interval(low=float(low), high=float(high), level=level, method=STRATIFIED))
+
+
+# Three recipes or more, by their ranks on each task.
+
+
+class RankedTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """Sides by their ranks on each task, 1 the best, ties shared."""
+
+    tasks: list[str] = []
+    #: Mean rank of each side.
+    ranks: list[float]
+    #: Friedman's statistic and its p, that no side ranks before another.
+    statistic: float
+    p: float
+    #: p of every two sides by Nemenyi's test, adjusted over all of them, symmetric with a diagonal of 1.
+    pairs: list[list[float]]
+
+
+def ranked_tasks(means: ArrayLike, *, lower: bool = False) -> RankedTasks | None:
+    """Rank sides on each task by Friedman's test and Nemenyi's [1]_; None where all sides are alike on every task.
+
+    The tests are about other tasks like these. Both are asymptotic: with ten tasks or fewer p is rough.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (n_tasks, n_sides)
+        Mean of the runs of each side; two tasks and three sides at least.
+    lower : bool, optional
+        Lower values are better.
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> found = ranked_tasks([[1, 2, 3], [2, 3, 4], [1, 3, 2], [0, 1, 5]])
+    >>> found.ranks, round(found.p, 4), round(found.pairs[0][2], 4)
+    ([3.0, 1.75, 1.25], 0.0388, 0.0356)
+    """
+    table = np.asarray(means, np.float64)
+    ranks = scipy.stats.rankdata(table if lower else -table, axis=1)
+    tasks, sides = table.shape
+    if (ranks == ranks[:, :1]).all():
+        return None
+    tested = scipy.stats.friedmanchisquare(*ranks.T)
+    mean = ranks.mean(axis=0)
+    apart = np.abs(np.subtract.outer(mean, mean)) * np.sqrt(12 * tasks / (sides * (sides + 1)))
+    return RankedTasks(
+        ranks=mean.tolist(),
+        statistic=float(tested.statistic),
+        p=float(tested.pvalue),
+        pairs=scipy.stats.studentized_range.sf(apart, sides, np.inf).tolist(),
+    )

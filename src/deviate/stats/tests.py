@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, combinations
 from math import comb
@@ -99,11 +99,12 @@ class Arranged:
        problem", Statistics & Probability Letters 36, 1997.
     """
 
-    def __init__(self, a: Floats, b: Floats, statistic: Statistic) -> None:
+    def __init__(self, a: Floats, b: Floats, statistic: Statistic, *, paired: bool = False) -> None:
         values = np.concatenate([a, b])
         values = values - values.mean()
         values = values / max(float(np.abs(values).max()), float(np.finfo(float).tiny))
-        chosen, self.exact = places(a.size, b.size)
+        # Those that are drawn come in random order, and so meet a random one of the others.
+        chosen, self.exact = (_drawn(a.size, b.size), False) if paired else places(a.size, b.size)
         self._all = statistic(values, chosen)
         self._observed = float(statistic(values, np.arange(a.size)[None, :])[0])
 
@@ -457,15 +458,20 @@ def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
 
 def _brown_forsythe_statistics(values: Floats, places: Places) -> Floats:
     """Return for each arrangement how much farther the first side is from its median, in standard errors."""
-    parts = max(1, places.shape[0] * values.size // CHUNK)
-    return np.concatenate([_distances_compared(values, part) for part in np.array_split(places, parts)])
+    return np.concatenate([_compared(*distances) for distances in distances_arranged(values, places)])
 
 
-def _distances_compared(values: Floats, places: Places) -> Floats:
-    is_other = np.ones((len(places), values.size), dtype=bool)
-    np.put_along_axis(is_other, places, False, axis=1)
-    others = np.broadcast_to(values, is_other.shape)[is_other].reshape(len(places), -1)
-    first, second = (np.abs(side - np.median(side, axis=1, keepdims=True)) for side in (values[places], others))
+def distances_arranged(values: Floats, places: Places) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the distances of both sides from their medians for each arrangement, some arrangements at a time."""
+    for part in np.array_split(places, max(1, places.shape[0] * values.size // CHUNK)):
+        is_other = np.ones((len(part), values.size), dtype=bool)
+        np.put_along_axis(is_other, part, False, axis=1)
+        others = np.broadcast_to(values, is_other.shape)[is_other].reshape(len(part), -1)
+        first, second = (np.abs(side - np.median(side, axis=1, keepdims=True)) for side in (values[part], others))
+        yield first, second
+
+
+def _compared(first: Floats, second: Floats) -> Floats:
     n, m = first.shape[1], second.shape[1]
     within = (first.var(axis=1) * n + second.var(axis=1) * m) / (n + m - 2) * (1 / n + 1 / m)
     gaps = first.mean(axis=1) - second.mean(axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zlib
@@ -56,6 +55,8 @@ def file_sum(path: Path, size: int | None = None) -> FileSum:
 
 def content_digest(path: Path) -> str:
     """Return the SHA-256 of what a file holds."""
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -153,7 +153,8 @@ class RunFolder:
 
     def steps(self) -> list[RunFolder]:
         """Return the folders of the commands beside the training that were started."""
-        return [RunFolder(path, self.run) for path in sorted(self.path.glob("steps/[!.]*/"))]
+        folder = self.path / "steps"
+        return [RunFolder(path, self.run) for path in sorted(folder.glob("[!.]*/"))] if folder.is_dir() else []
 
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""

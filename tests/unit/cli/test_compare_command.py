@@ -125,6 +125,32 @@ def test_metrics_that_are_tasks_are_compared_over_all_of_them(tmp_path, monkeypa
     said = " ".join(run("compare", "old", "new", "--set", "tasks=true").stdout.split())
     assert "Over 2 tasks the interquartile mean of old is" in said
     assert "A run of new is better than one of old with probability" in said
+    assert (found["enough"], found["gap_a"]) == (None, None)
+    assert found["profile"][0]["a"] == np.mean(np.ravel(values[0]) > np.min(values))
+
+
+def test_three_sides_are_ranked_over_tasks_and_fall_short_of_what_is_enough(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    tasks = [f"task {number} acc" for number in range(6)]
+    values = {
+        name: (rng.normal(shift, 0.1, (6, 4))).round(2).tolist() for name, shift in (("a", 0), ("b", 1), ("c", 2))
+    }
+    for name, runs in values.items():
+        write_experiment(tmp_path, name, dict(zip(tasks, runs, strict=True)))
+    done = run("compare", *values, "--set", "tasks=true", "--json")
+    found = json.loads(done.stdout)
+    assert found["ranked"]["ranks"] == [3, 2, 1]
+    assert found["ranked"]["p"] == pytest.approx(stats.chi2.sf(12, 2))
+    short = found["pairs"][0]["tasks"]
+    assert short["gap_a"] == pytest.approx(1 - np.minimum(np.ravel(values["a"]), 1).mean())
+    said = " ".join(run("compare", *values, "--set", "tasks=true", "-v").stdout.split())
+    assert (
+        "Mean ranks over 6 tasks, 1 the best: a 3.00, b 2.00 and c 1.00. Friedman's test: χ² 12.00, p 0.0025." in said
+    )
+    assert "By Nemenyi's test a and c (p 0.0015) rank differently." in said
+    assert "The mean shortfall from 1 (optimality gap) of a is" in said
+    assert "Share of the runs of all tasks above a value, a and b" in said
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ def test_experiments_are_listed_with_mean_and_sd_the_best_first(project):
     )
     assert listed[1].split()[:5] == ["better", "92.75", "±", "1.06", "2"]
     assert listed[2].split()[:5] == ["zero", "90.50", "±", "0.71", "2"]
-    lower = CliRunner().invoke(group, ["list", "--metric", "train loss"]).stdout.splitlines()
+    (project / "deviate.toml").write_text("[statistics]\nmain = 'train loss'\n")
+    lower = CliRunner().invoke(group, ["list"]).stdout.splitlines()
     assert lower[1].split()[0] == "better"
 
 
@@ -101,6 +102,14 @@ def test_what_runs_or_failed_is_said_in_place_of_a_number():
     assert "✗ lost" in "".join(lines)
     assert any("failed: --x" in line or "unrecognized arguments" in line for line in lines)
     assert any("running, 3 of 8" in line for line in lines)
+
+
+@pytest.mark.parametrize(("values", "same"), [((90.0, 91.0), True), ((90.0, 90.0), False)])
+def test_runs_are_the_same_only_where_a_metric_tells_them_apart(values, same):
+    lines = board(
+        [facts("base", algo=2), facts("twin", algo=2)], dict.fromkeys(("base", "twin"), summary(*values)), 100
+    )
+    assert ("same 2 runs as base" in "".join(lines)) is same
 
 
 def test_wide_letters_take_two_columns():

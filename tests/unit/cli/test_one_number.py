@@ -182,7 +182,7 @@ def test_epochs_are_counted_from_one(said):
     for name in ("screen", "markdown", "html"):
         assert "mean ± SD of 8 runs, last epoch" in printed[name], name
     assert "All 8 runs differ, first in the 1st epoch" in printed["full"]
-    assert "The runs differ from epoch 1 on" in printed["html"]
+    assert "The runs first differ in epoch 1, by" in printed["html"]
     assert f"8 runs, {EPOCHS} epochs" in printed["html"]
 
 

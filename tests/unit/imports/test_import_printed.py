@@ -446,3 +446,24 @@ def test_a_metric_over_a_range_has_its_whole_name(log):
     assert values(results, "mAP@0.5:0.95") == {"train.log": [0.02, 0.12, 0.22, 0.32]}
     assert values(results, "mAP@0.5") == {"train.log": [0.05, 0.15, 0.25, 0.35]}
     assert "{mAP@0.5:0.95}" in results.notes[0]
+
+
+def test_lines_of_numbers_without_names_have_a_hint_that_reads_them(log):
+    path = log("".join(f"{k}/9  3.{k}G  0.{k}1  0.{k}2  0.{k}3  640  0.9\n" for k in range(10)), "results.txt")
+    with pytest.raises(NotImportable) as refused:
+        read(path)
+    (form,) = re.findall("--pattern '(.*)'", refused.value.hint)
+    assert values(read(path, patterns=(form,)), "value 4") == {"results.txt": [float(f"0.{k}1") for k in range(10)]}
+
+
+def test_two_metrics_of_one_word_behind_their_owners_are_two(log):
+    text = "".join(f"[{k}00]\ttraining's rmse: 0.{9 - k}\tvalid_1's rmse: 1.{9 - k}\n" for k in range(1, 6))
+    results = read(log(text))
+    assert values(results, "training's rmse") == {"train.log": [0.8, 0.7, 0.6, 0.5, 0.4]}
+    assert values(results, "valid_1's rmse") == {"train.log": [1.8, 1.7, 1.6, 1.5, 1.4]}
+
+
+def test_a_log_that_powershell_wrote_is_read(log):
+    path = log("")
+    path.write_bytes("".join(f"epoch {k} loss: 0.{9 - k}\r\n" for k in range(4)).encode("utf-16"))
+    assert values(read(path), "loss") == {"train.log": [0.9, 0.8, 0.7, 0.6]}

@@ -430,3 +430,13 @@ def test_the_epoch_that_was_best_is_no_setting_and_an_id_no_metric(table):  # no
     assert set(values(results, "best_epoch")) == set(values(results, "acc"))
     assert not values(results, "workflow_id")["seed 0"]
     assert not list(setting_notes(results.runs, split=False))
+
+
+def test_seeds_that_some_files_tell_alone_are_no_runs_of_the_others(table):  # noqa: F811
+    paths = [table(f"epoch,acc{seeds}\n0,0.{k}{seeds and ',7'}\n", f"{k}.csv") for k, seeds in ((1, ",seed"), (2, ""))]
+    assert [run.label for run in read(*paths).runs] == ["seed 7", "2.csv"]
+    path = table("name,seed,acc\na,7,0.5\nb,7,0.6\nc,,0.7\n", "list.csv")
+    with pytest.raises(NotRuns, match="row 3 has no 'seed'") as asked:
+        read(path)
+    assert "--set rows=runs" in asked.value.hint
+    assert [run.label for run in read(path, rows="runs").runs] == ["seed 7, row 1", "seed 7, row 2", "row 3"]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.imports.build import propose
 from deviate.imports.foreign import ForeignRun, Reading
-from deviate.imports.formats import read_results, sources_of
+from deviate.imports.formats import read_results, recurring, sources_of
 from deviate.imports.request import ImportRequest, TableOptions
 from deviate.imports.trackers import read_mlflow, read_tensorboard, read_wandb
 from deviate.imports.trainings import split_stored
@@ -656,3 +656,36 @@ def test_a_result_that_was_sent_twice_is_one_value():
     readings = [Reading("rmse", 0, 8.5, 1.0), Reading("mae", 0, 6.5, 1.0), Reading("rmse", 0, 8.5, 9.0)]
     (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
     assert {(each.metric, each.elapsed_s) for each in run.readings} == {("rmse", 1.0), ("mae", 1.0)}
+
+
+def test_the_latest_run_without_values_is_no_second_run(tmp_path):
+    for name, summary in (
+        ("run-20240101_000000-abc", "{}"),
+        ("latest-run", "{}"),
+        ("run-20240102_000000-def", '{"acc": 1}'),
+    ):
+        (tmp_path / name / "files").mkdir(parents=True)
+        (tmp_path / name / "files" / "wandb-summary.json").write_text(summary)
+    (tmp_path / "latest-run" / "run-abc.wandb").write_bytes(b"")
+    assert len(read_wandb([tmp_path]).runs) == 2
+
+
+def test_the_one_table_beside_folders_of_events_is_not_left_out(tmp_path):
+    for name, text in (
+        ("0/metrics.csv", "step,loss\n1,2\n2,1\n"),
+        ("1/events.out.tfevents.1", ""),
+        ("2/a.tfevents.2", ""),
+    ):
+        (tmp_path / "runs" / name).parent.mkdir(parents=True)
+        (tmp_path / "runs" / name).write_text(text)
+    with pytest.raises(NotRuns, match="have event files, and others metrics"):
+        sources_of(ImportRequest(paths=[tmp_path / "runs"], project=tmp_path))
+
+
+def test_numbered_files_of_each_of_several_folders_are_all_runs(tmp_path):
+    for name in ("a/result_1.csv", "a/result_2.csv", "b/result_1.csv", "b/result_2.csv", "a/end.csv", "b/end.csv"):
+        (tmp_path / "runs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "runs" / name).write_text("epoch,loss\n1,2\n2,1\n" if "result" in name else "acc\n0.5\n")
+    files, left_out = recurring(tmp_path / "runs")
+    assert [file.name for file in files] == ["result_1.csv", "result_2.csv"] * 2
+    assert left_out == ["end.csv"]

@@ -164,3 +164,30 @@ def test_parts_of_epochs_that_go_back_are_asked_about_and_not_counted_in_their_o
     assert last(read(table("epoch,loss\n" + rows)), "loss") == [loss(2.0)]
     with pytest.raises(NotRuns, match=r"'epoch' goes back from 2.0 to 0.5"):
         read(table("epoch,loss\n" + 2 * rows))
+
+
+def test_a_counter_that_goes_back_between_its_own_values_is_asked_about(table):  # noqa: F811
+    steps = [*range(19, 320, 20), *range(100, 2000, 100)]
+    path = table("".join(json.dumps({"iteration": at, "loss": 9 / at}) + "\n" for at in steps), "metrics.json")
+    with pytest.raises(NotRuns, match="goes back from 319 to 100, and the values come once each") as asked:
+        read(path)
+    assert "--set rows=iterations" in asked.value.hint
+    assert [len(run.readings) for run in read(path, iteration="iteration").runs] == [16, 19]
+
+
+def test_evaluations_that_count_their_batches_are_of_the_step_before(table):  # noqa: F811
+    rows = [{"mode": "train", "iter": at, "loss": 9 / at} for at in range(10, 90, 10)]
+    for place in (8, 6, 4):
+        rows.insert(place, {"mode": "val", "iter": 64, "mIoU": place / 10})
+    path = table("".join(json.dumps({"epoch": 1 + k // 5, **row}) + "\n" for k, row in enumerate(rows)), "log.json")
+    (run,) = read(path).runs
+    assert [each.iteration for each in run.readings if each.metric == "val mIoU"] == [40, 60, 80]
+
+
+def test_epochs_that_rise_and_fall_by_chance_are_results_of_trainings(table):  # noqa: F811
+    epochs = [16, 22, 15, 28, 12, 30, 11, 24, 13, 29]
+    path = table("name,seed,epoch,acc\n" + "".join(f"m{chr(97 + k)},42,{e},0.{e}\n" for k, e in enumerate(epochs)))
+    with pytest.raises(NotRuns) as asked:
+        read(path)
+    assert "--set rows=runs" in asked.value.hint
+    assert len(read(path, rows="runs").runs) == len(epochs)

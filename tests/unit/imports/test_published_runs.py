@@ -134,3 +134,12 @@ def test_mlperf(deviate):
     examples = api.load("bert")["Epochs to converge"]
     assert rounded(examples, 1) == "2552704.0 224080.0"
     assert f"{np.sort(examples)[1:-1].mean():.1f} {np.std(examples, ddof=0):.1f}" == "2549219.6 218406.1"
+
+
+def test_dopamine(deviate):
+    rows = json.loads((PUBLISHED / "dopamine_hopper.json").read_text())
+    deviate("import", PUBLISHED / "dopamine_hopper.json", "--name", "sac")
+    curves = np.array([row["Value"] for row in rows]).reshape(5, -1)
+    assert api.load("sac").records()["value"].to_numpy().reshape(5, -1) == pytest.approx(curves)
+    last = api.load("sac")["Value"]
+    assert (last.mean(), last.std(ddof=1)) == pytest.approx((curves[:, -1].mean(), curves[:, -1].std(ddof=1)))

@@ -42,6 +42,20 @@ def test_records_keep_the_order_they_were_written_in(tmp_path):
     assert table["elapsed_s"].tolist() == [0.5, 0.75, 1.5, 1.5]
 
 
+def test_the_last_reports_of_a_metric_are_the_last_written_of_each_run(tmp_path):
+    folder = make_experiment(tmp_path, [metric("loss"), metric("acc")])
+    make_run(folder, 0, [(0, 0, 0.5, 2.0), (1, 0, 0.75, 0.25), (0, 1, 1.5, 1.0), (0, 1, 1.5, 0.5)])
+    make_run(folder, 1, [(0, 0, 0.5, 3.0), (0, 1, 1.5, NAN)])
+    with open_tables(folder) as tables:
+        variant = tables.runs[0].variant
+        assert tables.last_reports(variant, "loss", 2)[0] == [1.0, 0.5]
+        assert tables.last_reports(variant, "loss", 9)[0] == [2.0, 1.0, 0.5]
+        first, last = tables.last_reports(variant, "loss", 2)[1]
+        assert first == 3.0
+        assert math.isnan(last)
+        assert tables.last_reports(variant, "acc", 2) == {0: [0.25]}
+
+
 def joined(parts):
     frames = [pd.DataFrame({"variant": variant, "run": run, **columns}) for variant, run, columns in parts]
     return pd.concat(frames, ignore_index=True)

@@ -302,7 +302,7 @@ def verification(**changes):
                        "never reported: the program ran to its end without it"]),
      ("all seen", 3, ["the program was ended after 2.0 s, once every metric had a value"]),
      ("limit", 3, ["the program was ended at the limit of 60 s, with 3 iterations of the main loop begun",
-                   "not yet: the program may report it after 60 s; try a larger --limit"]),
+                   "not yet: the program may report it after 60 s; try a larger --set timeout"]),
      ("limit", 0, ["the program was ended at the limit of 60 s, before the main loop began"]),
      ("failed", 3, ["the program failed after 2.0 s", "not reported before the program failed"])],
 )  # fmt: skip

@@ -13,8 +13,8 @@ from deviate.facts.curves import curves_of
 from deviate.report.page import Cell, Column, Row, Table
 from deviate.report.topics.checklist import checklist
 from deviate.report.topics.curves import experiment_figures
+from deviate.report.topics.distribution import MetricText, places
 from deviate.report.topics.experiment import experiment_page, plain_curves, plain_facts
-from deviate.report.topics.metric_text import MetricText, places
 from deviate.report.topics.reproduce import methods
 from deviate.report.words import code
 from deviate.report.writers import latex as writer

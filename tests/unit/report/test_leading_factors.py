@@ -120,7 +120,7 @@ def test_everything_comes_first_and_control_last():
         ("nothing (control)", False),
     ]
     assert {row.name: row.folded for row in rows if row.folded} == {
-        "augmentation": "no draw was counted",
+        "augmentation": "none seen in these runs",
         "kernels only": "no effect possible: 1 thread, no GPU",
     }
     assert sources_table(facts.across[0], facts).folded == [(row.name, row.folded) for row in rows if row.folded]

@@ -7,7 +7,7 @@ import pytest
 import report_cases as cases
 
 from deviate.report.numbers import UNKNOWN
-from deviate.report.topics.metric_text import MetricText
+from deviate.report.topics.distribution import MetricText
 from deviate.report.topics.metrics import METRICS_SHOWN
 from deviate.report.views import experiment_view
 

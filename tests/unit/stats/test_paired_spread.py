@@ -34,7 +34,16 @@ def test_pitman_and_morgan_test_the_ratio_of_variances():
 @pytest.mark.parametrize("test", [paired_brown_forsythe, pitman_morgan])
 def test_scale_and_place_of_the_values_change_nothing(test):
     a, b = pairs(ratio=2.0)
-    assert test(1e-160 * a + 3e-160, 1e-160 * b).p == pytest.approx(test(a, b).p, rel=1e-6)
+    assert test(1e-160 * a + 3e-160, 1e-160 * b + 3e-160).p == pytest.approx(test(a, b).p, rel=1e-6)
+
+
+def test_halves_of_two_kinds_do_not_show_that_one_side_is_noisier():
+    """All runs of the first lie equally far from its median, which t alone takes for a spread that is known."""
+    a, b = np.random.default_rng(0).standard_normal((2, 8))
+    a += [0, 20] * 4
+    distances = stats.ttest_rel(abs(a - np.median(a)), abs(b - np.median(b)))
+    assert distances.pvalue < 1e-8
+    assert paired_brown_forsythe(a, b).p > 0.05 / 20
 
 
 def test_what_cannot_be_tested_says_why():

@@ -7,9 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deviate.stats.tasks import over_tasks
+from deviate.stats.tasks import over_tasks, ranked_tasks
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+
+#: rliable's `run_score_deviation` of DIAMOND at ten thresholds from its lowest value on, the highest left out.
+RLIABLE_PROFILE = [
+    *(0.9923076923076923, 0.4307692307692308, 0.27692307692307694, 0.2230769230769231, 0.16153846153846155),
+    *(0.11538461538461539, 0.1, 0.08461538461538462, 0.06153846153846154, 0.015384615384615385),
+]
 
 
 def rows(name):
@@ -34,9 +40,12 @@ def rtdl(algorithm):
 def test_diamond_is_as_published():
     """Its paper has an interquartile mean of 0.641."""
     diamond = human_normalised()
-    both = over_tasks(diamond, diamond, np.random.default_rng(0))
+    both = over_tasks(diamond, diamond, np.random.default_rng(0), enough=1.0)
     assert both.iqm_a.value == pytest.approx(0.6407874597037997, abs=1e-9)
     assert (both.difference.value, both.improvement.value) == (0, 0.5)
+    # The paper has 0.480.
+    assert both.gap_a.value == pytest.approx(0.48019553652768376, abs=1e-9)
+    assert [point.a.value for point in both.profile] == pytest.approx(RLIABLE_PROFILE, abs=1e-9)
     # Of rliable's 20,000 resamples.
     assert (both.iqm_a.interval.low, both.iqm_a.interval.high) == pytest.approx((0.57840, 0.70820), abs=0.004)
 
@@ -65,3 +74,23 @@ def test_an_equal_generator_gives_equal_intervals():
     sides = rtdl("mlp"), rtdl("resnet")
     first, second = (over_tasks(*sides, np.random.default_rng(3), resamples=200) for _ in range(2))
     assert first == second
+
+
+def test_ranks_are_those_of_scipy_and_scikit_posthocs():
+    """Numbers of SciPy's `friedmanchisquare` and scikit-posthocs 0.17.1's `posthoc_nemenyi_friedman`."""
+    means = np.array([[np.mean(runs) for runs in rtdl(name)] for name in ("mlp", "resnet", "ft_transformer")]).T
+    found = ranked_tasks(means)
+    assert found.ranks == pytest.approx([2.7, 1.9, 1.4])
+    assert (found.statistic, found.p) == pytest.approx((8.599999999999994, 0.01356855901220097), abs=1e-9)
+    upper = [found.pairs[i][j] for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert upper == pytest.approx([0.17328712395744106, 0.01020777002623785, 0.502897435481422], abs=1e-9)
+    assert ranked_tasks(-means, lower=True) == found
+
+
+def test_ties_share_a_rank_and_sides_that_are_alike_are_not_ranked():
+    tied = [[0, 0, 1, 0], [-1, 0, 1, 1], [-1, -1, -1, 0], [-2, 0, -1, -1], [-1, 0, 0, 1], [0, 1, -1, 0],
+            [1, 0, -1, -1], [0, 0, -1, 0], [0, 1, 0, 0], [-1, 0, 1, 1], [-1, 2, 1, 1], [0, 0, 1, 2]]  # fmt: skip
+    found = ranked_tasks(tied)
+    assert (found.statistic, found.p) == pytest.approx((6.625, 0.08486104229185666), abs=1e-9)
+    assert found.pairs[0][1:] == pytest.approx([0.22910353693815144, 0.6853421409087451, 0.16793644180648737], abs=1e-9)
+    assert ranked_tasks([[1, 1, 1], [2, 2, 2]]) is None

@@ -45,7 +45,9 @@ def test_the_ratio_is_that_of_a_jackknife():
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [1.0, 1.0, 1.0, 2.0]])
 def test_a_ratio_without_an_interval_says_why(values):
-    assert sd_ratio_of_pairs(values, list(range(len(values)))).interval.reason
+    ratio = sd_ratio_of_pairs(values, list(range(len(values))))
+    assert ratio.interval.reason
+    assert ratio.value == pytest.approx(statistics.stdev(values) / statistics.stdev(range(len(values))), rel=1e-12)
 
 
 def vote(snapshots):

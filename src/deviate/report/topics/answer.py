@@ -29,6 +29,7 @@ from deviate.report.page import (
 from deviate.report.topics.caveat import more_warnings, together, warning_lines
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.curves import Charts, curve_notes
+from deviate.report.topics.distribution import MetricText
 from deviate.report.topics.factors import sources_by_metric
 from deviate.report.topics.figures import curves_by_metric, drawings
 from deviate.report.topics.headline import (
@@ -43,7 +44,6 @@ from deviate.report.topics.headline import (
     screen_headline,
     varied_text,
 )
-from deviate.report.topics.metric_text import MetricText
 from deviate.report.topics.metrics import (
     TRUST,
     asked_footnotes,

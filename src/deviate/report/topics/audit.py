@@ -332,7 +332,6 @@ _NOISE = {True: "no noise seen, no GPU", False: "they vary", None: "not known"}
 
 
 def _fixed_cells(factor: AuditedFactor) -> list[Cell]:
-    """Name the first seed that fixes a source, and where it is set."""
     if factor.verdict != "pinned":
         emphasis = _EMPHASES[factor.verdict]
         return [

@@ -67,7 +67,6 @@ def _repeats(audit: Audit) -> bool:
 
 
 def _first(audit: Audit) -> str:
-    """Say whether two probes of the program as it is are equal, and what makes them so."""
     if audit.compared.equal is None:
         return compared_text(audit)
     if varying := _named(audit, "varies"):
@@ -183,7 +182,6 @@ def _effect(cause: Cause) -> str:
 
 
 def _tries(cause: Cause) -> str:
-    """Say what did not help, and what could not be tried."""
     if not cause.tried:
         return ""
     if not cause.failed:
@@ -304,7 +302,7 @@ def _ending(verification: Verification) -> str:
 def silence(verification: Verification) -> str:
     """Say why a metric has no value: the program never reports it, or had not come that far."""
     if verification.ended == "limit":
-        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --limit"
+        return f"not yet: the program may report it after {verification.limit:g} s; try a larger --set timeout"
     if verification.ended == "failed":
         return "not reported before the program failed"
     return "never reported: the program ran to its end without it"

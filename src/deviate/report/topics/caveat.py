@@ -63,7 +63,7 @@ def _first_sentence(message: str) -> str:
     >>> _first_sentence("Runs differ in GPU: A (run 0) and B (run 1). They are not identical runs.")
     'Runs differ in GPU: A (run 0) and B (run 1)'
     """
-    return re.split(r"(?<=\.) (?=[A-Z`])", message)[0].rstrip(".")
+    return re.split(r"(?<=[^.]\.) (?=[A-Z`])", message)[0].rstrip(".")
 
 
 def together(

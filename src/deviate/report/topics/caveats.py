@@ -214,7 +214,6 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
 
 
 def _merged(caveats: list[list[Caveat]]) -> list[Caveat]:
-    """Say once what is said of every variant in the same words."""
     messages = [{caveat.message for caveat in of_variant} for of_variant in caveats]
     common = set.intersection(*messages) if len(messages) > 1 else set()
     merged = [
@@ -327,7 +326,6 @@ def _excluded(facts: VariantFacts) -> Iterable[Caveat]:
 
 
 def _weak(facts: VariantFacts) -> Iterable[Caveat]:
-    """Say once which runs are weak, and that the statistics are without them."""
     weak = {left.run: left.reason for metric in facts.metrics for left in metric.excluded if left.weak}
     for reason in dict.fromkeys(weak.values()):
         names = [run.called for run in facts.runs if weak.get(run.index) == reason]

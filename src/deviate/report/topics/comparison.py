@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 
 from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_line
@@ -15,7 +16,7 @@ from deviate.facts.comparison import Comparison, PairComparison, TaskComparison
 from deviate.facts.experiment import ExperimentFacts
 from deviate.observe.headline import main_metric
 from deviate.report.figures import slug
-from deviate.report.numbers import Numbers, last_place, show, show_interval
+from deviate.report.numbers import Numbers, last_place, show, show_interval, show_shares, significant
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
@@ -64,7 +65,7 @@ from deviate.report.topics.comparison_screen import (
     warnings,
     what_next,
 )
-from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
+from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, share_cell, telling
 from deviate.report.topics.reasons import (
     comparison_checklist,
     comparison_methods,
@@ -92,7 +93,65 @@ def over_tasks(comparison: Comparison) -> Section | None:
         for pair in comparison.pairs
         if pair.tasks
     ]
+    blocks += [Sentences(sentences=ranked)] if (ranked := ranked_sentences(comparison)) else []
     return Section(slug="tasks", blocks=[*blocks]) if blocks else None
+
+
+def task_tables(comparison: Comparison) -> Section | None:
+    """Show the performance profiles of each pair; nothing where no metrics were said to be tasks."""
+    blocks = [_profile(pair.tasks, pair) for pair in comparison.pairs if pair.tasks]
+    return Section(slug="profiles", title="Over several tasks", blocks=[*blocks]) if blocks else None
+
+
+def _profile(facts: TaskComparison, pair: PairComparison) -> Table:
+    rows = [
+        Row(
+            cells=[
+                Cell(f"> {significant(each.threshold, 3)}", each.threshold),
+                *(cell for side in (each.a, each.b) for cell in _share_cells(side)),
+            ]
+        )
+        for each in facts.profile
+    ]
+    return Table(
+        caption=f"Share of the runs of all tasks above a value, {pair.a} and {pair.b}",
+        slug=slug("profiles", f"{pair.a} {pair.b}"),
+        titled=True,
+        columns=columns("value", "A", "CI", "B", "CI"),
+        rows=rows,
+    )
+
+
+def _share_cells(share: Effect) -> tuple[Cell, Cell]:
+    return share_cell(share.value), number(show_shares(share.interval), share.interval.low)
+
+
+def ranked_sentences(comparison: Comparison) -> list[str]:
+    """Say whether sides rank differently over tasks, and which two; empty where they were not ranked."""
+    facts = comparison.ranked
+    if facts is None:
+        return []
+    p, labels = Numbers(comparison.omnibus_alpha).p, comparison.labels
+    ranks = listed([f"{label} {rank:.2f}" for label, rank in zip(labels, facts.ranks, strict=True)])
+    differ = facts.p < comparison.omnibus_alpha
+    pairs = [(i, j) for i, j in combinations(range(len(labels)), 2) if facts.pairs[i][j] < comparison.omnibus_alpha]
+    differing = listed([f"{labels[i]} and {labels[j]} (p {p(facts.pairs[i][j])})" for i, j in pairs])
+    said = f"By Nemenyi's test {differing} rank differently." if pairs else "By Nemenyi's test no two rank differently."
+    return [
+        f"Mean ranks over {count(len(facts.tasks), 'task')}, 1 the best: {ranks}. Friedman's test: χ² "
+        f"{facts.statistic:.2f}, p {p(facts.p)}.",
+        *([said] if differ else []),
+        "These tests are about other tasks like these; with ten tasks or fewer their p is rough.",
+    ]
+
+
+def _gaps(facts: TaskComparison, pair: PairComparison, place: int | None) -> list[str]:
+    if facts.gap_a is None or facts.gap_b is None or facts.enough is None:
+        return []
+    return [
+        f"The mean shortfall from {show(facts.enough)} (optimality gap) of {pair.a} is {_text(facts.gap_a, place)}, "
+        f"that of {pair.b} {_text(facts.gap_b, place)}."
+    ]
 
 
 def task_sentences(facts: TaskComparison, pair: PairComparison) -> list[str]:
@@ -106,6 +165,7 @@ def task_sentences(facts: TaskComparison, pair: PairComparison) -> list[str]:
         f"B − A {difference}.",
         f"A run of {pair.b} {better} than one of {pair.a} with probability {_text(facts.improvement, _SHARE)}, mean "
         "over the tasks.",
+        *_gaps(facts, pair, place),
         "These intervals are about other runs on the same tasks, and with few runs of each task they are too narrow.",
     ]
 
@@ -334,12 +394,13 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (screen_answer, screen_tables, over_tasks, screen_reasons, warnings, what_next),
-    "brief": (brief_answer, brief_tables, over_tasks, brief_tests, brief_predictions, remarks, what_next),
+    "brief": (brief_answer, brief_tables, over_tasks, task_tables, brief_tests, brief_predictions, remarks, what_next),
     "full": (
         partial(warnings, hinted=False),
         answer,
         verdicts,
         over_tasks,
+        task_tables,
         ranking,
         predictions,
         tests,

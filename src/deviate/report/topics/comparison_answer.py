@@ -119,7 +119,6 @@ def _p(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -
 
 
 def _size(metric: MetricComparison) -> str:
-    """Write how large the difference is, whichever way it goes."""
     value, place = metric.contrast.difference.value or 0.0, last_digit(metric)
     interval = metric.contrast.difference.interval
     unit = difference_unit(metric.unit)

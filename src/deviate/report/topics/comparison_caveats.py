@@ -127,7 +127,6 @@ def _without_value(facts: Comparability) -> Iterator[Caveat]:
 
 
 def _weak(facts: Comparability) -> Iterator[Caveat]:
-    """Say which runs are weak, and what the statistics are with them."""
     for index, side in enumerate(facts.sides):
         for reason in dict.fromkeys(side.weak.values()):
             names = [Run(variant=side.variant, index=run).folder for run, rule in side.weak.items() if rule == reason]
@@ -318,7 +317,6 @@ def shared_names(names: Sequence[str]) -> SharedNames:
 
 
 def _common(texts: Iterable[str]) -> str:
-    """Return the text that all are; empty where they differ."""
     different = set(texts)
     return different.pop() if len(different) == 1 else ""
 

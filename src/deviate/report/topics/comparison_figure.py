@@ -202,7 +202,6 @@ def _difference(metric: MetricComparison, ends: Sequence[float]) -> dict[str, An
 def _difference_views(
     x: dict[str, Any], position: dict[str, Any], differences: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Draw the difference with its interval, the line of no difference, and the smallest difference that matters."""
     point = {
         "x": quantity("difference", **x),
         **position,

@@ -94,7 +94,6 @@ def curve_figure(metric: MetricCurves, order: Sequence[str], rounds: Rounds = IT
 
 
 def _key(variants: Sequence[VariantCurves]) -> str:
-    """Say what is drawn beside the line of each run."""
     share = next((each.band.share for each in variants if each.recorded >= BAND_FROM), None)
     return f": each run, median, and the middle {100 * share:.0f}% of the runs (band)" if share else ""
 
@@ -151,7 +150,6 @@ def _counted(iterations: Sequence[int], first: int) -> list[int]:
 
 
 def _runs(variants: Sequence[VariantCurves], first: int) -> list[dict[str, Any]]:
-    """Return a row per run with lists of its points, so that names are not repeated."""
     return [
         {"variant": variant.variant, "run": run.run, "iteration": _counted(run.iterations, first), "value": run.values}
         for variant in variants

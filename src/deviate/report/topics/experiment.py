@@ -40,7 +40,6 @@ MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 
 
 def _varied(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Say in a few lines what varied and what was held; proofs and notes are folded."""
     lines = [varied_text(facts.variants[0])] if len(facts.variants) == 1 else []
     lines += price_sentences(facts.prices)
     kinds = [(plain_name(each.variant), gloss(each.variant)) for each in facts.variants]

@@ -354,7 +354,6 @@ def _brief(gate: Gate) -> Section:
 
 
 def _screen(gate: Gate) -> Section:
-    """Return what fails, is undecided and passes, a block each, and the first warnings."""
     blocks: list[Block] = [Facts(pairs=gate_lines(gate), emphasis="strong")]
     basis = [f"{gate.failures.failed} of {count(gate.failures.runs, 'new run')} failed or collapsed.", *_level(gate)]
     caveats = gate_caveats(gate)
@@ -397,7 +396,6 @@ def _groups(gate: Gate) -> list[Block]:
 
 
 def _conditions(gate: Gate) -> list[Block]:
-    """Return what is checked beside the metrics: failures, and answers that change."""
     failures = _condition("failures", failure_sentences(gate), passed=gate.failures.passed)
     if gate.failures.allowed is None:
         failures = msgspec.structs.replace(failures, emphasis="plain")

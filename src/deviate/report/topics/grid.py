@@ -287,7 +287,6 @@ def _made(grid: Grid, made: Mapping[str, ExperimentFacts]) -> list[Section]:
 
 
 def _of_claimed(facts: ExperimentFacts, grid: Grid) -> ExperimentFacts:
-    """Leave out the metrics that the tables of a paper do not have."""
     claimed = [metric.name for metric in grid.metrics if metric.claimed]
     variants = [
         msgspec.structs.replace(each, metrics=[metric for metric in each.metrics if metric.name in claimed])
@@ -352,7 +351,6 @@ def _brief(grid: Grid) -> Section:
 
 
 def _first(grid: Grid) -> list[Block]:
-    """Answer with the maps and the effects of each metric that is claimed."""
     blocks: list[Block] = []
     for metric in claimed_metrics(grid):
         effects = effects_screen(metric, grid)
@@ -476,10 +474,27 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
 
 
 def family_sentences(metric: GridMetric, grid: Grid) -> list[str]:
-    """Say which factors change the SD, and which cells differ from the first; nothing where nothing is claimed."""
-    if metric.withheld:
+    """Say how much of the spread a split is, which factors change the SD, and which cells differ from the first."""
+    return [*_split(metric), *([] if metric.withheld else [*_spreads(metric, grid), *_against(metric)])]
+
+
+def _split(metric: GridMetric) -> list[str]:
+    facts, unit = metric.split, unit_text(metric.unit)
+    if facts is None:
         return []
-    return [*_spreads(metric, grid), *_against(metric)]
+    place = metric_place(metric.decimals, facts.whole)
+    named = {"splits": facts.split, "seeds on all splits alike": facts.seed, "runs otherwise": facts.rest}
+    parts = [
+        f"of {name} {show(part.sd, place)} {show_interval(part.interval, place)}"
+        for name, part in named.items()
+        if part
+    ]
+    return [
+        f"One run on one of {count(facts.splits, 'split')} drawn like these varies by an SD of "
+        f"{show(facts.whole, place)}{unit}, {show_percent(facts.share)} of the variance by the split: "
+        f"SD {listed(parts)}.",
+        f"Mean for other splits and seeds: {show(facts.mean, place)}{unit} {show_interval(facts.ci_mean, place)}.",
+    ]
 
 
 def _spreads(metric: GridMetric, grid: Grid) -> list[str]:

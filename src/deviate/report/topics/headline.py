@@ -23,8 +23,7 @@ from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.numbers import UNKNOWN, about_seconds, difference_unit, show, show_level, show_percent, significant
 from deviate.report.page import KeyFigure
 from deviate.report.topics.caveats import taken_from, taken_in_rounds
-from deviate.report.topics.distribution import lanes
-from deviate.report.topics.metric_text import MetricText
+from deviate.report.topics.distribution import MetricText, lanes
 from deviate.report.topics.metrics import FEW_THEN_BOTH, sd_methods
 from deviate.report.topics.proof import broken_control
 from deviate.report.topics.runs import until_sentences

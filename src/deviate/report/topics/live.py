@@ -182,7 +182,6 @@ METRICS_SHOWN = 3
 
 
 def _going(live: LiveExperiment) -> list[Block]:
-    """Return a row for each run that goes on: how far it is, its latest values, and for how long it has gone on."""
     going = [run for run in live.own if run.state in ("under way", "evaluating")]
     if not going:
         return []

@@ -21,7 +21,7 @@ from deviate.report.page import Block, Cell, Code, Column, Fold, Hint, Remark, R
 from deviate.report.strips import STRIP_HEAD, STRIP_WIDTH, strip
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.curves import Charts
-from deviate.report.topics.metric_text import MetricText, Places, places
+from deviate.report.topics.distribution import MetricText, Places, places
 from deviate.report.topics.varied import varied_statement
 from deviate.report.words import count, listed
 from deviate.stats.intervals import CHI_SQUARE, FEWEST_RUNS, Interval

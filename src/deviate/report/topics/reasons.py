@@ -276,7 +276,6 @@ def _one_value(metric: MetricComparison) -> bool:
 
 
 def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
-    """Say what so many runs would have shown, and what that assumes."""
     known = metric.sensitivity
     if known is not None:
         each = f"; each of {metric.family} tests at {known.alpha:.2g}" if known.alpha < pair.alpha else ""

@@ -275,7 +275,6 @@ def until_sentences(stopped: Stopped | None) -> list[str]:
 
 
 def _known(stopped: Stopped) -> str:
-    """Give the number with its interval."""
     place = metric_place(stopped.decimals, stopped.sd)
     # The interval of a mean is narrower than the SD; the digits of its ends follow the width.
     if stopped.of == "mean" and stopped.wanted:

@@ -64,7 +64,7 @@ def _folded(spread: VariantSpread, variant: VariantFacts, by_name: dict[str, Var
     if known.varying == {IMPLEMENTATION} and variant.without_noise:
         return f"no effect possible: {_threads(variant)}, no GPU"
     if not spread.is_drawn:
-        return "no draw was counted"
+        return "none seen in these runs"
     return ""
 
 

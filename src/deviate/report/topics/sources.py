@@ -13,8 +13,8 @@ from deviate.facts.sources import SpreadAcross, VariantSpread, is_fixed, source_
 from deviate.report.figures import slug
 from deviate.report.numbers import UNKNOWN, show, show_level, show_percent, show_share, show_shares, unit_in_name
 from deviate.report.page import Answer, Bar, Bars, Block, Cell, Column, Hint, Row, Sentences, Table
+from deviate.report.topics.distribution import SpreadText
 from deviate.report.topics.headline import alarms, taken_text
-from deviate.report.topics.metric_text import SpreadText
 from deviate.report.topics.metrics import number
 from deviate.report.topics.proof import identity_text
 from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows

@@ -12,7 +12,7 @@ from deviate.facts.sources import SpreadAcross
 from deviate.report.escape import clean
 from deviate.report.figures import Figure, chart, only, quantity, slug, tips, view, word
 from deviate.report.numbers import show_level, unit_in_name
-from deviate.report.topics.metric_text import SpreadText
+from deviate.report.topics.distribution import SpreadText
 from deviate.report.topics.source_rows import SourceRow, churn_of, has_effect, rounded_ticks, source_rows
 from deviate.stats.intervals import Interval
 

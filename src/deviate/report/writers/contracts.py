@@ -44,7 +44,7 @@ from deviate.report.topics.varied import factors_of
 from deviate.report.writers.registry import json_text
 from deviate.stats.contrast import Contrast
 from deviate.stats.intervals import Interval
-from deviate.stats.results import Tested
+from deviate.stats.results import Effect, Tested
 from deviate.store.run_files import TAKEN
 
 # What the JSON contracts share: fields by name, and an interval as two numbers.
@@ -200,7 +200,6 @@ def _metric(metric: MetricSpread) -> dict[str, Any]:
 
 
 def _withheld(metric: MetricSpread) -> dict[str, str]:
-    """Say why a number is null, by its key."""
     intervals = {"ci_mean": metric.ci_mean.reason, "ci_sd": metric.ci_sd.reason}
     return {**metric.spread.withheld, **{name: reason for name, reason in intervals.items() if reason}}
 
@@ -241,6 +240,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
         **fields(comparison, "explored_family", "claimed"),
         **{key: single[key] for key in ("look", "predictions", "same_trainings", "add_runs", "tasks") if key in single},
+        **({"ranked": fields(comparison.ranked, *comparison.ranked.__struct_fields__)} if comparison.ranked else {}),
     }
 
 
@@ -267,11 +267,19 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
 
 def task_contract(facts: TaskComparison) -> dict[str, Any]:
     """Return what holds over all tasks as the mapping that is written."""
-    effects = {name: getattr(facts, name) for name in ("iqm_a", "iqm_b", "difference", "improvement")}
     return {
         **fields(facts, "tasks", "direction"),
-        **{name: each.value for name, each in effects.items()},
-        **{f"ci_{name}": bounds(each.interval) for name, each in effects.items()},
+        **_effects(**{name: getattr(facts, name) for name in ("iqm_a", "iqm_b", "difference", "improvement")}),
+        **fields(facts, "enough"),
+        **_effects(gap_a=facts.gap_a, gap_b=facts.gap_b),
+        "profile": [{**fields(each, "threshold"), **_effects(a=each.a, b=each.b)} for each in facts.profile],
+    }
+
+
+def _effects(**effects: Effect | None) -> dict[str, Any]:
+    return {
+        **{name: each and each.value for name, each in effects.items()},
+        **{f"ci_{name}": each and bounds(each.interval) for name, each in effects.items()},
     }
 
 
@@ -536,6 +544,7 @@ def _grid_metric(metric: GridMetric) -> dict[str, Any]:
         "spread": _test(metric.spread),
         "spread_effects": [_spread_effect(each) for each in metric.spreads],
         **fields(metric, "against_first"),
+        "split": metric.split and fields(metric.split, *metric.split.__struct_fields__),
     }
 
 

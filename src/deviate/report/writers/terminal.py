@@ -220,7 +220,6 @@ def _kept(table: Table, width: int) -> list[int]:
 
 
 def _widths(table: Table) -> list[int]:
-    """Return the cells that each column needs, headings apart."""
     rows = _indented(table)
     widths = [
         max([*map(cell_len, _head(column).split("\n")), *(cell_text(row[index]).cell_len for row in rows)])
@@ -313,7 +312,6 @@ def _filled(
     head: bool = True,
     names: int = 0,
 ) -> Grid:
-    """Lay rows out; the first column is at least as wide as `names`."""
     rows = list(lines)
     head = head and any(column.head for column in columns)
     grid = Grid(

@@ -143,7 +143,7 @@ class Case:
         is_speed = meaning is not None and meaning.kind == "speed"
         if is_time and not is_speed:
             return _of_unit(self.reported.after) or Meaning("speed", "lower")
-        if meaning is not None and is_speed and meaning.direction == "higher":
+        if meaning is not None and is_speed:
             return _of_unit(self.reported.after) or meaning  # ``speed 0.4 s/iter``
         return meaning or UNNAMED
 

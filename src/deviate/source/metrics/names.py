@@ -43,6 +43,7 @@ _LISTS = word_lists("metric_names")
 _LINKING = _LISTS["linking words"]
 _ARTICLES = _LISTS["articles"]
 _LABEL_NAMES = _LISTS["label variables"]
+_UNITS = word_lists("printed_names")["units apart"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
 _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s[-–—]+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
 #: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
@@ -110,7 +111,9 @@ def ends_label(reported: ReportedValue) -> bool:
 
 
 def words_before(reported: ReportedValue) -> str:
-    """Last words before a value that can name it: ``converged after`` is ``converged``."""
+    """Last words before a value that can name it: ``converged after`` is ``converged``, ``s/epoch`` a unit."""
+    if _follows_unit(reported):
+        return ""
     words = _last_clause(reported.before).split()
     while words and words[-1].lower() in _LINKING:
         words.pop()
@@ -129,9 +132,16 @@ def _words_after(reported: ReportedValue) -> str:
 
 
 def _only_links(reported: ReportedValue) -> bool:
-    """Whether the words before a value only link it to the value before: ``after {} batches``."""
+    """Whether the words before a value only link it to the value before, or are its unit: ``after {} batches``."""
+    if _follows_unit(reported):
+        return True
     words = re.findall(r"[A-Za-z]+", _ESCAPES.sub("", reported.before))
     return bool(words) and reported.position > 0 and all(word.lower() in _LINKING for word in words)
+
+
+def _follows_unit(reported: ReportedValue) -> bool:
+    """Whether nothing but the unit of the value before stands before a value: ``0.5 s/epoch 83 it/s``."""
+    return reported.position > 0 and reported.before.strip(f"{_TRIM} ") in _UNITS
 
 
 def _last_clause(text: str) -> str:

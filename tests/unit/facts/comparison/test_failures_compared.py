@@ -33,6 +33,15 @@ def test_collapsed_runs_count_as_failures_and_lucky_ones_do_not():
     assert list(lucky.a.far) == [20, 21]
 
 
+def test_what_is_no_better_than_a_collapsed_run_of_the_other_side_collapsed_too():
+    steps = np.arange(-4, 5)
+    near = compare([*(97 + 0.6 * steps), 92.0], [*(97 + 0.1 * steps), 92.5]).pairs[0].metrics[0]
+    assert (near.a.collapsed, near.b.collapsed) == ([], [9])
+    assert (near.failures.failed_a, near.failures.failed_b) == (1, 1)
+    behind = compare(47 + 0.1 * steps, [*(97 + 0.1 * steps), 92.0]).pairs[0].metrics[0]
+    assert (behind.failures.failed_a, behind.failures.failed_b) == (0, 1)
+
+
 def test_where_no_run_failed_nothing_is_said_of_failures():
     usual = 97 + 0.3 * RNG.standard_normal(12)
     comparison = compare(usual, usual + 0.1)

@@ -32,6 +32,7 @@ from deviate.report.writers.terminal import render_terminal
 from deviate.runs.housekeeping import rename
 from deviate.source.cells import read_cells
 from deviate.stats.multiplicity import adjust
+from deviate.stats.splits import split_spread
 from deviate.store.folders import Workspace
 
 FILE = """\
@@ -397,6 +398,23 @@ def test_a_factor_that_changes_the_sd_and_cells_unlike_the_first_are_said(cells)
         cells, [side(cell.name, [side_metric("test acc", each[:4])]) for cell, each in zip(cells, values, strict=True)]
     )
     assert family_sentences(few.metrics[0], few) == []
+
+
+def test_splits_are_set_apart_from_seeds(tmp_path):
+    (tmp_path / "deviate.toml").write_text(
+        '[[experiment]]\nname = "s"\ncommand = "python train.py {split}"\n[experiment.grid]\nsplit = [0, 1, 2]\n'
+    )
+    splits = read_cells(tmp_path)
+    values = [[98, 97, 99, 96], [91, 90, 93, 92], [95, 96, 99, 98]]
+    grid = compared(
+        splits, [side(cell.name, [side_metric("test acc", each)]) for cell, each in zip(splits, values, strict=True)]
+    )
+    found = split_spread(values, crossed=True)
+    first, mean, *_ = family_sentences(grid.metrics[0], grid)
+    assert first.startswith("One run on one of 3 splits drawn like these varies by an SD of ")
+    assert f"{found.share:.0%} of the variance by the split" in first
+    assert mean.startswith("Mean for other splits and seeds: ")
+    assert json.loads(grid_json(grid))["metrics"][0]["split"]["split"]["sd"] == found.split.sd
 
 
 def test_where_no_factor_changes_the_sd_it_is_said(cells):

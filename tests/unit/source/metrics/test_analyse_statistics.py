@@ -42,3 +42,9 @@ def test_a_statistic_of_what_a_loop_changes_is_a_metric(tmp_path, given, shown, 
 def test_the_unit_of_a_speed_says_which_way_is_better(tmp_path, report, direction):
     (metric,) = analyse(tmp_path, train=looped(f"start = time.time()\n{report}")).metrics
     assert (metric.kind, metric.direction, metric.aggregate) == ("speed", direction, "mean")
+
+
+def test_a_unit_names_no_value_behind_it(tmp_path):
+    report = "took = time.time() - start\nprint(f'{took:.3f} s/epoch {100 / took:.0f} it/s')"
+    metrics = analyse(tmp_path, train=looped(f"start = time.time()\n{report}")).metrics
+    assert {(metric.name, metric.direction) for metric in metrics} == {("s/epoch", "lower"), ("it/s", "higher")}

@@ -60,7 +60,7 @@ FRAMEWORKS = (
             ("concurrent.futures.thread", "streams.threads:patch_executor"),
             ("multiprocessing.pool", "streams.threads:patch_pool"),
             # It draws as it is imported, from the shared generators.
-            ("rich.style", "streams.boundaries:disregard_all_draws"),
+            ("rich.style", "streams.callers:disregard_all_draws"),
         ),
         # It has an order of its own drawn in which it tries what it knows.
         private=("sympy",),
@@ -124,7 +124,7 @@ FRAMEWORKS = (
     Framework(
         "jax",
         hooks=(
-            ("jax", "streams.boundaries:disregard_all_draws"),
+            ("jax", "streams.callers:disregard_all_draws"),
             ("jax.random", "streams.jax.modules:patch_random"),
             ("jax.nn.initializers", "streams.jax.modules:patch_initializers"),
             ("jax", "streams.jax.modules:watch_training"),
@@ -184,7 +184,7 @@ FRAMEWORKS = (
     Framework(
         "keras",
         hooks=(
-            ("keras", "streams.boundaries:disregard_all_draws"),
+            ("keras", "streams.callers:disregard_all_draws"),
             ("keras.src.random.seed_generator", "streams.keras:patch_generators"),
             ("keras.src.utils.rng_utils", "streams.keras:patch_seeding"),
             ("keras.src.initializers.random_initializers", "streams.keras:patch_initializers"),

@@ -16,8 +16,7 @@ import os
 import sys
 from itertools import groupby
 
-from .libraries import is_library_file
-from .patching import replaces
+from .patching import is_library_file, replaces
 from .script import command_words
 
 #: Kinds of entries in a table of locations, and how many code units one is for at most.

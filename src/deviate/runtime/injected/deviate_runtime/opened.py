@@ -10,7 +10,7 @@ import os
 import sys
 from stat import S_ISREG
 
-from .libraries import is_library_file
+from .patching import is_library_file
 
 #: Folders of the system, whose files are no inputs of a training.
 SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/run/", "<")

@@ -1,10 +1,13 @@
 """Replace functions of a library.
 
 Tell a failure of the runtime from an exception that is the program's own.
+
+Tell files of installed libraries from those of programs.
 """
 
 import _signal  # what the module `signal` is made of: built in, and thirty times faster to call
 import functools
+import os
 import types
 
 
@@ -113,3 +116,33 @@ def handler_codes():
     handlers = [_signal.getsignal(number) for number in range(1, _signal.NSIG)]
     functions = [getattr(handler, "__func__", handler) for handler in handlers]
     return {function.__code__ for function in functions if hasattr(function, "__code__")}
+
+
+LIBRARY_FOLDERS = ("/site-packages/", "/dist-packages/")
+STANDARD_LIBRARY = os.path.join(os.path.dirname(os.path.abspath(os.__file__)), "")
+REAL_LIBRARY = os.path.join(os.path.dirname(os.path.realpath(os.__file__)), "")
+
+#: Whether libraries are installed in a folder, by folder.
+INSTALLED = {}
+
+
+def is_library_file(path):
+    """Tell whether a file belongs to an installed library or to Python."""
+    return path.startswith((STANDARD_LIBRARY, REAL_LIBRARY)) or inside_library(path) is not None
+
+
+def inside_library(path):
+    """Return the path of a file within the folder that libraries are installed in, None where it is elsewhere."""
+    path = path.replace(os.sep, "/")
+    return next((path.rpartition(folder)[2] for folder in LIBRARY_FOLDERS if folder in path), None)
+
+
+def is_installed(path):
+    """Tell whether a file outside the project is of a library that lies elsewhere: ``pip install --target``."""
+    folder = os.path.dirname(path)
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    if folder not in INSTALLED:
+        names = os.listdir(folder) if os.path.isdir(folder) else ()
+        INSTALLED[folder] = any(name.endswith(".dist-info") for name in names)
+    return INSTALLED[folder]

@@ -11,7 +11,7 @@ import sys
 
 from .factors import OTHER
 from .frameworks import every
-from .libraries import is_installed, is_library_file
+from .patching import is_installed, is_library_file
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -204,7 +204,7 @@ def wanted_hooks(process):
         if wanted[target.partition(".")[0].partition(":")[0]]:
             hooks.setdefault(module, []).append(target)
     for field, target in (
-        ("boundaries", "streams.boundaries:patch_rows"),
+        ("boundaries", "streams.callers:patch_rows"),
         ("epochs", "trainers:observe_rows"),
         ("switches", "switches:set_rows"),
     ):

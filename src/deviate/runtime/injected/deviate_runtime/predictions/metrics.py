@@ -7,8 +7,7 @@ import functools
 import sys
 import weakref
 
-from ..libraries import inside_library
-from ..patching import observes
+from ..patching import inside_library, observes
 from .outputs import flat, is_floating, is_on_device, is_scores, is_values, numpy_of, read_outputs, read_targets
 
 #: Functions of scikit-learn by what their second argument is.

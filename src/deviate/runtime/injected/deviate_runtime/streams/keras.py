@@ -16,7 +16,7 @@ import zlib
 from ..factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
 from ..weights import Tensor
-from .boundaries import bind, iterate
+from .callers import bind, iterate
 from .seeds import (
     Derived,
     derived,

@@ -3,8 +3,7 @@
 import os
 import sys
 
-from ..libraries import STANDARD_LIBRARY
-from ..patching import Stand, replaces
+from ..patching import STANDARD_LIBRARY, Stand, replaces
 from .callers import past_forwarders
 from .generators import Generator, Made, bound_seed, is_switched, note_unseen
 

@@ -17,7 +17,7 @@ import zlib
 
 from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
-from .boundaries import drawing
+from .callers import drawing
 from .generators import Generator
 from .seeds import Derived, derived, mix, program_frame, record_seed, record_source, replaced
 
