@@ -20,6 +20,7 @@ from deviate.report.page import Sentences
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.plan import answer_sentences, plan_notes
 from deviate.report.writers.terminal import render_terminal
+from deviate.stats.intervals import cautious_sd_interval
 
 pytestmark = pytest.mark.long
 
@@ -317,10 +318,12 @@ def test_a_plan_says_how_many_runs_are_safe_and_why_behind_it(project):
     assert safe == f"{answer.runs_cautious} to be safe: the SD of 8 runs ({sd:.2f}) may be too small."
     for plan in (ratio, nothing):
         assert "To be safe" not in " ".join(plan_notes(plan.facts))
+    limits = cautious_sd_interval(BASE["test acc"])
     for plan in (asked, ratio, nothing):
         lines = [line for line in render_terminal(plan.page("screen"), 80).splitlines() if line]
-        # An answer has the number of runs for the larger SD; how large is behind -v.
-        wide = "Its true SD may be 0.66 to 2.04 times as large (95% CI)"
+        # An answer has the number of runs for the larger SD; how large is behind -v, and as a report has it.
+        low, high = (end / sd for end in (limits.low, limits.high))
+        wide = f"Its true SD may be {low:.2f} to {high:.2f} times as large (95% CI)"
         assert (wide in " ".join(lines)) == (not plan.answers)
         assert wide in " ".join(render_terminal(plan.page("full"), 80).split())
         assert len(lines) <= 20
@@ -411,7 +414,7 @@ def test_correcting_for_tests_takes_more_runs():
 def test_plan_command(project):
     assert json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)["answers"][0]["runs"] > 5
     text = " ".join(run("plan", "--set", "sd=0.5", "--difference", "0.5", "--set", "seconds=3600").stdout.split())
-    said = "17 runs of each recipe show a difference of 0.5 in 4 of 5 cases: 34.0 h, one at a time."
+    said = "17 runs of each recipe show a difference of 0.5 in 4 of 5 cases: 34.0 h for both recipes, one at a time."
     assert text.startswith(said)
 
 
