@@ -39,7 +39,6 @@ from deviate.cli.progress import Progress
 from deviate.core.interrupts import at_any_end
 from deviate.report.escape import clean
 from deviate.report.numbers import about_seconds, value_texts
-from deviate.report.topics.grid_map import MOST_BELOW, MOST_SIDE_BY_SIDE, laid_out
 from deviate.runs.events import left_together
 from deviate.runs.experiment_events import StudyEvent
 
@@ -110,6 +109,9 @@ class GridScreen:
         """Lay the cells out by two of their factors; nothing where there is but one row, or too many."""
         settings = [(cell.name, {key: str(value) for key, value in cell.settings.items()}) for cell in self.cells]
         factors = {key: list(dict.fromkeys(each[key] for _, each in settings)) for key in settings[0][1]}
+        # It imports SciPy, and most commands have no grid.
+        from deviate.report.topics.grid_map import MOST_BELOW, MOST_SIDE_BY_SIDE, laid_out
+
         laid = laid_out(settings, factors, (MOST_SIDE_BY_SIDE, MOST_BELOW))
         if laid is None:
             return []
@@ -166,7 +168,7 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
     from deviate.cli.progress import Progress, left_lines
-    from deviate.facts.comparison import Referee
+    from deviate.facts.referee import Referee
     from deviate.runs.cells import make_cells
     from deviate.runs.request import Request
 

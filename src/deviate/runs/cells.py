@@ -31,7 +31,7 @@ from deviate.store.folders import MOST_NAMED, ExperimentFolder, Workspace
 from deviate.store.locks import locked
 
 if TYPE_CHECKING:
-    from deviate.runs.until import Referee
+    from deviate.runs.rounds import Referee
 
 
 #: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.

@@ -37,7 +37,7 @@ from deviate.store.records import has_values, read_progress
 from deviate.store.run_files import Completed, Failed, NotInstrumented
 
 if TYPE_CHECKING:
-    from deviate.runs.until import Referee
+    from deviate.runs.rounds import Referee
 
 
 import time
@@ -346,7 +346,7 @@ def _rounds(
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
-    from deviate.runs.until import until_decided, until_enough
+    from deviate.runs.rounds import until_decided, until_enough
 
     if isinstance(rule, Until):
         return until_enough(make, folder, rule, list(planned), slots.jobs)

@@ -325,6 +325,7 @@ def test_operations_of_one_run_that_do_not_repeat_are_named():
 
 def test_equal_runs_are_counted_and_runs_that_were_not_compared_are_not():
     assert "equal in 9 updates, bit for bit" in said(None, parted=False, limited=True)
+    assert said(Cause(kind="between"), steps=0, equal=None, at_end=True, parts=[]).endswith("shows the cause.")
     assert "equal in 7 statements, bit for bit" in said(None, parted=False, steps=0, statements=7)
     assert "ended after 600 seconds" in said(None, parted=False, limited=True)
     assert "not compared: it failed" in said(None, parted=None, reason="it failed")

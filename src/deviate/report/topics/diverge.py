@@ -39,8 +39,8 @@ def divergence_page(facts: Divergence, reader: Reader) -> Page:
     typed = [facts.name, *facts.runs] if facts.name else [run.partition("/")[0] for run in facts.runs]
     command = typed_line(typed) if facts.runs else command_text(facts.command)
     blocks: list[Block] = [Answer(sentences=list(divergence_answer(facts)))]
-    if facts.cause is not None:
-        blocks.append(_rungs(facts))
+    if (rungs := _rungs(facts)).rows:
+        blocks.append(rungs)
     if facts.further:
         blocks.append(_further(facts))
     if facts.cause is not None and facts.cause.remedy:

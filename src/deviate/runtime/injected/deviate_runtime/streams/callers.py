@@ -25,7 +25,7 @@ FORWARDERS = ("/torch/_dynamo/", "/torch/_compile.py")
 GENERATED = "__autograph_generated_file"
 
 #: What stands between the program and a library is neither.
-RUNTIME = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+RUNTIME = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 
 
 class Callers:
