@@ -30,10 +30,9 @@ from deviate.store.run_files import (
     NotInstrumented,
     Outcome,
     TimedOut,
-    lost_count,
-    read_tail,
     signal_name,
 )
+from deviate.store.slots import lost_count, read_tail
 
 #: What messages about files put around a path, or a path that begins with a slash or a dot.
 _PATHS = (re.compile(r"['\"]([^'\"\n]{1,500})['\"]"), re.compile(r"(?<![\w./])((?:\.{0,2}/)[\w./@+-]{1,500})"))
