@@ -64,7 +64,7 @@ def run(
             raise BadOption("vary= and variants= name the same thing", hint="leave one out")
         options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
     from deviate.api.progress import observer
-    from deviate.facts.comparison import Referee
+    from deviate.facts.referee import Referee
     from deviate.runs.pipeline import run as run_study
 
     request = _request(words, runs=n, **options)

@@ -166,7 +166,7 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 def run_cells(options: Mapping[str, Any], settings: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
     from deviate.cli.progress import Progress, left_lines
-    from deviate.facts.comparison import Referee
+    from deviate.facts.referee import Referee
     from deviate.runs.cells import make_cells
     from deviate.runs.request import Request
 

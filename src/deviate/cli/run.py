@@ -178,7 +178,7 @@ def command(as_json: bool, verbose: bool, settings: tuple[str, ...], **options: 
     from deviate.cli.report import experiment_writers
     from deviate.cli.standing import following
     from deviate.cli.stdin import given_input
-    from deviate.facts.comparison import Referee
+    from deviate.facts.referee import Referee
     from deviate.runs.cells import asks_for_cells
     from deviate.runs.pipeline import run
     from deviate.runs.request import Request

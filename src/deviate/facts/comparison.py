@@ -3,8 +3,6 @@
 Two sides of a comparison over metrics that are tasks.
 
 How the runs of each side were made, as a paper says it beside their comparison.
-
-Comparisons that decide how many runs are made: ``deviate run --until 'decided against B'``.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import msgspec
 import numpy as np
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import IMPORTED, SCHEMA, Decided, Direction
+from deviate.core.experiment import IMPORTED, SCHEMA, Direction
 from deviate.core.shell_words import typed_line
 from deviate.facts.comparable import (
     Comparability,
@@ -71,7 +69,6 @@ from deviate.facts.samples import FIRST, Sample
 from deviate.facts.side import Side, command_for, read_sides, remember_typed
 from deviate.facts.stored import read_results
 from deviate.observe.headline import equals, ranks
-from deviate.runs.experiment_events import Compared
 from deviate.stats.contrast import Contrast
 from deviate.stats.multiplicity import claim_factor
 from deviate.stats.results import fewest_runs
@@ -533,62 +530,3 @@ def side_facts(
         ]
         facts[side.label] = msgspec.structs.replace(whole, variants=variants)
     return facts
-
-
-class Referee:
-    """Compares growing runs with a stored experiment, as ``deviate compare --until decided`` does.
-
-    The stored experiment has all its runs, so alpha is shared over looks up to those and the most that may be made.
-    What it takes is imported when it is asked, since no run starts before this module is there.
-    """
-
-    def check(self, workspace: Workspace, decided: Decided, side: str | None = None) -> None:
-        """Refuse what cannot be decided; `side` is the ``EXPERIMENT:VARIANT`` that grows.
-
-        Raises UnknownExperiment if there is no experiment to compare with. Raises BadOption if it has too few runs or
-        not the metric, is the one that grows, or was compared with it before.
-        """
-        from deviate.facts.comparable import match_metrics, settle_names
-        from deviate.facts.looks import read_pair_looks
-        from deviate.facts.side import read_sides
-        from deviate.stats.results import VERDICT_RUNS
-
-        (other,) = read_sides(workspace, [decided.against])
-        if other.completed < VERDICT_RUNS:
-            raise BadOption(
-                f"--until {decided.text!r}: {decided.against} has {other.completed} completed runs",
-                hint=f"make {VERDICT_RUNS} runs of it or more, as many as are wanted of both",
-            )
-        if decided.metric:
-            other.sample(decided.metric, "--until")
-        if side is not None:
-            sides = read_sides(workspace, [side, decided.against])
-            match_metrics(sides, settle_names(sides, _options(decided)))
-            read_pair_looks(workspace, sides, _options(decided))
-
-    def look(self, workspace: Workspace, decided: Decided, side: str) -> Compared:
-        """Compare once more, and record it."""
-        comparison = read_comparison(workspace, [side, decided.against], _options(decided))
-        (pair,) = comparison.pairs
-        metric = next(each for each in pair.metrics if each.name in comparison.claimed)
-        repeated = (
-            f"all runs of {side} used the same random numbers for {', '.join(each)}"
-            for side, each in pair.draws.unshared.items()
-        )
-        return Compared(
-            decided=decided,
-            metric=metric.name,
-            runs=pair.look.sizes[-1],
-            p=metric.p_adjusted,
-            limit=pair.alpha,
-            verdict=metric.verdict,
-            hopeless="; ".join(repeated),
-            shown=bool(metric.differs) and not pair.draws.unshared,
-        )
-
-
-def _options(decided: Decided) -> ComparisonOptions:
-    from deviate.facts.comparison_options import ComparisonOptions
-
-    metrics = [decided.metric] if decided.metric else []
-    return ComparisonOptions(metrics=metrics, until="decided", most=decided.most, first_grows=True)
