@@ -26,7 +26,7 @@ from installed import require
 from deviate.runs.prepare import runtime_metric
 from deviate.source.analysis import analyse_project
 from deviate.source.overlay import instrument_project
-from deviate.store import run_files
+from deviate.store import slots
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted([*(HERE / "idioms").glob("*.py"), *(one.parent for one in (HERE / "idioms").glob("*/program.py"))])
@@ -137,7 +137,7 @@ def read_records(folder: Path) -> tuple[dict[str, list[float]], int]:
     found: dict[str, list[float]] = {}
     ticks = 0
     files = sorted(folder.glob("records-*.bin"))
-    for metric, _, _, value in (record for path in files for record in run_files.read_records(path).tolist()):
+    for metric, _, _, value in (record for path in files for record in slots.read_records(path).tolist()):
         if metric == -1:
             ticks += 1
         else:

@@ -3,8 +3,6 @@
 Two sides of a comparison over metrics that are tasks.
 
 How the runs of each side were made, as a paper says it beside their comparison.
-
-Comparisons that decide how many runs are made: ``deviate run --until 'decided against B'``.
 """
 
 from __future__ import annotations
