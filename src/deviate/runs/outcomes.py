@@ -162,8 +162,6 @@ def _left(ended: Ended) -> list[str]:
 
 def _last_value(run: RunFolder) -> str:
     """Say when the run recorded its last value: whether it was slow, or had stopped."""
-    from deviate.store.slots import read_tail
-
     tails = [tail for path in run.record_files() if len(tail := read_tail(path, TAIL))]
     elapsed = [float(tail["elapsed"][tail["id"] >= TICK].max(initial=-1.0)) for tail in tails]
     last = max(elapsed, default=-1.0)
@@ -209,8 +207,6 @@ def lost_records(events: Iterable[Mapping[str, Any]]) -> str | None:
 
 def lost_in(run: RunFolder) -> str | None:
     """Say how many records a run could not write whose processes could not write an event either; None where none."""
-    from deviate.store.slots import lost_count
-
     lost = sum(map(lost_count, run.record_files()))
     return f"{lost} were lost" if lost else None
 
