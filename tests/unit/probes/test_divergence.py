@@ -335,6 +335,7 @@ def test_equal_runs_are_counted_and_runs_that_were_not_compared_are_not():
 def test_the_remedy_is_of_the_line_or_of_the_operation():
     assert "sort" in remedy_of("host", "", "names = os.listdir('.')", ORIGIN)
     assert "deterministic" in remedy_of("operation", "aten.index_add.default", "", None)
+    assert "env.reset(seed=0)" in remedy_of("host", "", "state, _ = env.reset()", ORIGIN)
     assert "random_state" in remedy_of("line", "", "model.fit(x, y)", ORIGIN)
     assert remedy_of("host", "", "x = f(y)", ORIGIN) == ""
 

@@ -23,6 +23,7 @@ _LINES = (
         r"train_test_split|KFold\(|ShuffleSplit\(|\bfit\(|\bfit_\w+\(",
         "give it a random_state, or seed NumPy: numpy.random.seed",
     ),
+    (r"\benvs?\.reset\(\s*\)", "seed the environment at its first reset: env.reset(seed=0)"),
     (r"\.get\(|as_completed|imap_unordered|wait\(", "take results in the order of their tasks, not of their arrival"),
 )
 
