@@ -8,24 +8,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
-import numpy as np
 
 from deviate.core.errors import BadOption, MetricNotRecorded
 from deviate.core.experiment import Decided, Until
 from deviate.core.factors import find_variant, parse_variants
 from deviate.lexicon.words import missing_name, same_name
 from deviate.observe.metrics import with_times
-from deviate.observe.tables import open_tables
 from deviate.runs.events import RunEnded, RunStarted
 from deviate.runs.experiment_events import Compared, Looked, StudyEvent
 from deviate.runs.request import Request
 from deviate.source.findings import Findings
-from deviate.stats.multiplicity import Look, look
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.run_files import Completed
+
+if TYPE_CHECKING:
+    from deviate.stats.multiplicity import Look
 
 _CRITERION = re.compile(
     r"(?P<metric>.+?)(?:\s+(?P<of>mean|sd))?\s*(?:±|\+/?-)\s*(?P<width>\d*\.?\d+(?:e[-+]?\d+)?)\s*(?P<percent>%?)",
@@ -232,6 +232,11 @@ def until_enough(
 
 
 def _looks(folder: ExperimentFolder, until: Until, variants: Sequence[str]) -> dict[str, Look]:
+    import numpy as np
+
+    from deviate.observe.tables import open_tables
+    from deviate.stats.multiplicity import look
+
     with open_tables(folder) as tables:
         rows = sorted((row for row in tables.samples() if row.metric == until.metric), key=lambda row: row.run)
     values = {name: np.array([row.value for row in rows if row.variant == name]) for name in variants}
