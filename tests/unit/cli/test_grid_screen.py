@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from test_progress_lines import begun, started
 
-from deviate.cli.cells import GridScreen
+from deviate.cli.grid_screen import GridScreen
 from deviate.cli.progress import Progress
 from deviate.core.experiment import Run
 from deviate.runs.events import RunEnded
