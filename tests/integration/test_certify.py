@@ -144,7 +144,7 @@ def test_a_training_that_does_not_repeat_gets_no_certificate(project):
     assert done.status == 1
     assert "It does not repeat" in done.out
     assert "deviate diverge -- python train.py" in done.err
-    assert "train loss in the 1st iteration" in done.out
+    assert "train loss in the 1st epoch" in done.out
     assert sorted(project.glob("[!.]*")) == before
 
 
@@ -316,10 +316,10 @@ def test_what_is_no_resumption_is_said(tmp_path, monkeypatch):
     words = ["--", sys.executable, "train.py"]
     anew = deviate("certify", "--resume-at", "2", *words)
     assert anew.status == 1
-    assert "Not resumed: the command began again at the first iteration." in anew.out
+    assert "Not resumed: the command began again at the first epoch." in anew.out
     short = deviate("certify", "--resume-at", "9", *words)
     assert short.status == 1
-    assert "its main loop went through 3 iterations" in short.out
+    assert "its main loop went through 3 epochs" in short.out
     lacking = deviate(
         "certify", "--resume-at", "2", "--resume-with", f"{sys.executable} train.py {{checkpoint}}", *words
     )
@@ -345,7 +345,7 @@ def test_the_answer_names_what_was_not_restored_first(tmp_path, monkeypatch):
     line = next(number for number, text in enumerate(path.read_text().splitlines()) if "restores" in text)
     done = resumed(path, line, tmp_path)
     assert done.status == 1
-    assert "Resumed at the 4th iteration, it differs from a training that was not interrupted." in " ".join(
+    assert "Resumed at the 4th epoch, it differs from a training that was not interrupted." in " ".join(
         done.out.split()
     )
     assert "Not restored: variable velocity." in " ".join(done.out.split())

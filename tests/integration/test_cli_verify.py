@@ -169,9 +169,8 @@ def test_a_workspace_in_use_is_left_alone(project):
     [
         (("--verify",), "no command"),
         (("--verify", "--set", "timeout=0", *PYTHON), "above 0, found 0"),
-        (("--verify", "--limit", "inf", *PYTHON), "above 0, found inf"),
+        (("--verify", "--set", "timeout=inf", *PYTHON), "above 0, found inf"),
         (("--verify", "--diff", *PYTHON), "--diff exclude each other"),
-        (("train.py", "--limit", "3"), "--verify"),
         (("train.py", "other.py"), "other.py"),
         ((), "ENTRY"),
         (("--verify", "--", "no-such-program", "train.py"), "no-such-program"),

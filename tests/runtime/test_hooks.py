@@ -43,11 +43,7 @@ def test_files_by_framework_are_reached_from_a_record(records: Any) -> None:
     folders = [PACKAGE / "streams" / name for name in ("torch", "jax")]
     files = {path.relative_to(PACKAGE) for folder in folders for path in folder.glob("*.py")}
     modules = {".".join(path.with_suffix("").parts) for path in files if path.stem != "__init__"}
-    # Parts of a framework's streams that other files of its folder import.
-    assert modules - named == {
-        "streams.torch.objects",
-        "streams.torch.order",
-    }
+    assert not modules - named
 
 
 def test_a_boundary_of_the_table_draws_for_its_factor(run: Run, tmp_path: Path, python: str) -> None:

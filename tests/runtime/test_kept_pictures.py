@@ -20,7 +20,7 @@ PICTURES[:, 0, 0, 0] = np.arange(230)
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(INJECTED))
-    names = "outputs", "passes", "texts", "storing"
+    names = "outputs", "passes", "texts", "capture"
     modules = [importlib.import_module(f"deviate_runtime.predictions.{name}") for name in names]
     return SimpleNamespace(**{key: value for module in modules for key, value in vars(module).items()})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deviate.core.experiment import Draw
+from deviate.core.experiment import Draw, MainLoop
 from deviate.probes.audit import checked, proved
 from deviate.probes.causes import Cause
 from deviate.probes.verdicts import AuditedFactor, Compared, Probe
@@ -10,6 +10,8 @@ from deviate.probes.verdicts import AuditedFactor, Compared, Probe
 DRAW = Draw(
     file="train.py", line=3, function="make", call="numpy.random.randn", factor="data", why="makes data", span=None
 )
+
+LOOP = MainLoop(file="train.py", line=5, variable="epoch", kind="for", why="")
 
 
 def probe(ended, iterations=0, reason=""):
@@ -32,7 +34,7 @@ def probe(ended, iterations=0, reason=""):
 )
 def test_nothing_is_absent_that_a_probe_may_not_have_written(probes, draws, has_loop, verdict):
     absent = AuditedFactor(factor="data", verdict="absent", fingerprints=[None, None])
-    assert checked(absent, probes, draws, has_loop=has_loop).verdict == verdict
+    assert checked(absent, probes, draws, LOOP if has_loop else None).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ def test_nothing_is_absent_that_a_probe_may_not_have_written(probes, draws, has_
 )
 def test_a_probe_that_did_not_come_to_its_end_is_no_evidence(digests, ends, why):
     factor = AuditedFactor(factor="init", verdict="unknown", why="only one of two probes used it", fingerprints=digests)
-    assert checked(factor, [probe(end) for end in ends], [], has_loop=True).why == why
+    assert checked(factor, [probe(end) for end in ends], [], LOOP).why == why
 
 
 DRAWN_ALIKE = AuditedFactor(factor="init", verdict="pinned", fingerprints=["a", "a"])

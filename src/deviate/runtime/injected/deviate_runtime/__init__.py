@@ -52,7 +52,7 @@ Outputs
     Ids from 1,000,000: names known at run time only.
 ``predictions-POINT-last-PID-STAMP.bin``, ``predictions-POINT-best-PID-STAMP.bin``
     What was predicted in the last evaluation at a point of the program, and in the best one where that is another:
-    see `predictions.storing`.
+    see `predictions.capture`.
 ``predictions-POINT-every-PID-STAMP.bin``
     The labels of every evaluation at a point, where they are asked for.
 ``weights-FRAMEWORK-NUMBER-PID-STAMP.safetensors``, ``weights-FRAMEWORK-NUMBER-afterITERATION-PID-STAMP.safetensors``
