@@ -10,28 +10,20 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
+import msgspec
 
 from deviate.core.errors import BadOption, OutputLost
+from deviate.core.interrupts import whole
 from deviate.report.escape import clean
 
 if TYPE_CHECKING:
     from deviate.core.experiment import Draw
-
-
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
-
-from deviate.core.interrupts import whole
-
-if TYPE_CHECKING:
     from deviate.report.views import View
     from deviate.report.writers.registry import Writer
 

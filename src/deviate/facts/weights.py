@@ -13,22 +13,20 @@ import msgspec
 import numpy as np
 
 from deviate.core.errors import BadOption
-from deviate.observe.predictions import Array
+from deviate.facts.predictions import Evaluation, Kept, main_evaluation
+from deviate.facts.samples import Sample
+from deviate.facts.stability import ONE_RUN
+from deviate.observe.headline import main_first
+from deviate.observe.predictions import Array, Frame
 from deviate.observe.records import RunFiles
 from deviate.observe.weights import Moment, NoCheckpointError, read_weights
+from deviate.stats.pairs import Estimate
+from deviate.stats.weights import FEWEST_EXAMPLES, mean_cka, weight_distances
 from deviate.store.integrity import DamagedError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-from deviate.facts.predictions import Evaluation, Kept, main_evaluation
-from deviate.facts.samples import Sample
-from deviate.facts.stability import ONE_RUN
-from deviate.observe.headline import main_first
-from deviate.observe.predictions import Frame
-from deviate.stats.pairs import Estimate
-from deviate.stats.weights import FEWEST_EXAMPLES, mean_cka, weight_distances
 
 #: Characters of a digest: equal ones mean equal numbers, as far as anybody can find others.
 DIGITS = 32

@@ -6,25 +6,19 @@ Commands as reports name them: without the folder of a program, which may name a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-from deviate.core.experiment import Run, Status
-from deviate.core.factors import plain_name
-
-if TYPE_CHECKING:
-    from deviate.facts.run import RunResult
-    from deviate.observe.events import ReplacedSeed
-
-
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from deviate.core.experiment import Run, Status
+from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_line
 
 if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
+    from deviate.facts.run import RunResult
+    from deviate.observe.events import ReplacedSeed
 
 
 #: How a run ended, as the verb of a sentence.

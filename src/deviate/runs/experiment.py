@@ -7,53 +7,45 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from deviate.core.errors import BadOption, FailedAlike, FirstRunFailed, NothingRecorded
+from deviate.core.errors import BadOption, FailedAlike, FirstRunFailed, NothingRecorded, RunElsewhere
 from deviate.core.experiment import Decided, Experiment, Run, Until
-from deviate.core.interrupts import at_any_end
+from deviate.core.interrupts import StopRequests, at_any_end, listening
 from deviate.core.shell_words import typed_word
 from deviate.runs.cluster import Engines, make_printer
-from deviate.runs.events import ColdStart, Event, RunEnded, RunShared
-from deviate.runs.executors.executor import Executor
+from deviate.runs.engines.engine import Known, Printer, PrintStage, RemoteStage
+from deviate.runs.events import ColdStart, Event, Idle, RunEnded, RunShared, RunStarted
+from deviate.runs.executors.executor import Executor, Places
 from deviate.runs.executors.warm import PACKAGES, WarmExecutor
 from deviate.runs.experiment_events import Begun, PackingTried, StudyEvent, with_ordered_values
 from deviate.runs.hardware import Gpus, chosen_gpus
+from deviate.runs.lease import LeaseHeld, acquire, live_holder
+from deviate.runs.orders import Order, clear_submissions
 from deviate.runs.packing import Make as MakeTrial
 from deviate.runs.packing import clear_trial, trial_options, try_packing
+from deviate.runs.prepare import make_source, step_source
 from deviate.runs.prepared import accepted_statuses, step_overlay
 from deviate.runs.request import ReplicateOptions, Request, container_wish
 from deviate.runs.resume import Sharing, note_needless, plan_runs, requested_runs
-from deviate.runs.work import stays
+from deviate.runs.snapshot.survey import describe_commit
+from deviate.runs.todo import Probe, Todo, end_leftovers, share_steps
+from deviate.runs.work import LOOK_EVERY, Job, Means, TwinOf, Worker, stays
 from deviate.source.edits import FileCode
 from deviate.source.imports import leading_packages
 from deviate.source.overlay import file_codes, instrument_experiment
-from deviate.store.folders import ExperimentFolder, RunFolder
+from deviate.store.folders import ExperimentFolder, RunFolder, unusable
 from deviate.store.records import has_values, read_progress
 from deviate.store.run_files import Completed, Failed, NotInstrumented
 
 if TYPE_CHECKING:
     from deviate.runs.rounds import Referee
 
-
-import time
-
-from deviate.core.errors import RunElsewhere
-from deviate.core.interrupts import StopRequests, listening
-from deviate.runs.engines.engine import Known, Printer, PrintStage, RemoteStage
-from deviate.runs.events import Idle, RunStarted
-from deviate.runs.executors.executor import Places
-from deviate.runs.lease import LeaseHeld, acquire, live_holder
-from deviate.runs.orders import Order, clear_submissions
-from deviate.runs.prepare import make_source, step_source
-from deviate.runs.snapshot.survey import describe_commit
-from deviate.runs.todo import Probe, Todo, end_leftovers, share_steps
-from deviate.runs.work import LOOK_EVERY, Job, Means, TwinOf, Worker
-from deviate.store.folders import unusable
 
 # Make runs on this machine: a worker in each slot, all in this process.
 

@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING
 from deviate.lexicon.words import (
     MAX_WORDS,
     clauses_of,
+    is_counting,
     is_metric_word,
+    is_settings_name,
     meaning_of,
     split_of,
     word_lists,
+    words_like,
     words_of,
 )
-from deviate.source.flow.values import METRIC_ORIGINS, From
-from deviate.source.texts import ReportedValue
-
-if TYPE_CHECKING:
-    from deviate.source.flow.program import Evaluator
-
-
-from deviate.lexicon.words import is_counting, is_settings_name, words_like
 from deviate.source.flow.program import Evaluator
-from deviate.source.flow.values import External, Instance, Value
+from deviate.source.flow.values import METRIC_ORIGINS, External, From, Instance, Value
 from deviate.source.index import (
     Binding,
     Scope,
@@ -37,7 +32,11 @@ from deviate.source.index import (
 )
 from deviate.source.sinks.rows import TEXT_SINKS, Report
 from deviate.source.syntax import called_name, dotted_text, unpacked
-from deviate.source.texts import NUMERIC_SPEC
+from deviate.source.texts import NUMERIC_SPEC, ReportedValue
+
+if TYPE_CHECKING:
+    from deviate.source.flow.program import Evaluator
+
 
 _LISTS = word_lists("metric_names")
 _LINKING = _LISTS["linking words"]
