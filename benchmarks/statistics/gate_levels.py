@@ -13,7 +13,7 @@ which judges the runs that did not collapse. Which runs collapsed, and the p of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 from collapses import side
 from populations import COLLAPSING, HEAVY, NORMAL, Population, accuracy, lognormal, two_modes
 from scipy import special
-from simulation import percent, run, table
+from simulation import Cell, percent, rows_of, run, table
 
 from deviate.core.experiment import Direction
 from deviate.facts.comparison_options import Drop, GateOptions
@@ -53,9 +53,6 @@ CASES: tuple[tuple[Population, Direction, float], ...] = (
 #: Samples of each cell that the whole check is made of.
 CHECKED = 5
 
-#: Makes the rows of a cell, from so many repeats.
-Cell = Callable[[np.random.Generator, int], Iterator[dict[str, Any]]]
-
 
 def main() -> None:
     """Simulate, print the table and the JSON."""
@@ -64,8 +61,7 @@ def main() -> None:
 
 def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     """Make the table; each cell has a generator of its own."""
-    cells = list(all_cells())
-    rows = [row for cell, own in zip(cells, rng.spawn(len(cells)), strict=True) for row in cell(own, repeats)]
+    rows = rows_of(all_cells(), rng, repeats)
     return laid_out(rows), rows
 
 

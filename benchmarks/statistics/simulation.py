@@ -7,7 +7,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,15 @@ REPEATS = 10_000
 
 #: Makes the tables of a simulation, and what the JSON object holds.
 Simulation = Callable[[np.random.Generator, int], tuple[str, Any]]
+
+#: Makes the rows of a cell of a table, from so many repeats.
+Cell = Callable[[np.random.Generator, int], Iterator[dict[str, Any]]]
+
+
+def rows_of(cells: Iterable[Cell], rng: np.random.Generator, repeats: int) -> list[dict[str, Any]]:
+    """Make the rows of all cells, each with a generator of its own."""
+    listed = list(cells)
+    return [row for cell, own in zip(listed, rng.spawn(len(listed)), strict=True) for row in cell(own, repeats)]
 
 
 def run(doc: str, simulate: Simulation, repeats: int = REPEATS) -> None:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from populations import COLLAPSING, SHAPES, Population, two_modes
 from scipy import special, stats
-from simulation import percent, run, table
+from simulation import Cell, percent, rows_of, run, table
 
 from deviate.stats.multiplicity import claim_factor
 from deviate.stats.paired_tests import ROUNDING, paired_brown_forsythe, paired_t
@@ -66,10 +66,6 @@ NEEDED = ALPHA / np.array([1.0] * SINGLE + [FEW] * (FEW - SINGLE) + [METRICS] * 
 LATER = np.array([claim_factor(number) for number in range(1, 101)])
 
 
-#: Makes the rows of a cell, from so many repeats.
-Cell = Callable[[np.random.Generator, int], Iterator[dict[str, Any]]]
-
-
 class Test(NamedTuple):
     """A test of many samples at once, the library's that decides, and where that permutes the runs."""
 
@@ -85,8 +81,7 @@ def main() -> None:
 
 def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     """Make all tables; each cell has a generator of its own."""
-    cells = list(all_cells())
-    rows = [row for cell, own in zip(cells, rng.spawn(len(cells)), strict=True) for row in cell(own, repeats)]
+    rows = rows_of(all_cells(), rng, repeats)
     return laid_out(rows), rows
 
 

@@ -19,7 +19,7 @@ from deviate.core.shell_words import typed_line
 from deviate.facts.overview import Standing, Summary, summary_of
 from deviate.report.escape import clean
 from deviate.report.numbers import mean_and_sd, metric_place, show
-from deviate.store.folders import ExperimentFolder, Workspace
+from deviate.store.folders import Workspace
 
 #: Cells of the scale: the first that have room; where none have, it is left out.
 SCALES = (26, 16, 8)
@@ -38,8 +38,7 @@ def project_board(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) 
         # `deviate report NAME` names what is wrong with its files or with deviate.toml.
         with suppress(DeviateError):
             if any(facts["completed"].values()):
-                # Its overview was read just now, which looked for links.
-                summaries[facts["name"]] = summary_of(ExperimentFolder(workspace.path / "experiments" / facts["name"]))
+                summaries[facts["name"]] = summary_of(workspace.seen_experiment(facts["name"]))
     name = leading_metric(summaries)
     found = entries(overviews, summaries, name)
     head = head_text(name, found)

@@ -45,7 +45,7 @@ class Remedies(msgspec.Struct, frozen=True, kw_only=True):
     """What would lower the spread between the runs of a variant."""
 
     variant: str
-    #: The main metric, of which the reports are.
+    #: The main metric; the reports are its values.
     metric: str
     unit: str
     decimals: int | None

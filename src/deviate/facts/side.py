@@ -1,4 +1,4 @@
-"""The runs of one variant of one experiment, as a side of a comparison.
+"""One side of a comparison: the runs of one variant of an experiment.
 
 The command that makes an experiment again.
 """

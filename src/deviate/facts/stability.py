@@ -1,4 +1,4 @@
-"""The facts about predictions: which answers change if one trains again, and of which classes.
+"""Facts about predictions: the answers that another training changes, and their classes.
 
 The facts about every evaluation pass: when runs part, what they learn, and what they forget again.
 """
@@ -122,7 +122,7 @@ def learning_facts(every: EveryPass | Withheld, level: float) -> LearningFacts:
 
 
 def forgetting_tables(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
-    """Return what runs forget in evaluations of which every pass was kept, one row an example of each."""
+    """Return what runs forget, a row per example of each evaluation whose every pass was kept."""
     import pandas as pd
 
     tables = [

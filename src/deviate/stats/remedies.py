@@ -16,7 +16,7 @@ from deviate.stats.ensembles import EnsembleSize
 from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, cautious_sd_interval, sd_factors
 from deviate.stats.pairs import Estimate
 from deviate.stats.predictions import Integers, checked_targets, correctness
-from deviate.stats.results import Effect
+from deviate.stats.results import Effect, quiet
 from deviate.stats.spread import Floats, spread
 
 #: Snapshots that vote: of an even number half may stand against half.
@@ -151,7 +151,7 @@ def _log_ratio(table: Floats) -> float:
     """Return the logarithm of the SD of the first row over that of the second; not finite where one is 0 or unknown."""
     if table.shape[1] < 2:
         return math.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with quiet():
         return float(np.subtract(*np.log(table.std(axis=1, ddof=1))))
 
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from deviate.stats.intervals import DEFAULT_LEVEL, Interval
+from deviate.stats.intervals import CHI_SQUARE, DEFAULT_LEVEL, Interval, sd_factors
 from deviate.stats.spread import Floats, finite_sample, is_identical
 
 WILLIAMS = "Williams and Tukey"
@@ -149,8 +149,6 @@ def _component(square: tuple[float, float], rest: tuple[float, float], times: fl
 
 
 def _rest(square: float, freedom: int, level: float) -> Component:
-    low, high = (
-        math.sqrt(freedom * square / (2 * float(special.gammaincinv(freedom / 2, tail))))
-        for tail in ((1 + level) / 2, (1 - level) / 2)
-    )
-    return Component(sd=math.sqrt(square), interval=Interval(low=low, high=high, level=level, method="chi-square"))
+    sd = math.sqrt(square)
+    low, high = (sd * factor for factor in sd_factors(freedom + 1, level))
+    return Component(sd=sd, interval=Interval(low=low, high=high, level=level, method=CHI_SQUARE))

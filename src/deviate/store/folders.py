@@ -444,9 +444,13 @@ class Workspace:
                 hint=f"use characters that can be printed, but no '/', and {MAX_NAME} bytes at most; "
                 "begin with neither '.' nor '-'",
             )
-        folder = ExperimentFolder(self.path / "experiments" / name)
+        folder = self.seen_experiment(name)
         require_no_link(folder.path, free=_is_copy)
         return folder
+
+    def seen_experiment(self, name: str) -> ExperimentFolder:
+        """Return the folder of an experiment that was read just now: links are not looked for again."""
+        return ExperimentFolder(self.path / "experiments" / name)
 
     def find_experiment(self, name: str) -> ExperimentFolder:
         """Return the folder of an existing experiment.

@@ -12,7 +12,7 @@ from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.metric import MetricSpread, TrainingsFacts
 from deviate.facts.run import RunResult
 from deviate.facts.variant import VariantFacts
-from deviate.observe.events import EnvironmentDifference
+from deviate.observe.events import EnvironmentDifference, RuntimeNote
 from deviate.observe.headline import main_metric
 from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
 from deviate.report.page import Severity
@@ -293,8 +293,12 @@ def _not_recorded(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Cav
 
 
 def _was_refused(name: str, facts: ExperimentFacts) -> bool:
-    refused = (note.message for note in facts.notes if note.slug == _REFUSED)
-    return any(message.startswith(f"{name}: ") for message in refused)
+    return any(_refuses(note, [name]) for note in facts.notes)
+
+
+def _refuses(note: RuntimeNote, names: Iterable[str]) -> bool:
+    """Whether a note says that a value of one of these metrics is no number."""
+    return note.slug == _REFUSED and note.message.startswith(tuple(f"{name}: " for name in names))
 
 
 def _is_all_read(facts: ExperimentFacts) -> bool:
@@ -378,11 +382,11 @@ def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
     # Where the object that was shown holds no single number, the output may show it all the same.
     names = {metric.name for metric in known if _is_shown_by_each_run(metric.name, facts)}
     for note in facts.notes:
-        if note.slug == _REFUSED and note.message.startswith(tuple(f"{name}: " for name in names)):
+        if _refuses(note, names):
             continue
         where = f" ({listed(note.runs)})" if note.runs else ""
         # What holds no number is no metric, unless it was to be the main one.
-        is_beside = note.slug == _REFUSED and not note.message.startswith(f"{main}: ")
+        is_beside = note.slug == _REFUSED and not _refuses(note, [main])
         yield Caveat(slug=note.slug, message=f"{note.message}{where}", severity="note" if is_beside else "warning")
 
 
