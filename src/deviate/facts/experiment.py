@@ -33,15 +33,21 @@ from deviate.facts.variant import (
 )
 from deviate.facts.weights import RepresentationFacts, WeightFacts, representation_facts, weight_facts
 from deviate.lexicon.words import find_name
-from deviate.observe.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
+from deviate.observe.events import (
+    EnvironmentDifference,
+    ReachedDraw,
+    ReplacedSeed,
+    RuntimeNote,
+    Switch,
+    WarnedOperation,
+)
 from deviate.observe.metrics import TIME_PER_ITERATION, TIME_PER_RUN, with_times
 from deviate.observe.repetitions import Repetitions
 from deviate.observe.reported import ReportedNumber
 from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
 from deviate.observe.trackers import SENDERS
-from deviate.observe.unseen import WarnedOperation
+from deviate.stats.effects import LEAST_PAIRS, TOO_FEW, HeldPrice, paired_price
 from deviate.stats.intervals import DEFAULT_LEVEL
-from deviate.stats.price import LEAST_PAIRS, TOO_FEW, HeldPrice, paired_price
 
 #: Why there is no ratio.
 NO_NOISE = "with pinned threads and no GPU kernels have no effect"

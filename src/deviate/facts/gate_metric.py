@@ -16,8 +16,7 @@ from deviate.facts.comparable import Match, Pairing
 from deviate.facts.comparison_options import Drop, GateOptions
 from deviate.facts.metric import MetricSpread
 from deviate.facts.side import Side
-from deviate.stats.intervals import Interval
-from deviate.stats.noninferiority import (
+from deviate.stats.gates import (
     Noninferiority,
     Outcome,
     drop_seen,
@@ -27,6 +26,7 @@ from deviate.stats.noninferiority import (
     runs_to_decide,
     share_noninferiority,
 )
+from deviate.stats.intervals import Interval
 from deviate.stats.power import DEFAULT_POWER
 from deviate.stats.results import fewest_runs
 

@@ -36,11 +36,10 @@ from deviate.observe.headline import ranks
 from deviate.source.cells import Cell, read_cells
 from deviate.source.config import FILE_NAME
 from deviate.stats.contrast import deciding_test
-from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking
+from deviate.stats.factorial import Factorial, Place, SplitSpread, factorial_anova, ranking, split_spread
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import SpreadEffect, adjust, dunnett, look_levels, rounded_down, spread_effects
 from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
-from deviate.stats.splits import SplitSpread, split_spread
 from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks

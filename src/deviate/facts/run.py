@@ -9,11 +9,18 @@ import msgspec
 
 from deviate.core.experiment import Experiment, Run, Status
 from deviate.core.secrets import mask_lines, secrets_of
-from deviate.observe.events import TurnedBit, reached_draws, threads, turned_bit, used_gpu
+from deviate.observe.events import (
+    TurnedBit,
+    UnseenPrograms,
+    reached_draws,
+    threads,
+    turned_bit,
+    unseen_programs,
+    used_gpu,
+)
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.processes import Trainings, reporting, trainings_of
 from deviate.observe.records import RunFiles
-from deviate.observe.unseen import UnseenPrograms, unseen_programs
 from deviate.store.files import log_tail
 from deviate.store.run_files import Unfinished
 
