@@ -145,6 +145,10 @@ CLOCK_UNITS = (1.0, 1e3, 1e6, 1e9)
 IDENTIFIER_DIGITS = 12
 
 
+#: Why a number that never changes is none, though words name it.
+IN_LABEL = "it stands in the name of the number behind it"
+
+
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What a slot is, over all runs of a variant."""
 
@@ -301,6 +305,8 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
             return "setting", "one value in all runs, and the name is of a setting"
         # A number of steps, whatever else its name has: ``gradient_accumulation_steps``, ``Loss at 299: 0.21``.
         is_count = seen.slot.decimals == 0 and meaning_of_slot(seen.slot).kind == "loss"
+        if _is_in_label(seen.slot):
+            return "constant", IN_LABEL
         if is_metric and not is_count and not _is_entry(seen) and POSITIONS.isdisjoint(words_of(name)[-1:]):
             return "metric", "the name is of a metric, though it was equal in all runs"
         return "constant", "one value in all runs" if len(seen.values) > 1 else "one value in the only run that has it"
@@ -313,6 +319,12 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     if len(seen.values) > 1:
         return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"
+
+
+def _is_in_label(slot: Slot) -> bool:
+    """Whether nothing but marks stands between the number and the colon of the next one: ``F1 @ 0.5: 0.82``."""
+    behind = _around(slot)[1]
+    return re.match(rf"(?:[^\w,;|⟨]*{NUMBER})?[^\w,;|⟨]*[:=]\s*{NUMBER}", behind) is not None
 
 
 def _is_entry(seen: _Seen) -> bool:
