@@ -1,7 +1,4 @@
-"""Compare the cells of a grid: which is best, and which factors of the grid move the mean.
-
-Questions about the cells of a grid beside their means: what changes the SD, and many cells against the first.
-"""
+"""Compare the cells of a grid: which is best, which factors move the mean or the SD, and many against the first."""
 
 from __future__ import annotations
 

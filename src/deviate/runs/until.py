@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from deviate.core.errors import BadOption, MetricNotRecorded
-from deviate.core.experiment import Decided, Until
+from deviate.core.experiment import Decided, Findings, Until
 from deviate.core.factors import find_variant, parse_variants
 from deviate.lexicon.words import missing_name, same_name
 from deviate.observe.metrics import with_times
 from deviate.runs.events import Compared, Looked, RunEnded, RunStarted, StudyEvent
 from deviate.runs.request import Request
-from deviate.source.findings import Findings
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.run_files import Completed
 

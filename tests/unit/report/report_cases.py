@@ -14,9 +14,8 @@ from msgspec import structs
 from deviate.core.experiment import Capture, Experiment, Metric
 from deviate.core.factors import SEEDED, VARIANTS
 from deviate.facts.experiment import ExperimentFacts, experiment_facts
-from deviate.facts.run import RunResult
+from deviate.facts.run import RunResult, timeline_of
 from deviate.facts.samples import DEFAULTS, SampleOptions
-from deviate.facts.sources import timeline_of
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
 from deviate.facts.variant import VariantFacts
 from deviate.observe.events import (

@@ -5,11 +5,10 @@ from compared_sides import write_experiment
 from msgspec import structs
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import Capture, Metric
+from deviate.core.experiment import Capture, Findings, Metric
 from deviate.report.topics.runs import progress_line
 from deviate.runs.request import Request
 from deviate.runs.until import Criterion, parse_until, settle_metric, settle_until, until_enough
-from deviate.source.findings import Findings
 
 
 @pytest.mark.parametrize(
