@@ -13,11 +13,13 @@ from deviate.core.experiment import Direction
 from deviate.facts.compared_metric import is_measured_time
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.metric import MetricSpread
-from deviate.stats.tasks import OverTasks, RankedTasks, over_tasks, ranked_tasks
+from deviate.stats.tasks import OverTasks, RankedTasks, SignedRank, over_tasks, ranked_tasks, signed_rank
 
 #: Runs of each task that a resample of them can be drawn from.
 FEWEST = 2
 
+#: With fewer, the posterior of the Bayesian signed rank test is near 0 or 1 by chance.
+FEWEST_TASKS = 5
 
 #: The same metric on two sides, or on more.
 Tasks = TypeVar("Tasks", bound=Sequence[MetricSpread])
@@ -31,6 +33,8 @@ class TaskComparison(OverTasks, frozen=True, kw_only=True):
     direction: Direction | None
     #: The value from which gaps are counted; None where higher values are not better on every task.
     enough: float | None = None
+    #: By the means of the tasks; `b`: that B is better, or higher where that is not known. None below `FEWEST_TASKS`.
+    signed_rank: SignedRank | None = None
 
 
 def compare_tasks(
@@ -51,8 +55,15 @@ def compare_tasks(
     if direction == "lower":
         both = msgspec.structs.replace(both, improvement=both.improvement.complement)
     names = [match[0].name for match in tasks]
+    sign = -1 if direction == "lower" else 1
+    means = [sign * (np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
+    margins = {options.margins.get(name, 0.0) for name in names}
+    margin = margins.pop() if len(margins) == 1 else 0.0
+    ranked = signed_rank(means, rng, margin) if len(tasks) >= FEWEST_TASKS else None
     # Effects stay as they are: `asdict` is shallow.
-    return TaskComparison(tasks=names, direction=direction, enough=enough, **msgspec.structs.asdict(both))
+    return TaskComparison(
+        tasks=names, direction=direction, enough=enough, signed_rank=ranked, **msgspec.structs.asdict(both)
+    )
 
 
 def rank_tasks(

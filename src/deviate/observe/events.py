@@ -16,7 +16,7 @@ import msgspec
 from deviate.core.experiment import Draw
 from deviate.core.factors import DATA, find_variant
 from deviate.core.frameworks import FRAMEWORKS
-from deviate.observe.fingerprints import DrawSource
+from deviate.observe.fingerprints import SEEDS, DrawSource
 from deviate.observe.records import RunFiles
 from deviate.store.records import has_values
 from deviate.store.run_files import ContainerInfo, Unfinished
@@ -99,18 +99,23 @@ _EMULATED = ("variables.", "threads", "cpu_capability")
 def replaced_seeds(runs: Sequence[RunFiles]) -> list[ReplacedSeed]:
     """Return the places where the program's own seeds were replaced, by file and line.
 
-    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`).
+    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`) or seeds.
     """
     kept = {(seed.call, seed.file, seed.line) for seed in kept_seeds(runs)}
-    drawn = {
+    passed_on, drawn = _drawn_from(runs, SEEDS, within=True), _drawn_from(runs, DATA, SEEDS, within=False)
+    spared = (kept | passed_on) - drawn
+    return [seed for seed in _seeds(runs, replaced=True) if (seed.call, seed.file, seed.line) not in spared]
+
+
+def _drawn_from(runs: Sequence[RunFiles], *names: str, within: bool) -> set[tuple[str, str, int]]:
+    """Return the places that seeded what was drawn under these names, or under all others."""
+    return {
         (source.call, source.file, source.line)
         for run in runs
         for name, fingerprint in run.fingerprints.items()
-        if name != DATA
+        if (name in names) == within
         for source in fingerprint.sources
     }
-    seeds = _seeds(runs, replaced=True)
-    return [seed for seed in seeds if (site := (seed.call, seed.file, seed.line)) not in kept or site in drawn]
 
 
 def kept_seeds(runs: Iterable[RunFiles]) -> list[ReplacedSeed]:

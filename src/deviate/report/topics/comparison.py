@@ -167,7 +167,19 @@ def task_sentences(facts: TaskComparison, pair: PairComparison) -> list[str]:
         f"A run of {pair.b} {better} than one of {pair.a} with probability {_text(facts.improvement, _SHARE)}, mean "
         "over the tasks.",
         *_gaps(facts, pair, place),
+        *_signed_rank(facts, pair),
         "These intervals are about other runs on the same tasks, and with few runs of each task they are too narrow.",
+    ]
+
+
+def _signed_rank(facts: TaskComparison, pair: PairComparison) -> list[str]:
+    ranked, better = facts.signed_rank, "better" if facts.direction else "higher"
+    if ranked is None:
+        return []
+    alike = f", the two alike within {show(ranked.margin)} with {show(ranked.alike, _SHARE)}" if ranked.margin else ""
+    return [
+        f"Over other tasks like these {pair.b} is {better} with probability {show(ranked.b, _SHARE)}, {pair.a} with "
+        f"{show(ranked.a, _SHARE)}{alike} (Bayesian signed rank test)."
     ]
 
 

@@ -273,6 +273,7 @@ def task_contract(facts: TaskComparison) -> dict[str, Any]:
         **fields(facts, "enough"),
         **_effects(gap_a=facts.gap_a, gap_b=facts.gap_b),
         "profile": [{**fields(each, "threshold"), **_effects(a=each.a, b=each.b)} for each in facts.profile],
+        **fields(facts, "signed_rank"),
     }
 
 
@@ -545,6 +546,7 @@ def _grid_metric(metric: GridMetric) -> dict[str, Any]:
         "spread_effects": [_spread_effect(each) for each in metric.spreads],
         **fields(metric, "against_first"),
         "split": metric.split and fields(metric.split, *metric.split.__struct_fields__),
+        **fields(metric, "recipes", "over_splits"),
     }
 
 
