@@ -86,3 +86,11 @@ def test_seeds_that_the_program_draws_are_its_own(run: Run, first: str, draw: st
         run(wrapped, "program.py", control="streams", seeds=seeds, varying=["other"], draws=draws).stdout
         == alone.stdout
     )
+
+
+def test_each_line_that_seeds_held_data_is_kept(run: Run) -> None:
+    source = "import random\nrandom.seed(3)\n__dv_draw__(0, random.shuffle)([1, 2])\nrandom.seed(3)\n"
+    source += "__dv_draw__(0, random.shuffle)([1, 2])\n"
+    outcome = run(source, control="streams", seeds=dict.fromkeys(FACTORS, 7), varying=["init"], draws=DATA)
+    (data,) = [event for event in outcome.of("fingerprint") if event["name"] == "data" and event["moment"] == "end"]
+    assert {each["line"] for each in data["sources"]} == {2, 4}
