@@ -15,10 +15,11 @@ from deviate.imports.formats import read_results, sources_of
 from deviate.imports.request import ImportRequest, TableOptions
 
 
-def read(*paths, patterns=(), kind=None, **options):
+def read(*paths, patterns=(), kind=None, wanted=(), **options):
     request = ImportRequest(
-        paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns), format=kind
-    )
+        paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns),
+        format=kind, metrics=tuple(wanted),
+    )  # fmt: skip
     return read_results(request, sources_of(request))
 
 
@@ -680,9 +681,22 @@ HINTS = {
     + "".join(f"{e},{9 * s + e},{9 / (e + 1)}\n" for s in (0, 1) for e in range(6)),
     "near its start": "epoch,loss,f1\n"
     + "".join(f"{e},{9 / (e + 1 - s)},{e}\n" for s in (0, 2) for e in range(s, 10)),
+    "parts by a column": "run,epoch,loss\n" + "".join(f"{e // 3},{e},{9 - e}\n" for e in range(9)),
+    "a seed in each row": "seed,epoch,loss\n" + "".join(f"{97 * e % 31},{e},{9 - e}\n" for e in range(9)),
+    "episodes": "trial,step,reward\n" + "".join(f"{k},{s},{k * k + s}\n" for k in range(9) for s in range(3 + k)),
+    "a training in each column": "epoch,fox,owl\n" + "".join(f"{e},{9 - e},{8 - e}\n" for e in range(5)),
+    "a search": "iter,lr,acc\n" + "".join(f"{e},{12 * e % 31},{31 * e % 7}\n" for e in range(12)),
+    "dates": "time,acc\n" + "".join(f"{1.7e9 + k},{31 * k % 7}\n" for k in range(9)),
+    "lengths": "epochs,acc\n5,1\n10,2\n15,3\n",
+    "all among seeds": "seed,acc\n1,5\n2,6\n3,7\nall,6\n",
+    "two at once": "step,loss\n" + "".join(f"{10 * e},{e}.1\n{10 * e - 15},{e}.2\n" for e in range(2, 9)),
+    "the best again": "epoch,acc\n" + "".join(f"{e},{e}.1\n" for e in (*range(9), 5)),
 }  # fmt: skip
 
-NAMES = {"iteration_column": "iteration", "experiment_column": "experiment", "run_column": "run"}
+NAMES = {
+    "iteration_column": "iteration", "experiment_column": "experiment", "run_column": "run", "metric": "wanted",
+    "columns_are_runs": "runs_of",
+}  # fmt: skip
 
 
 def typed(options, alternative):
@@ -697,7 +711,7 @@ def typed(options, alternative):
         several = (tuple(value.split("=")),) if name == "where" else (value,)
         known = together.get(name, ())
         together[name] = (*known, *(each for each in several if each not in known)) if name in (
-            "run", "mean_over", "where"
+            "run", "mean_over", "where", "wanted"
         ) else value  # fmt: skip
     return together
 
