@@ -283,7 +283,8 @@ def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
 def check_columns(metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
     """Refuse counted columns none of which has the name of a metric: each may be a training."""
     are_known = any(meaning_of(name) or split_of(name) or name in options.wanted for name in metrics)
-    if are_known or len(metrics) < 2 or not roles.iteration or options.in_time:
+    is_counted = roles.iteration or options.rows == "iterations"
+    if are_known or len(metrics) < 2 or not is_counted or options.in_time:
         return
     raise NotRuns(
         f"none of the columns {some_of([repr(name) for name in metrics], MOST_COLUMNS)} has the name of a metric: each "

@@ -521,6 +521,7 @@ _TENSORBOARD_HEAD = {"walltime", "step", "value"}
 #: A metric of one of several runs: ``acc_seed1``, ``run2/loss``.
 _OF_RUN = re.compile(r"(?:(.+)[ _/.-])?((?:run|seed|trial|replicate)[ _-]?\d+)(?:[ _/.-](.+))?", re.IGNORECASE)
 _OF_FOLD = re.compile(r"(?<![a-z])(?:fold|split)[ _-]?\d+(?:[ _/.-]|$)", re.IGNORECASE)
+_OF_SETTING = re.compile(r"(.+?)[ _=-]((?:\d*\.)?\d+(?:e-?\d+)?)", re.IGNORECASE)
 _RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re.IGNORECASE)
 
 
@@ -549,6 +550,8 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     if runs_of:
         return _unpivoted(rows, runs_of)
     numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
+    if all(is_counter(name) or _set_in(name) for name in columns):
+        numbered = [name for name in columns if not is_counter(name)]
     named = [name for name in columns if name not in numbered and plain(name) not in SUMMARIES]
     if len(numbered) > 1 and len(named) == 1 and _name_rows(named[0], rows):
         return [
@@ -606,11 +609,17 @@ def _check_columns(columns: list[str]) -> None:
 def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
     counting = {name for row in rows for name in row if is_counter(name)}
     return [
-        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}}
+        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}, **_set_in(name)}
         for row in rows
         for name, word in row.items()
         if name not in counting
     ]
+
+
+def _set_in(name: str) -> Row:
+    """Return the setting that the name of a column tells: ``lr_0.1``."""
+    match = _OF_SETTING.fullmatch(name)
+    return {f"config/{match[1]}": match[2]} if match and is_setting(match[1]) else {}
 
 
 def _check_bands(rows: list[Row], runs_of: str) -> None:

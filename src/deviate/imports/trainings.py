@@ -188,8 +188,8 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
         If the counter begins again, and no option says what that is.
     """
     # A result that was sent twice is no second one.
-    once = {(each.metric, each.iteration, each.value): each for each in reversed(run.readings)}
-    if len({metric for metric, *_ in once}) == len(once) < len(run.readings):
+    once = {(each.metric, each.iteration, str(each.value)): each for each in reversed(run.readings)}
+    if len({(metric, at) for metric, at, _ in once}) == len(once) < len(run.readings):
         return [msgspec.structs.replace(run, readings=[*reversed(once.values())])]
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)

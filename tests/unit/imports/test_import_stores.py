@@ -665,6 +665,9 @@ def test_a_result_that_was_sent_twice_is_one_value():
     readings = [Reading("rmse", 0, 8.5, 1.0), Reading("mae", 0, 6.5, 1.0), Reading("rmse", 0, 8.5, 9.0)]
     (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
     assert {(each.metric, each.elapsed_s) for each in run.readings} == {("rmse", 1.0), ("mae", 1.0)}
+    readings = [Reading("f1", step, math.nan, step + late) for step in (1, 2) for late in (0.0, 0.5)]
+    (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
+    assert ([each.iteration for each in run.readings], run.notes) == ([1, 2], [])
 
 
 def test_the_latest_run_without_values_is_no_second_run(tmp_path):

@@ -232,6 +232,11 @@ def test_columns_may_be_runs(table):
     assert values(read(path, runs_of="acc"), "acc") == {"run_1": [0.1, 0.3], "run_2": [0.2, 0.4]}
     with pytest.raises(BadOption, match="look like runs"):
         read(path)
+    path = table("lr_0.1,lr_0.01\n0.1,0.2\n0.3,0.4\n")
+    with pytest.raises(BadOption, match="look like runs"):
+        read(path)
+    results = read(path, runs_of="acc", rows="iterations")
+    assert [run.settings["config/lr"] for run in results.runs] == ["0.1", "0.01"]
 
 
 @pytest.mark.parametrize(
@@ -922,7 +927,8 @@ def test_numbers_in_objects_of_jsonpickle_are_read_and_each_metric_has_its_own_s
             "loss_T": [wrapped(100 * k) for k in range(4)],
             "return": [1.5 * k for k in range(3)],
             "return_T": [150 * k for k in range(3)],
-            "grad": {"py/reduce": [{"py/b64": "abc"}]},
+            "grad": [{"py/reduce": [{"py/b64": "abc"}]}],
+            "grad_T": [100],
         }
         table(json.dumps(whole), f"{seed}/info.json")
         path = table(json.dumps({"status": status, "start_time": "2020"}), f"{seed}/run.json")
