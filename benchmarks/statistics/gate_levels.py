@@ -29,9 +29,9 @@ from unequal import one_by_one
 from deviate.core.experiment import Direction
 from deviate.facts.comparison_options import Drop, GateOptions
 from deviate.facts.gate import check_side
+from deviate.stats.failures import collapsed_runs, far_from_others
 from deviate.stats.results import fewest_runs
 from deviate.stats.tests import are_unequal, welch_permutation
-from deviate.stats.weak import collapsed_runs, far_from_others
 
 ALPHA = 0.05
 

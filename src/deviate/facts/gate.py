@@ -62,8 +62,8 @@ from deviate.observe.headline import main_first
 from deviate.observe.matching import Predictions, Withheld
 from deviate.observe.predictions import Array
 from deviate.stats.failures import failure_rate, rate_seen
+from deviate.stats.gates import few_errors_p
 from deviate.stats.multiplicity import claim_factor
-from deviate.stats.noninferiority import few_errors_p
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
 from deviate.store.looks import Claim, RecordedLooks

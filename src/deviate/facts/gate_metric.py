@@ -17,8 +17,7 @@ from deviate.facts.compared_metric import Adjusted
 from deviate.facts.comparison_options import Drop, GateOptions
 from deviate.facts.metric import MetricSpread
 from deviate.facts.side import Side
-from deviate.stats.intervals import Interval
-from deviate.stats.noninferiority import (
+from deviate.stats.gates import (
     Noninferiority,
     Outcome,
     drop_seen,
@@ -28,6 +27,7 @@ from deviate.stats.noninferiority import (
     runs_to_decide,
     share_noninferiority,
 )
+from deviate.stats.intervals import Interval
 from deviate.stats.power import DEFAULT_POWER
 from deviate.stats.results import fewest_runs
 

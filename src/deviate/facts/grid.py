@@ -1,7 +1,4 @@
-"""Compare the cells of a grid: which is best, and which factors of the grid move the mean.
-
-Questions about the cells of a grid beside their means: what changes the SD, and many cells against the first.
-"""
+"""Compare the cells of a grid: which is best, which factors move the mean or the SD, and many against the first."""
 
 from __future__ import annotations
 
@@ -36,11 +33,18 @@ from deviate.observe.headline import ranks
 from deviate.source.cells import Cell, read_cells
 from deviate.source.config import FILE_NAME
 from deviate.stats.contrast import deciding_test
-from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking
+from deviate.stats.factorial import (
+    Factorial,
+    Place,
+    SplitSpread,
+    factorial_anova,
+    ranking,
+    split_difference,
+    split_spread,
+)
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import SpreadEffect, adjust, dunnett, look_levels, rounded_down, spread_effects
 from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
-from deviate.stats.splits import SplitSpread, split_difference, split_spread
 from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks

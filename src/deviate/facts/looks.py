@@ -17,8 +17,8 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.samples import Sample
 from deviate.facts.side import Side
 from deviate.stats.contrast import deciding_test
+from deviate.stats.gates import Noninferiority
 from deviate.stats.multiplicity import look_levels, rounded_down, share_over_all_looks, stopped_level
-from deviate.stats.noninferiority import Noninferiority
 from deviate.stats.results import VERDICT_RUNS, fewest_runs
 from deviate.store.folders import Workspace
 from deviate.store.looks import Claim, ComparedSide, RecordedLooks, add_look, last_claim, read_looks

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deviate.stats.splits import split_difference, split_spread
+from deviate.stats.factorial import split_difference, split_spread
 
 LOOMS = [[98, 97, 99, 96], [91, 90, 93, 92], [96, 95, 97, 95], [95, 96, 99, 98]]
 

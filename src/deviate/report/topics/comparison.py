@@ -12,8 +12,9 @@ from itertools import combinations
 from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_line
 from deviate.facts.compared_metric import MetricComparison, MetricOmnibus, is_measured_time
-from deviate.facts.comparison import Comparison, PairComparison, TaskComparison
+from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.tasks import TaskComparison
 from deviate.observe.headline import main_metric
 from deviate.report.figures import slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval, show_shares, significant

@@ -52,7 +52,7 @@ from deviate.report.topics.metrics import (
 )
 from deviate.report.topics.reasons import checklist_of_all, runs_methods
 from deviate.report.words import code, count, listed
-from deviate.stats.splits import SplitSpread
+from deviate.stats.factorial import SplitSpread
 
 # What a grid shows, in sentences: which cell is best, what its factors change, and on what that rests.
 

@@ -31,8 +31,8 @@ from deviate.report.writers.tables_csv import grid_csv
 from deviate.report.writers.terminal import render_terminal
 from deviate.runs.housekeeping import rename
 from deviate.source.cells import read_cells
+from deviate.stats.factorial import split_difference, split_spread
 from deviate.stats.multiplicity import adjust
-from deviate.stats.splits import split_difference, split_spread
 from deviate.store.folders import Workspace
 
 FILE = """\
