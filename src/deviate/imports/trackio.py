@@ -51,12 +51,12 @@ def _runs(path: Path) -> Iterator[ForeignRun]:
                 settings = {key: str(value) for key, value in config.items() if key and not key.startswith("_")}
                 label = seeded_label(name, seed_of(settings))
                 yield ForeignRun(identity=run, label=label, readings=each, group=path.stem, settings=settings)
-    except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+    except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise NotImportable(f"{path} is no file of trackio: {error}", hint="name the file of a project") from error
 
 
 def _readings(step: int, metrics: object) -> Iterator[Reading]:
     """Yield the numbers of a row; what is not finite is a word in it."""
     for name, value in flat(metrics).items():
-        if isinstance(value, int | float) or value in ("NaN", "Infinity", "-Infinity"):
+        if name and (isinstance(value, int | float) or value in ("NaN", "Infinity", "-Infinity")):
             yield Reading(name, step, float(value))

@@ -7,7 +7,9 @@ from contextlib import closing
 import pytest
 
 from deviate.core.errors import NotImportable
+from deviate.imports.formats import sources_of
 from deviate.imports.objects import json_rows
+from deviate.imports.request import ImportRequest
 from deviate.imports.trackio import is_trackio, read_trackio
 
 
@@ -33,7 +35,9 @@ def made(path, *, with_ids=True):
 
 def test_runs_of_one_name_stay_apart_and_have_their_settings(tmp_path):
     file = made(tmp_path / "digits.db")
-    assert is_trackio(file)
+    assert [sources_of(ImportRequest(paths=[path], project=tmp_path)).kind for path in (file, tmp_path)] == [
+        "trackio"
+    ] * 2
     runs = read_trackio([tmp_path]).runs
     assert [(run.identity, run.group, run.settings) for run in runs] == [
         ("id-0", "digits", {"seed": "0"}),
@@ -48,11 +52,12 @@ def test_early_files_have_runs_by_name(tmp_path):
     assert (run.label, run.settings, len(run.readings)) == ("same name", {}, 12)
 
 
-def test_what_is_no_file_of_trackio_is_refused(tmp_path):
+@pytest.mark.parametrize("row", ["[", "[" * 100_000, '{"loss": 1' + "0" * 400 + "}"])
+def test_what_is_no_file_of_trackio_is_refused(tmp_path, row):
     file = tmp_path / "broken.db"
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("CREATE TABLE metrics (id, run_name, step, timestamp, metrics)")
-        database.execute("INSERT INTO metrics VALUES (1, 'a', 0, '', '[')")
+        database.execute("INSERT INTO metrics VALUES (1, 'a', 0, '', ?)", [row])
     with pytest.raises(NotImportable, match="no file of trackio"):
         read_trackio([file])
     (tmp_path / "text.db").write_text("no database")
