@@ -584,7 +584,7 @@ def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], l
     reasons = {}
     for cell in cells:
         folder = workspace.experiment(cell.name)
-        if cell.name not in stored or not folder.completed_runs():
+        if cell.name not in stored or not folder.has_completed():
             reasons[cell.name] = "no run completed"
         elif folder.read_experiment().command != mask_words(cell.command):
             reasons[cell.name] = f"its runs were made with another command than {FILE_NAME} says now"

@@ -389,7 +389,12 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     Settings are none, whatever values they name.
     """
     files = [file for file in files if file.name not in CONFIGS] or files
-    known = [file for file in files[:MOST_TRIED] if _form(file)]
+    forms = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    known = list(forms)
+    if 1 < len(set(forms.values())) < MOST_LEFT_OUT:
+        each = (" ".join(typed_word(file.as_posix()) for file in known if forms[file] == form) for form in
+                dict.fromkeys(forms.values()))  # fmt: skip
+        return f"name its files of one kind: deviate import {'; or deviate import '.join(each)}"
     tables = [file for file in files if _SUFFIXES.get(file.suffix.lower()) == "csv"]
     if not known and not tables:
         return f"name a file of results: none of the first {MOST_TRIED} shows counted values or a known metric"
