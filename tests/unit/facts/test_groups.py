@@ -93,7 +93,7 @@ def test_the_group_that_varies_most_is_named_with_its_errors():
         "Group sex=b varies most: the SD of its accuracy is 29 points, 2.3 times that of all"
     )
     assert sentences[-1] == (
-        "The false negative rate varies most in group sex=b: its SD is 58 points, 2.0 times that of all examples."
+        "The false negative rate varies most in sex=b: its SD is 58 points, 2.0 times that of all examples."
     )
     assert json.loads(msgspec.json.encode(known.groups))["sources"] == {"groups.csv": "index"}
 
