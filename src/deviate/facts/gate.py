@@ -218,6 +218,8 @@ def checked_groups(a: Side, b: Side, matches: Mapping[str, str], options: GateOp
     groupings, others = (groupings_on(each, matched[0].keys) for each in (first, second))
     if [_named(each) for each in groupings] != [_named(each) for each in others]:
         return CheckedGroups(site=site_text(first), withheld="the sides have other groups for the same examples")
+    if not groupings:
+        return CheckedGroups(site=site_text(first), withheld="the file has clusters and no groups")
     drop = Drop(options.max_group_drop or 0.0)
     return CheckedGroups(
         site=site_text(first),

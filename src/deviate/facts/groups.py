@@ -127,8 +127,9 @@ def _of_column(name: str, predicted: Predictions, runs: Sequence[RunFiles]) -> G
         if isinstance(groups, Withheld):
             return groups
         first = first or groups
-        [one], [other] = first.groupings, groups.groupings
-        if one.groups != other.groups or not np.array_equal(one.members, other.members):
+        pairs = zip(first.groupings, groups.groupings, strict=True)
+        alike = all(one.groups == other.groups and np.array_equal(one.members, other.members) for one, other in pairs)
+        if not alike or not np.array_equal(first.clusters, groups.clusters):  # type: ignore[arg-type]
             return Withheld(f"column {name!r} has other groups for the same examples in {run.name} than in other runs")
     assert first is not None
     return first

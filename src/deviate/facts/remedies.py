@@ -25,7 +25,7 @@ NO_TARGETS = "no predictions with targets were kept"
 NO_SNAPSHOTS = "`--predictions labels:every` keeps those of every evaluation"
 NO_OTHERS = "no other answers to these examples were kept"
 NO_MAJORITY = "labels of two have no majority; `--predictions scores` keeps scores"
-NO_WEIGHTS = "`--weights final` keeps them, and only the program can evaluate a mean of them"
+NO_WEIGHTS = "only the program can evaluate a mean of them"
 
 
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):

@@ -524,9 +524,17 @@ def missing_name(name: str, names: Sequence[str], missing: str, what: str = "met
 
 # Names that Deviate makes.
 
+#: Statistics of the values whose mean a name is of: ``Avg return`` beside ``Min`` is of returns.
+_NO_MEANS = frozenset(("min", "max", "std", "var", "median", "percentile"))
+_MEAN = re.compile(r"^(avg\.?|average|mean)[ _]+(?=\w)", re.IGNORECASE)
+
 
 def unique(names: list[str], hints: list[list[str]]) -> list[str]:
-    """Make names differ by more than case: add the first hint that tells them apart, then a number."""
+    """Make names differ by more than case: add the first hint that tells them apart, then a number.
+
+    >>> unique(["Avg return", "Avg return"], [["", ""], ["", "min"]])
+    ['Avg return', 'return (min)']
+    """
     result = list(names)
     for level in range(max((len(hint) for hint in hints), default=0)):
         same_names: dict[str, list[int]] = {}
@@ -537,7 +545,8 @@ def unique(names: list[str], hints: list[list[str]]) -> list[str]:
             if len(set(extra)) > 1:
                 for index, word in zip(indices, extra, strict=True):
                     if word and word.lower() not in result[index].lower():
-                        result[index] = f"{word} {result[index]}" if level == 0 else f"{result[index]} ({word})"
+                        name = _MEAN.sub("", result[index]) if word in _NO_MEANS else result[index]
+                        result[index] = f"{word} {name}" if level == 0 else f"{name} ({word})"
     seen: dict[str, int] = {}
     for index, name in enumerate(result):
         seen[name.lower()] = seen.get(name.lower(), 0) + 1
