@@ -324,7 +324,7 @@ def _resumed(runs: Sequence[ForeignRun]) -> list[ForeignRun]:
             for run in several
             for each in run.readings
         ]
-        said = f"{several[0].label} was resumed {len(several) - 1} times, as its id says: its values are of one run."
+        said = f"{several[0].label} was resumed, as its id says: the values of {len(several)} folders are of one run."
         notes = [said] if len(several) > 1 else []
         joined.append(msgspec.structs.replace(several[-1], readings=readings, notes=notes))
     return joined
