@@ -380,7 +380,8 @@ def _is_counter(seen: _Seen) -> bool:
     # Trainers print parts of an epoch: 0.5, 1.0.
     counts = is_bookkeeping(name) or (is_counting(name) and seen.whole)
     may_count = counts and not is_metric_word(name) and not _is_statistic(name) and not _unit_costs(seen.slot)
-    return may_count and seen.varies_within and (seen.ascends or not seen.varies)
+    in_turn = seen.ascends or not seen.varies or all(map(_is_of_several, seen.values))
+    return may_count and seen.varies_within and in_turn
 
 
 def _is_statistic(name: str) -> bool:
@@ -391,6 +392,14 @@ def _is_statistic(name: str) -> bool:
 def _ascends(values: Floats) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.all((values[1:] >= values[:-1]) | (np.abs(values[1:] - values[0]) <= 1)))
+
+
+def _is_of_several(values: Floats) -> bool:
+    """Whether each number of an even count comes equally often, as where processes that count alike write in turn."""
+    numbers, times = np.unique(values, return_counts=True)
+    return (
+        len(numbers) > 1 and times[0] > 1 and bool(np.all(times == times[0])) and len(np.unique(np.diff(numbers))) == 1
+    )
 
 
 def _counts_evenly(seen: _Seen) -> bool:

@@ -12,7 +12,7 @@ seeded with: from equal seeds the same numbers are drawn, as far as both runs dr
 import operator
 import zlib
 
-from ..factors import AUGMENT, INIT, SHUFFLE
+from . import AUGMENT, INIT, SHUFFLE
 from .seeds import record_source
 
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.
@@ -112,7 +112,8 @@ class Fingerprints:
             mark = self.mark(generator, factor)
             if self.last_mark(generator, factor) != mark:
                 moved.append((generator.name, mark))
-                if hasattr(generator, "item"):  # one of several that the program made
+                # one of several that the program made, or one that was seeded elsewhere before
+                if hasattr(generator, "item") or fingerprint.sources.get(generator.name):
                     record_source(self.streams, factor, generator.name, generator.seeded or generator.made)
                 else:
                     fingerprint.sources[generator.name] = generator.seeded

@@ -16,8 +16,8 @@ Environments of Gymnasium and Gym, which make a generator from the seed that the
 import functools
 import sys
 
-from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
+from . import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from .seeds import derived, keeps_seed, program_frame, record_seed, replace_everywhere, replaced
 
 #: Modules whose draws make or split data.
@@ -268,11 +268,11 @@ def patch_seeding(seeding, streams):
         frame = program_frame(streams, sys._getframe(1))
         if frame is None:
             return plain(seed)
+        factor = OTHER if streams.current in (INIT, LAYERS) else streams.current
         if seed is not None:
-            streams.locate_seed(call, seed, frame)
+            record_seed(streams, factor, "environment", call, seed, frame)
         if not streams.controls:
             return plain(seed)
         # The second value is the seed that was used: the program gets the one that it gave.
-        factor = OTHER if streams.current in (INIT, LAYERS) else streams.current
         generator, used = plain(streams.seed(factor, streams.key(seed, call)))
         return generator, used if seed is None else seed
