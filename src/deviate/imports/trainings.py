@@ -203,9 +203,7 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
     notes = list(split_notes(run.label, split, counter, ""))
     twice = len(once) - len({(each.metric, each.iteration) for each in once})
     if twice and not split.resumed and not several:
-        notes.append(
-            f"{run.label}: of several values at one {counter!r} the last counts: {twice:,} before are left out."
-        )
+        notes.append(f"{run.label}: of several values at one {counter!r} the last counts; {twice:,} are left out.")
     if not several:
         return [msgspec.structs.replace(run, notes=[*run.notes, *notes])]
     if options.rows:

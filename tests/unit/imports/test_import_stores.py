@@ -670,7 +670,7 @@ def test_a_result_that_was_sent_twice_is_one_value():
     assert ([each.iteration for each in run.readings], run.notes) == ([1, 2], [])
     readings = [Reading("f1", step, value, step) for step, value in ((1, 0.5), (2, 0.6), (2, 0.7))]
     (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
-    assert run.notes == ["a: of several values at one 'step' the last counts: 1 before are left out."]
+    assert run.notes == ["a: of several values at one 'step' the last counts; 1 are left out."]
 
 
 def test_the_latest_run_without_values_is_no_second_run(tmp_path):
