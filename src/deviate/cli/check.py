@@ -34,12 +34,7 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_churn", "gro
     ),
 )
 @click.argument("name", metavar="A", shell_complete=experiment_sides)
-@click.option(
-    "--against",
-    metavar="B",
-    shell_complete=experiment_sides,
-    help="The experiment that A is compared with.",
-)
+@click.option("--against", metavar="B", shell_complete=experiment_sides, help="The experiment that A is compared with.")
 @click.option("--target", metavar="'METRIC<=NUMBER'", help="Test that A has reached this, instead of comparing it.")
 @click.option(
     "--metric", "metrics", multiple=True, help="Check this metric; repeatable. Needed, unless --max-drop names one."
@@ -128,11 +123,7 @@ def _check_alone(against: str | None, target: str | None, rule: str | None, furt
 
 
 def _target(
-    name: str,
-    against: str | None,
-    target: str | None,
-    metrics: tuple[str, ...],
-    settings: tuple[str, ...],
+    name: str, against: str | None, target: str | None, metrics: tuple[str, ...], settings: tuple[str, ...]
 ) -> Target:
     from deviate.facts.samples import read_options
     from deviate.facts.target import read_convergence, read_target

@@ -105,14 +105,7 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
     return 0
 
 
-def _verify(
-    entry: str | None,
-    words: tuple[str, ...],
-    project: Path | None,
-    *,
-    as_json: bool,
-    **options: Any,
-) -> int:
+def _verify(entry: str | None, words: tuple[str, ...], project: Path | None, *, as_json: bool, **options: Any) -> int:
     from deviate.cli.stdin import given_input
     from deviate.core.secrets import mask_words
     from deviate.probes.trial import DEFAULT_LIMIT, verify
@@ -418,8 +411,7 @@ def require_terminal() -> None:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadOption(
-            "--review asks questions and this is no terminal",
-            hint="type --write and edit deviate.toml instead",
+            "--review asks questions and this is no terminal", hint="type --write and edit deviate.toml instead"
         )
 
 

@@ -33,12 +33,7 @@ KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds
 @json_option
 @verbose_option
 def command(
-    pilot: str | None,
-    output: Path | None,
-    as_json: bool,
-    verbose: bool,
-    settings: tuple[str, ...],
-    **options: Any,
+    pilot: str | None, output: Path | None, as_json: bool, verbose: bool, settings: tuple[str, ...], **options: Any
 ) -> None:
     """Compute how many runs a question needs.
 

@@ -14,10 +14,7 @@ from deviate.report.escape import clean
 AGGREGATES = ("last", "best", "mean", "max", "min")
 DIRECTIONS = ("higher", "lower", "")
 
-HELP = (
-    "space take or leave   n name   d direction",
-    "a one number per run  + add a line    enter save    esc stop",
-)
+HELP = ("space take or leave   n name   d direction", "a one number per run  + add a line    enter save    esc stop")
 
 #: Cells of a name, of an expression, from which on they are cut.
 MOST_NAME, MOST_WHAT = 28, 24

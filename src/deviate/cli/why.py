@@ -20,8 +20,7 @@ from deviate.core.shell_words import typed_word
 
 
 @click.command(
-    "why",
-    epilog=statistics_keys(SAMPLES) + examples("deviate why sources", "deviate why sources --metric 'test loss'"),
+    "why", epilog=statistics_keys(SAMPLES) + examples("deviate why sources", "deviate why sources --metric 'test loss'")
 )
 @click.argument("name", required=False, shell_complete=experiment_names)
 @click.option("--metric", help="Explain this metric.  [default: the main one]")

@@ -131,13 +131,7 @@ def view(
 
 
 def interval_views(
-    data: str,
-    rows: Rows,
-    x: Mapping[str, Any],
-    position: Mapping[str, Any],
-    *,
-    size: int = 9,
-    **look: Any,
+    data: str, rows: Rows, x: Mapping[str, Any], position: Mapping[str, Any], *, size: int = 9, **look: Any
 ) -> list[dict[str, Any]]:
     """Draw intervals, see `scales.cut_interval`; an arrow and a number stand for an end that is beyond the axis."""
     known = only("isValid(datum.low) && isValid(datum.high)")

@@ -117,10 +117,7 @@ def add_bars(block: Bars, width: int) -> Table:
     legend = "{} to the lower limit, {} to the SD, {} to the upper limit.".format(*BAR_SIGNS)
     has_ends = any(bar.low < bar.value < bar.high for bar in block.bars)
     return msgspec.structs.replace(
-        table,
-        columns=[head, drawn_head, *columns],
-        rows=rows,
-        notes=[*table.notes, *([legend] if has_ends else [])],
+        table, columns=[head, drawn_head, *columns], rows=rows, notes=[*table.notes, *([legend] if has_ends else [])]
     )
 
 

@@ -31,10 +31,7 @@ class View(Generic[Facts]):
     """
 
     def __init__(
-        self,
-        facts: Facts,
-        make_page: Callable[[Reader], Page],
-        make_figures: Callable[[], list[Figure]] = list,
+        self, facts: Facts, make_page: Callable[[Reader], Page], make_figures: Callable[[], list[Figure]] = list
     ) -> None:
         self.facts = facts
         self._make_page = make_page
@@ -129,10 +126,7 @@ class ComparisonView(View["Comparison"]):
 
 
 def experiment_view(
-    facts: ExperimentFacts,
-    recorded: Mapping[str, Mapping[int, RunValues]] | None = None,
-    *,
-    curve_lines: bool = False,
+    facts: ExperimentFacts, recorded: Mapping[str, Mapping[int, RunValues]] | None = None, *, curve_lines: bool = False
 ) -> View[ExperimentFacts]:
     """Return the view of an experiment.
 

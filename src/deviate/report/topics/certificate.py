@@ -44,12 +44,7 @@ METRICS_SHOWN, CHANGES_SHOWN = 4, 4
 #: What is shown of a digest on a screen.
 DIGEST_WIDTH = 12
 
-_PRINTS = {
-    BATCHES: "first batches",
-    WEIGHTS: "final weights",
-    EXAMPLES: "examples",
-    INPUT: "first input",
-}
+_PRINTS = {BATCHES: "first batches", WEIGHTS: "final weights", EXAMPLES: "examples", INPUT: "first input"}
 
 _UNOBSERVED: dict[Unobserved, str] = {
     "weights": "final weights",

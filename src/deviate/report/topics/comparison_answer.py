@@ -9,14 +9,7 @@ from deviate.facts.compared_metric import MetricComparison, round_below
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
-from deviate.report.numbers import (
-    Numbers,
-    difference_unit,
-    metric_place,
-    show,
-    show_interval,
-    show_percent,
-)
+from deviate.report.numbers import Numbers, difference_unit, metric_place, show, show_interval, show_percent
 from deviate.report.page import Hint
 from deviate.report.topics.reasons import detectable_text
 from deviate.report.topics.verdicts import (

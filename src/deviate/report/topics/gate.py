@@ -62,13 +62,7 @@ from deviate.report.topics.comparison_caveats import (
 )
 from deviate.report.topics.comparison_predictions import changed_sentences
 from deviate.report.topics.gate_lines import drop_lines, gate_lines, group_sentences, last_digit
-from deviate.report.topics.metrics import (
-    TRUST,
-    again_sections,
-    caveat_blocks,
-    columns,
-    number,
-)
+from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number
 from deviate.report.topics.verdicts import runs_at_looks
 from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import TESTS

@@ -42,14 +42,7 @@ from deviate.report.topics.checklist import checklist_table
 from deviate.report.topics.comparison_caveats import comparison_caveats
 from deviate.report.topics.distribution import distribution_figure
 from deviate.report.topics.grid_map import cell_cards, effects_screen, grid_map, map_figures, spread_sentence
-from deviate.report.topics.metrics import (
-    TRUST,
-    again_sections,
-    caveat_blocks,
-    columns,
-    number,
-    telling,
-)
+from deviate.report.topics.metrics import TRUST, again_sections, caveat_blocks, columns, number, telling
 from deviate.report.topics.reasons import checklist_of_all, runs_methods
 from deviate.report.words import code, count, listed
 from deviate.stats.factorial import SplitSpread

@@ -117,10 +117,7 @@ def map_figures(metric: GridMetric, grid: Grid) -> list[Figure]:
     means = {key: (cell.mean, mean_sd(cell, metric)) for key, cell in laid.cells.items()}
     sds = {key: (cell.sd, _sd_cell(cell, metric).text) for key, cell in laid.cells.items()}
     more = f" Dots: the runs of each cell, on one scale.{better}"
-    return [
-        _map(metric, laid, "mean", means, _runs(metric, laid, grid), more),
-        _map(metric, laid, "SD", sds, [], ""),
-    ]
+    return [_map(metric, laid, "mean", means, _runs(metric, laid, grid), more), _map(metric, laid, "SD", sds, [], "")]
 
 
 def _runs(metric: GridMetric, laid: Laid[GridCell], grid: Grid) -> list[dict[str, Any]]:

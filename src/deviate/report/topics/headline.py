@@ -372,11 +372,7 @@ def result_figure(
     taken = taken_text(metric, variant, facts.definition)
     behind = f", {taken}" if taken else ""
     if metric.n == 1:
-        return KeyFigure(
-            label=metric.name,
-            text=f"{text.mean}{text.unit}",
-            basis=f"one run{behind}",
-        )
+        return KeyFigure(label=metric.name, text=f"{text.mean}{text.unit}", basis=f"one run{behind}")
     if metric.spread.identical:
         runs = "both runs" if metric.n == 2 else f"all {metric.n} runs"
         return KeyFigure(label=metric.name, text=f"{text.mean}{text.unit}", basis=f"exactly equal in {runs}{behind}")

@@ -26,21 +26,7 @@ from deviate.report.figures import (
     word,
 )
 from deviate.report.numbers import about_seconds, value_texts
-from deviate.report.page import (
-    Answer,
-    Badge,
-    Block,
-    Cell,
-    Code,
-    Column,
-    Drawing,
-    Fold,
-    Hint,
-    Page,
-    Row,
-    Section,
-    Table,
-)
+from deviate.report.page import Answer, Badge, Block, Cell, Code, Column, Drawing, Fold, Hint, Page, Row, Section, Table
 from deviate.report.topics.metrics import number
 from deviate.report.words import command_text, count, listed, run_name
 

@@ -39,13 +39,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.topics.metrics import (
-    again_sections,
-    number,
-    remark_blocks,
-    resolution_footnotes,
-    weak_footnotes,
-)
+from deviate.report.topics.metrics import again_sections, number, remark_blocks, resolution_footnotes, weak_footnotes
 from deviate.report.words import capital, count
 from deviate.stats.intervals import MOST_RUNS
 

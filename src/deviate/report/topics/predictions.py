@@ -136,10 +136,7 @@ def _distance(distance: Estimate) -> list[Cell]:
     interval = distance.interval
     low, high = interval.low, interval.high
     place = None if low is None or high is None else last_place(high - low)
-    return [
-        number(show(distance.value, place, digits=3), distance.value),
-        number(show_interval(interval, place), low),
-    ]
+    return [number(show(distance.value, place, digits=3), distance.value), number(show_interval(interval, place), low)]
 
 
 def _layer_table(facts: WeightFacts) -> Table:
@@ -148,13 +145,7 @@ def _layer_table(facts: WeightFacts) -> Table:
         slug=slug("layers", facts.variant),
         columns=columns("layer", "weights", "distance", "CI"),
         rows=[
-            Row(
-                cells=[
-                    Cell(layer.name),
-                    number(str(layer.elements), layer.elements),
-                    *_distance(layer.distance),
-                ]
-            )
+            Row(cells=[Cell(layer.name), number(str(layer.elements), layer.elements), *_distance(layer.distance)])
             for layer in facts.layers
         ],
     )
@@ -204,10 +195,7 @@ def _evaluation(facts: Stability, figures: Sequence[Figure] = ()) -> list[Block]
     if matrix := _drawn(figures, "churn"):
         blocks.append(Fold(title="Every two runs", blocks=matrix, open=False))
     if known is not None:
-        tables: list[Block] = [
-            *_drawn(figures, "ensembles", "abstention"),
-            _abstention_table(known),
-        ]
+        tables: list[Block] = [*_drawn(figures, "ensembles", "abstention"), _abstention_table(known)]
         tables += [_calibration_table(known)] if known.calibration else []
         blocks.append(Fold(title="Several runs together", blocks=tables, open=False))
     return blocks

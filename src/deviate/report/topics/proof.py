@@ -134,11 +134,7 @@ def _platforms(identity: Identity, runs: Sequence[RunResult]) -> str:
     return f"{text} No platform ran twice; more runs (-n) show whether one repeats."
 
 
-_NAMED = {
-    BATCHES: "content of the first batches",
-    WEIGHTS: "final weights",
-    INPUT: "the first input of the training",
-}
+_NAMED = {BATCHES: "content of the first batches", WEIGHTS: "final weights", INPUT: "the first input of the training"}
 
 
 #: What is known of runs in which nothing was to vary.

@@ -170,12 +170,7 @@ def run_methods(facts: ExperimentFacts) -> list[str]:
 
 
 def _values(facts: ExperimentFacts) -> list[str]:
-    return [
-        *_runs(facts),
-        *varied_sentences(facts.variants),
-        *aggregates(facts.variants),
-        *_left_out(facts.variants),
-    ]
+    return [*_runs(facts), *varied_sentences(facts.variants), *aggregates(facts.variants), *_left_out(facts.variants)]
 
 
 def _making(facts: ExperimentFacts) -> list[str]:

@@ -123,12 +123,7 @@ def stability_sentences(facts: Stability) -> list[str]:
     course = [] if facts.learning is None else learning_sentences(facts.learning)
     if known is None:
         return [*brief_stability(facts), *course]
-    return [
-        *brief_stability(facts),
-        *_variance(known),
-        *_ensembles(known),
-        *course,
-    ]
+    return [*brief_stability(facts), *_variance(known), *_ensembles(known), *course]
 
 
 def _churn(labels: Labels, examples: int) -> str:

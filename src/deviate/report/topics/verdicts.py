@@ -36,12 +36,7 @@ LOOKS_LISTED = 4
 
 def look_sentences(pair: PairComparison, comparison: Comparison) -> list[str]:
     """Say which look a comparison is, what p must be below at it, and why; nothing where it is the first and only."""
-    return [
-        *_stopped(pair.look, comparison.alpha),
-        *_look(pair.look),
-        *_plan(pair, comparison),
-        *_unrecorded(pair),
-    ]
+    return [*_stopped(pair.look, comparison.alpha), *_look(pair.look), *_plan(pair, comparison), *_unrecorded(pair)]
 
 
 def limit_text(pair: PairComparison, comparison: Comparison) -> str:

@@ -476,10 +476,7 @@ def _(block: Remarks, room: Room) -> list[RenderableType]:
     for remark in block.remarks:
         about = f"{remark.about}: " if remark.about else ""
         style = "" if remark.severity == "warning" else "dim"
-        grid.add_row(
-            _REMARK_SIGNS[remark.severity],
-            Text(_prose(about + remark.message), style=style, overflow="fold"),
-        )
+        grid.add_row(_REMARK_SIGNS[remark.severity], Text(_prose(about + remark.message), style=style, overflow="fold"))
     return [room.narrow(grid)] if block.remarks else []
 
 
