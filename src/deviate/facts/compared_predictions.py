@@ -19,8 +19,8 @@ from deviate.observe.matching import Predictions, Withheld, match_sides, places_
 from deviate.observe.predictions import Array
 from deviate.stats.churn import ChurnBetween, churn_between
 from deviate.stats.contrast import PAIRED, Verdict, choose_location, deciding_test, judge
-from deviate.stats.crossed import Crossed, crossed_difference, mcnemar
 from deviate.stats.effects import mean_difference
+from deviate.stats.factorial import Crossed, crossed_difference, mcnemar
 from deviate.stats.multiplicity import Correction, adjust
 from deviate.stats.pairs import Estimate
 from deviate.stats.results import Effect, Tested

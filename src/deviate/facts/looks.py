@@ -17,8 +17,8 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.samples import Sample
 from deviate.facts.side import Side
 from deviate.stats.contrast import deciding_test
+from deviate.stats.gates import Noninferiority
 from deviate.stats.multiplicity import look_levels, rounded_down, share_over_all_looks, stopped_level
-from deviate.stats.noninferiority import Noninferiority
 from deviate.stats.results import VERDICT_RUNS, fewest_runs
 from deviate.store.folders import Workspace
 from deviate.store.looks import Claim, ComparedSide, RecordedLooks, add_look, last_claim, read_looks
@@ -294,8 +294,11 @@ def gate_look(
     questions: Sequence[Question],
     pairing: Pairing,
     options: GateOptions,
+    shares: int = 1,
 ) -> GateLook:
     """Find what one-sided p must be below where two sides were checked `before`.
+
+    `shares`: by what alpha of being worse is divided beside the number of questions.
 
     The two kinds of wrong claims, of being worse and of not being worse, are the two sides of a test at twice alpha.
     A check of the same runs is no new one. Where an earlier check let pass what is within its limit still, or found
@@ -307,7 +310,7 @@ def gate_look(
     stopped = stopped_sides(a, b)
     alpha = rounded_down(stopped_alpha(stopped, both) / 2) if stopped else options.alpha
     levels = [level / 2 for level in look_levels(sizes, 2 * alpha)]
-    settled = _settled(questions, earlier, levels, pairing, options)
+    settled = _settled(questions, earlier, levels, pairing, options, shares)
     return GateLook(
         number=len(sizes),
         sizes=sizes,
@@ -325,6 +328,7 @@ def _settled(
     levels: Sequence[float],
     pairing: Pairing,
     options: GateOptions,
+    shares: int,
 ) -> int | None:
     """Return the first check that showed what this one asks, by the metrics alone."""
     if not earlier or options.max_failures is not None or options.max_churn is not None or options.groups:
@@ -332,7 +336,7 @@ def _settled(
     now = [tested(question, pairing, options.alpha) for question in questions]
     for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1):
         then = [tested(_first(question, runs), pairing, level) for question in questions]
-        if _passed(questions, then, now, level) or _failed(then, now, level):
+        if _passed(questions, then, now, level) or _failed(then, now, level / shares):
             return number
     return None
 
@@ -367,3 +371,11 @@ def _shown(p: float | None, level: float) -> bool:
 def read_checks(workspace: Workspace, a: Side, b: Side) -> RecordedLooks:
     """Read the earlier checks of two sides."""
     return read_looks(workspace, recorded_side(a), recorded_side(b), "check")
+
+
+def checks_before(before: RecordedLooks | None) -> int:
+    """Return how many checks of these two sides were the first of some metric.
+
+    Those of another candidate against the same side do not count: a gate asks every candidate the same.
+    """
+    return max((claim.number for claim in before.claims), default=0) if before else 0

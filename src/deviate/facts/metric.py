@@ -13,6 +13,7 @@ from deviate.facts.run import RunResult
 from deviate.facts.samples import Sample
 from deviate.facts.stored import Results
 from deviate.observe.headline import group, main_metric
+from deviate.stats.failures import collapsed_runs, far_from_others
 from deviate.stats.intervals import (
     Interval,
     bootstrap_mean_intervals,
@@ -22,7 +23,6 @@ from deviate.stats.intervals import (
 )
 from deviate.stats.power import Misranking, misranking
 from deviate.stats.spread import FiniteTest, Floats, Resolution, Spread, finite_test, resolution, spread
-from deviate.stats.weak import collapsed_runs, far_from_others
 
 #: Kinds of metrics with a true zero: times, rates and amounts.
 RATIO_SCALES = ("speed", "resource")

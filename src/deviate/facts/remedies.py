@@ -14,8 +14,8 @@ from deviate.facts.stability import Stability, class_scores
 from deviate.observe.headline import main_first
 from deviate.observe.matching import EveryPass, Predictions, Withheld, match_sides
 from deviate.observe.predictions import Frame
+from deviate.stats.ensembles import Together, labels_together, reports_together, runs_together, snapshots_together
 from deviate.stats.predictions import Integers
-from deviate.stats.remedies import Together, labels_together, reports_together, runs_together, snapshots_together
 
 #: The last reports of the main metric, the labels of snapshots, evaluations of the same examples, weights, runs.
 Way = Literal["reports", "snapshots", "evaluations", "weights", "runs"]

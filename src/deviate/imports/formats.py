@@ -29,7 +29,7 @@ from deviate.imports.foreign import (
 from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
-from deviate.imports.repeated import check_recipes
+from deviate.imports.repeated import check_apart, check_recipes
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
@@ -528,7 +528,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     named = settings_in_names(labels) if len(labels) > 1 else [{}]
     for path, label, in_name in zip(paths, labels, named, strict=True):
         try:
-            rows = _rows(kind, path, patterns, notes)
+            rows = _rows(kind, path, patterns, notes, request.table)
         except NotImportable as error:
             if os.path.isdir(path):
                 raise
@@ -546,6 +546,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
     results = read_tables(tables, options)
     check_recipes(results.runs, options)
+    check_apart(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
     return _joined(results, broken, labels)
 
@@ -565,7 +566,9 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
     return msgspec.structs.replace(results, runs=runs)
 
 
-def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str]) -> list[Row]:
+def _rows(
+    kind: Format, path: Path, patterns: list[LinePattern], notes: list[str], options: TableOptions
+) -> list[Row]:  # fmt: skip
     if os.path.isdir(path):
         files = recurring(path)[0] or files_below(path, f"*.{kind}") or files_below(path, "*")
         hint = _name_files(path, files) if files else "name files or folders that exist"
@@ -586,6 +589,14 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         forms = [form for form in [*found.forms, *others] if not re.search(r"{[^}]*{", form)]
         shown = some_of([f"--pattern {typed_word(form)}" for form in forms], MOST_LEFT_OUT)
         raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
+    counter, heads = found.again
+    if counter and not (options.iteration or options.rows):
+        raise NotRuns(
+            f"{path}: {counter!r} begins again behind other lines each time, {some_of(list(map(repr, heads)), 2)}: "
+            "trainings of several recipes, tasks or folds, or repeats",
+            hint=f"type --set iteration_column={typed_word(counter)} if they are repeats, --set rows=iterations if all "
+            "are one training; write those of each recipe into a file of its own",
+        )
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
         if template

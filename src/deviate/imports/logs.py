@@ -216,6 +216,8 @@ class Found(NamedTuple):
     #: Why it is open which values of a metric are meant, and the forms of their lines; empty where it is not.
     unclear: str
     forms: list[str]
+    #: The counter that begins again behind lines of its own each time, and these lines.
+    again: tuple[str, list[str]]
 
 
 def found_rows(path: Path) -> Found:
@@ -250,7 +252,40 @@ def found_rows(path: Path) -> Found:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
         unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
-    return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms)
+    again = _heads(lines, counters) if not any(plain(name) in FOLDS for pairs in found for name in pairs) else ("", [])
+    return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms, again)
+
+
+#: Lines that number repeats.
+_REPEAT = re.compile(r"\b(?:run|seed|trial|repeat|repetition|try)s?\b\W*\d+", re.IGNORECASE)
+
+
+def _heads(lines: Sequence[str], counters: Iterable[str]) -> tuple[str, list[str]]:
+    """Return the counter that least often begins again, with the last line before each time that is not before all."""
+    found: dict[str, list[list[str]]] = {}
+    for counter in counters:
+        named = re.compile(rf"(?<!\w){re.escape(counter)}\W{{1,4}}(\d+)", re.IGNORECASE)
+        blocks, block, first, last = found.setdefault(counter, []), [], None, -1
+        for line in lines:
+            match = named.search(line)
+            if match is None:
+                block.append(_NO_VALUE.sub(" ", line).strip())
+                continue
+            at = int(match[1])
+            first = at if first is None else first
+            if not blocks or first >= at < last:
+                # `stage 2 epoch 0`
+                blocks.append([*block, _NO_VALUE.sub(" ", line[: match.start()]).strip()])
+            block, last = [], at
+    counter = min(found, key=lambda name: len(found[name]), default="")
+    blocks = found.get(counter, [])
+    # Results behind a training are not of the next one.
+    own = [
+        [line for line in block if line and not _REPEAT.search(line) and not any(map(_is_result, _pairs(line)))]
+        for block in blocks
+    ]
+    heads = [next((line for line in reversed(each) if any(line not in block for block in blocks)), "") for each in own]
+    return (counter, heads) if len(heads) > 1 and all(heads) and len(set(heads)) == len(heads) else ("", [])
 
 
 def _lines(path: Path) -> list[str]:

@@ -352,7 +352,7 @@ def _series_rows(lists: dict[str, list[Any]], constant: dict[str, Any]) -> list[
             for row in _transposed(columns)
         ]
     counted = {key: lists[f"{key}_T"] for key in lists if len(lists.get(f"{key}_T", [])) == len(lists[key])}
-    if counted and all(key in counted or key.removesuffix("_T") in counted for key in lists):
+    if counted and all(key in counted or key.endswith("_T") for key in lists):
         return [
             {**constant, "metric": key, "step": step, "value": value}
             for key, steps in counted.items()

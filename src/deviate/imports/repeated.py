@@ -14,10 +14,20 @@ from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.named import without_stamps
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import NUMBER, SETTINGS, Roles, columns_of, is_amount, is_run_name, is_setting
+from deviate.imports.roles import (
+    FILE,
+    NUMBER,
+    SETTINGS,
+    UNIX_SECONDS,
+    Roles,
+    columns_of,
+    is_amount,
+    is_run_name,
+    is_setting,
+)
 from deviate.imports.rows import ABSENT, Row, alike, is_moment, is_name, number
-from deviate.imports.trainings import LONGEST_NAME, Part, naming_column
-from deviate.lexicon.words import is_in_settings, meaning_of, plain, words_of
+from deviate.imports.trainings import LONGEST_NAME, Part, each_or_one, naming_column
+from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of, words_of
 
 #: Columns that a hint names.
 MOST_COLUMNS = 3
@@ -123,6 +133,14 @@ def grid_of_runs(parts: Sequence[Part], roles: Roles) -> list[str]:
 def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Refuse a list of runs, a row each, in which some have several rows of one name."""
     several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
+    column = roles.run[0] if len(roles.run) == 1 and is_run_name(roles.run[0]) and not options.run else ""
+    labels = {row[column] for part in parts for row in part.rows if column in row}
+    words = [word for word in labels if number(word) is None]
+    if 0 < 2 * len(words) < len(labels):
+        raise NotRuns(
+            f"{column!r} is {some_of(words, MOST_COLUMNS)} among numbers: a run, or what sums up the others",
+            hint=f"remove these rows, or type --run-column {typed_word(column)} if each is a training",
+        )
     if roles.run and several and 2 * len(several) < len(parts) and not (options.run or options.rows or roles.value):
         named = " ".join(f"--run-column {typed_word(name)}" for name in roles.run)
         raise NotRuns(
@@ -262,6 +280,20 @@ def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
             yield name, next(row[name] for row in rows if name in row)
 
 
+def check_columns(metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
+    """Refuse counted columns none of which has the name of a metric: each may be a training."""
+    are_known = any(meaning_of(name) or split_of(name) or name in options.wanted for name in metrics)
+    is_counted = roles.iteration or options.rows == "iterations"
+    if are_known or len(metrics) < 2 or not is_counted or options.in_time:
+        return
+    raise NotRuns(
+        f"none of the columns {some_of([repr(name) for name in metrics], MOST_COLUMNS)} has the name of a metric: each "
+        "may be a training, or a metric of one",
+        hint="type --set columns_are_runs=value if each is a training, with the name of what it holds in the place of "
+        f"value; {' '.join(f'--metric {typed_word(name)}' for name in metrics[:MOST_COLUMNS])} if they are metrics",
+    )
+
+
 # Columns that behave as settings, whatever they are called.
 
 #: Fewest rows in a run that show that a column holds still, and fewest rows that show that values are of a grid.
@@ -362,8 +394,6 @@ _CALLED = frozenset({
 })  # fmt: skip
 #: What is drawn, or made of all that a run has: `9f86d081`.
 _HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[\da-f]{6,}", re.IGNORECASE)
-#: Numbers from here on are Unix seconds (2001).
-_MOMENT = 1e9
 
 #: In the place of what some runs tell and others do not.
 UNSAID = "not said"
@@ -432,6 +462,41 @@ def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
         )
 
 
+def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse files of which one has all that another has, and more, or that have no metric in common."""
+    known = {run.source: run for run in runs if run.readings and run.source}
+    if (
+        options.run
+        or options.experiment
+        or options.mean_over
+        or len(known) != len([run for run in runs if run.readings])
+    ):
+        return
+    cells = {
+        source: {(each.metric, each.iteration, each.value) for each in run.readings} for source, run in known.items()
+    }
+    whole = sorted(known, key=lambda source: len(cells[source]))
+    begin: dict[tuple[str, int, float], list[str]] = {}
+    for source in whole:
+        begin.setdefault(min(cells[source]), []).append(source)
+    for several in begin.values():
+        within = [one for one, two in pairwise(several) if len(cells[one]) >= FEWEST_HELD and cells[one] < cells[two]]
+        if within:
+            rest = [typed_word(source) for source in known if source not in within]
+            raise NotRuns(
+                f"every value of {within[0]} is in another file, which has more: an earlier state of one training, or "
+                "a training that did not vary up to there",
+                hint=f"name whole trainings alone: {some_of(rest, MOST_VALUES)}, or type --run-column file if all are",
+            )
+    names = [{reading.metric for reading in run.readings} for run in known.values()]
+    one = next((source for source, own in zip(known, names, strict=True) if own.isdisjoint(names[0])), None)
+    if one is not None:
+        raise NotRuns(
+            f"{next(iter(known))} and {one} have no metric in common: parts of one training, or several trainings",
+            hint=each_or_one(FILE),
+        )
+
+
 def assumed(runs: Sequence[ForeignRun]) -> str:
     """Return what several runs were taken for without a proof; empty where something tells that they are no repeats."""
     known = [run for run in runs if run.readings]
@@ -468,7 +533,7 @@ def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:
 def _is_own(name: str, words: Sequence[str]) -> bool:
     """Tell whether what a name holds is another in each run, whatever was set."""
     numbers = [number(word) for word in words]
-    are_moments = any(map(is_moment, words)) or all(value is not None and value > _MOMENT for value in numbers)
+    are_moments = any(map(is_moment, words)) or all(value is not None and value > UNIX_SECONDS for value in numbers)
     of = words_of(name) or [""]
     are_hashes = len(set(words)) == len(words) and all(map(_HASH.fullmatch, words))
     if is_run_name(name) or are_moments or are_hashes or of[-1] in _OWN or not _MACHINE.isdisjoint(of):

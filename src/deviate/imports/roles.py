@@ -151,12 +151,14 @@ _RUN = re.compile(
 NAMES = ("name", "id")
 #: A column that holds the name of each row's file; options may name it though no file has it.
 FILE = "file"
+#: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
+UNIX_SECONDS = 1e9
 #: Names of settings that `lexicon.words` leaves to the text around them.
 SETTINGS = frozenset({
     "lr", "learningrate", "batchsize", "bs", "weightdecay", "l2", "momentum", "dropout", "dropoutrate", "dropoutp",
     "hidden", "hiddensize", "hiddendim", "embeddim", "dmodel", "width", "depth", "layers", "nlayers", "numlayers",
     "nheads", "numheads", "nlayer", "nhead", "nembd", "dff", "nunits",
-    "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
+    "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature", "nestimators", "maxdepth", "numleaves",
 })  # fmt: skip
 #: A column of numbers that may name trainings or hold what was set; keys of an object that are numbers are called so.
 NUMBER = "number"
@@ -234,7 +236,7 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     metric, value = _long(columns, options)
     _check_run(options.run, metric, value, columns)
     return Roles(
-        run=options.run or _runs(rows, columns),
+        run=options.run or _runs(rows, [name for name in columns if name not in options.mean_over]),
         iteration=options.iteration,
         counters=tuple(
             name for name in columns if is_counter(name) and not is_in_settings(name) and name not in listed
@@ -276,6 +278,8 @@ def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
     named = sorted((name for name in columns if is_run_name(name)), key=_order)
     own = _first_of(columns, NAMES)
+    # Numbers of rows are no names of trainings.
+    own = own if any(is_name(row.get(own, "0")) for row in rows) else ""
     if own and is_trackers(rows) and _is_list_of_runs(own, named, rows):
         return (own,)
     if len(named) < 2:
@@ -329,6 +333,17 @@ def is_setting(name: str) -> bool:
         or is_in_settings(name)
     )
     return is_named or name.startswith((*OTHER_PREFIXES, *OWN))
+
+
+def searched(rows: Sequence[Row]) -> str:
+    """Return a setting that jumps to and fro over most of the rows, as in a search; that of a schedule does not."""
+    for name in columns_of(rows):
+        if is_setting(name) and plain(name) not in CLOCKS | NOTED and not name.startswith(OWN):
+            known = [value for row in rows if (value := number(row.get(name, ""))) is not None]
+            steps = [two - one for one, two in pairwise(known) if two != one]
+            if sum(one * two < 0 for one, two in pairwise(steps)) > max(FEWEST_COUNTED - 1, len(rows) / 4):
+                return name
+    return ""
 
 
 def columns_of(rows: Iterable[Row]) -> list[str]:
@@ -499,6 +514,8 @@ def may_count(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
     is_even = 2 * max(rises.values(), default=0) > rises.total()
     if not is_amount(name):
         return is_even or rises.total() >= 2 * falls or len(steps) < FEWEST_FOR_TREND
+    # `epochs` of 5, 10, 15 may be how long each of three trainings took.
+    is_even = is_even if "total" in name.lower() else set(rises) == {1}
     return rises.total() > 2 * falls and (is_even or len(steps) >= FEWEST_FOR_TREND)
 
 
@@ -519,7 +536,7 @@ def _rises(name: str, step: _Step) -> bool:
 
 
 def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
-    """Tell whether a column of time rises in every part, so that its rows follow one another."""
+    """Tell whether seconds since a start rise in every part; dates may be those of a training in each row."""
     names = [name for name in columns_of(row for rows in parts for row in rows[:1]) if plain(name) in CLOCKS]
     long = [rows for rows in parts if len(rows) > 1]
     if sum(map(len, long)) < FEWEST_FOR_TREND:
@@ -529,4 +546,5 @@ def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
 
 def _goes_up(values: Sequence[float | None]) -> bool:
     known = [value for value in values if value is not None]
-    return len(known) == len(values) and known[0] < known[-1] and all(one <= two for one, two in pairwise(known))
+    rises = len(known) == len(values) and known[0] < known[-1] < UNIX_SECONDS
+    return rises and all(one <= two for one, two in pairwise(known))

@@ -308,7 +308,26 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     told = {path: _from_summary(path) for path in loose}
     alone = [path for path in loose if told[path].readings and not os.path.isfile(path.with_name(HISTORY_FILE))]
     notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if alone else []
-    return ForeignResults(runs=in_order([*runs, *told.values()]), notes=notes)
+    return ForeignResults(runs=in_order([*_resumed(runs), *told.values()]), notes=notes)
+
+
+def _resumed(runs: Sequence[ForeignRun]) -> list[ForeignRun]:
+    """Join what a run wrote before and after it was resumed: its id is the same."""
+    by_id: dict[str, list[ForeignRun]] = {}
+    for run in runs:
+        by_id.setdefault(run.identity if run.readings else f"{run.identity} {len(by_id)}", []).append(run)
+    joined = []
+    for several in by_id.values():
+        # Its clock may begin again.
+        readings = [
+            msgspec.structs.replace(each, elapsed_s=math.nan) if len(several) > 1 else each
+            for run in several
+            for each in run.readings
+        ]
+        said = f"{several[0].label} was resumed {len(several) - 1} times, as its id says: its values are of one run."
+        notes = [said] if len(several) > 1 else []
+        joined.append(msgspec.structs.replace(several[-1], readings=readings, notes=notes))
+    return joined
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
@@ -398,6 +417,7 @@ def read_run(path: Path) -> ForeignRun:
     settings = {**_config_of(path.parent), **facts.get("settings", {})}
     return ForeignRun(
         label=seeded_label(str(name), seed_of(settings)),
+        identity=str(facts.get("id") or path),
         readings=readings,
         settings=settings,
         group=str(facts.get("group", "")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from bisect import bisect
+from bisect import bisect, insort
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, NoReturn
@@ -15,7 +15,7 @@ from deviate.core.errors import NotRuns
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import FILE, Roles, columns_of, refuse, whole
+from deviate.imports.roles import FILE, Roles, columns_of, may_count, refuse, searched, whole
 from deviate.imports.rows import Row, is_name, number
 
 #: Fewest values before a counter goes back that show whether the values go on.
@@ -83,6 +83,8 @@ def split_trainings(
         training.add(row)
     if len(split.trainings) > 1 and not begins_anew:
         _check_whole(split, label, counter)
+    if split.resumed and not begins_anew and (late := training.short_of(split.resumed[-1][0])):
+        _refuse_unsure(label, counter, *split.resumed[-1], f"end at {late}")
     return split
 
 
@@ -160,6 +162,11 @@ class _Training:
     def _last(self, reading: Reading) -> int | None:
         return self.along[reading.metric].last if reading.metric in self.along else None
 
+    def short_of(self, at: int) -> int | None:
+        """Return the last iteration since the counter went back, where it did not come to `at` again."""
+        late = max((along.last for along in self.along.values() if along.last is not None), default=at)
+        return late if late < at else None
+
     def go_back(self) -> None:
         """Count anew."""
         for along in self.along.values():
@@ -181,8 +188,8 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
         If the counter begins again, and no option says what that is.
     """
     # A result that was sent twice is no second one.
-    once = {(each.metric, each.iteration, each.value): each for each in reversed(run.readings)}
-    if len({metric for metric, *_ in once}) == len(once) < len(run.readings):
+    once = {(each.metric, each.iteration, str(each.value)): each for each in reversed(run.readings)}
+    if len({(metric, at) for metric, at, _ in once}) == len(once) < len(run.readings):
         return [msgspec.structs.replace(run, readings=[*reversed(once.values())])]
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)
@@ -201,7 +208,7 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
         )
     notes = list(split_notes(run.label, split, counter, ""))
     if not several:
-        return [msgspec.structs.replace(run, notes=notes)]
+        return [msgspec.structs.replace(run, notes=[*run.notes, *notes])]
     if options.rows:
         return [msgspec.structs.replace(run, readings=_counted_on(split.trainings))]
     return [
@@ -276,19 +283,25 @@ def _refuse_unsure(label: str, counter: str, at: int, back: int, values: str) ->
 
 #: Values that may come out of their order where several processes write.
 MOST_LATE = 2
+#: Share of the rows that may.
+FEW_LATE = 0.1
 
 
 def _far_back(readings: Sequence[Sequence[Reading]]) -> tuple[int, int] | None:
     """Return from where to where a counter goes back behind several values of most metrics; None where it does not."""
     along: dict[str, list[int]] = {}
+    last: dict[str, int] = {}
+    times = 0
     for row in readings:
-        known = [along.setdefault(each.metric, []) for each in row]
-        falls = [each for each in known if each and each[0] < each[-1] > row[0].iteration]
-        late = [each for each in falls if len(each) - bisect(sorted(each), row[0].iteration) > MOST_LATE]
-        if 2 * len(late) > len(row):
-            return late[0][-1], row[0].iteration
-        for before in known:
-            before.append(row[0].iteration)
+        at = row[0].iteration if row else 0
+        falls = [each.metric for each in row if along.get(each.metric, [at])[0] < last.get(each.metric, at) > at]
+        late = [name for name in falls if len(along[name]) - bisect(along[name], at) > MOST_LATE]
+        times += 2 * len(falls) > len(row)
+        if 2 * len(late) > len(row) or (falls and times > max(MOST_LATE, FEW_LATE * len(readings))):
+            return last[falls[0]], at
+        for each in row:
+            insort(along.setdefault(each.metric, []), at)
+            last[each.metric] = at
     return None
 
 
@@ -408,7 +421,7 @@ def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, gr
     naming = "" if roles.run or options.rows != "runs" else naming_column([r for t in tables for r in t.rows], roles)
     for table in tables:
         rises = options.rows == "runs" and _counts(table.rows, roles)
-        if rises and not roles.run:
+        if rises and not roles.run and not searched(table.rows):
             raise refuse("iterations", f"{table.source} has a column {rises!r}, so its rows are no runs")
         # A file in which no row tells its run is a run.
         told = tuple(name for name in roles.run if options.run or any(name in row for row in table.rows))
@@ -479,7 +492,8 @@ def _counts(rows: Sequence[Row], roles: Roles) -> str:
     for name in roles.counters:
         numbers = [whole(row.get(name)) for row in rows]
         known = [value for value in numbers if value is not None]
-        if len(known) == len(rows) > 1 and all(one < two for one, two in pairwise(known)):
+        rises = len(known) == len(rows) > 1 and all(one < two for one, two in pairwise(known))
+        if rises and may_count(name, [rows], roles):
             return name
     return ""
 
@@ -504,8 +518,9 @@ def _named(column: str, word: str) -> str:
 
 
 def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances."""
-    if not roles.iteration or FILE in options.run + options.mean_over or roles.run or len(parts) < 2:
+    """Refuse runs that no option names whose counter continues from one to the next, or stands once at equal steps."""
+    is_said = options.run or options.rows == "runs" or FILE in options.mean_over
+    if not roles.iteration or is_said or len(parts) < 2:
         return
     spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
     first, last = (parts[index] for _, index in (spans[0], spans[-1]))
@@ -517,8 +532,14 @@ def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) ->
             f"{first.label} to {last.label} "
             + ("have one row each, at equal distances" if are_rows else "count on from one to the next")
             + f" in {roles.iteration!r}: they may be trainings, or one",
-            hint="type --run-column file if each file is a training, --set mean_over=file if they are parts of one",
+            hint=each_or_one(roles.run[0] if roles.run else FILE),
         )
+
+
+def each_or_one(column: str) -> str:
+    """Say what to type if each value of a column is a training, and if all are parts of one."""
+    named = typed_word(column)
+    return f"type --run-column {named} if each is a training, --set mean_over={named} if they are parts of one"
 
 
 def _span(part: Part, counter: str) -> tuple[int, int]:
@@ -537,5 +558,5 @@ def check_began_apart(tables: Sequence[Table], roles: Roles, options: TableOptio
             raise NotRuns(
                 f"{tables[0].source} to {tables[-1].source} began together: they may be trainings, or the parallel "
                 "environments of one",
-                hint="type --run-column file if each file is a training, --set mean_over=file if they are parts of one",
+                hint=each_or_one(FILE),
             )

@@ -493,8 +493,8 @@ def _alike(name: str, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(alike))
 
 
-def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
-    """Return the one of `names` that is meant, as `same_name`; `what` is what is named, in one word.
+def find_name(name: str, names: Sequence[str]) -> str:
+    """Return the metric of `names` that is meant, as `same_name`.
 
     Raises BadOption with the names there are, in their order, if none of them or more than one is meant.
 
@@ -503,9 +503,9 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
     """
     match = same_name(name, names)
     if match is None and (alike := _alike(name, names)):
-        raise BadOption(f"{name!r} names {len(alike)} {what}s", hint=f"type one of them: {', '.join(map(repr, alike))}")
+        raise BadOption(f"{name!r} names {len(alike)} metrics", hint=f"type one of them: {', '.join(map(repr, alike))}")
     if match is None:
-        raise BadOption(*missing_name(name, names, f"no {what} {name!r}", what))
+        raise BadOption(*missing_name(name, names, f"no metric {name!r}"))
     return match
 
 

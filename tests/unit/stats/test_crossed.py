@@ -10,7 +10,7 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 
-from deviate.stats.crossed import crossed_difference, mcnemar
+from deviate.stats.factorial import crossed_difference, mcnemar
 
 
 def scores(runs, examples, seed):

@@ -14,7 +14,7 @@ from deviate.report.page import Block, Cell, Row, Section, Sentences, Table
 from deviate.report.topics.metrics import columns, number, share_cell
 from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import WELCH_AND_PERMUTATION
-from deviate.stats.crossed import Crossed
+from deviate.stats.factorial import Crossed
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import CORRECTION_NAMES
 from deviate.stats.results import Tested

@@ -30,10 +30,10 @@ from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.stability import screen_stability
 from deviate.report.topics.varied import varied_statement
 from deviate.report.words import count, ended_as, listed
+from deviate.stats.effects import HeldPrice
 from deviate.stats.failures import FailureRate
 from deviate.stats.intervals import CHI_SQUARE, Interval
 from deviate.stats.power import Misranking
-from deviate.stats.price import HeldPrice
 
 #: The answer has a sentence for so many metrics at most, where none of them stands before the others.
 ALIKE = 2

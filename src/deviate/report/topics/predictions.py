@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.stability import ClassStability, Correctness, Flip, LearningFacts, Stability
+from deviate.facts.learning import LearningFacts
+from deviate.facts.stability import ClassStability, Correctness, Flip, Stability
 from deviate.facts.weights import WeightFacts
 from deviate.report.figures import Figure, slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval, show_percent, significant

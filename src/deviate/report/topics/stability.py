@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.groups import GroupFacts, GroupRate, GroupStability
-from deviate.facts.stability import (
-    ClassStability,
-    Correctness,
-    EvaluationFacts,
-    Forgotten,
-    Labels,
-    LearningFacts,
-    Stability,
-    Values,
-)
+from deviate.facts.learning import Forgotten, LearningFacts
+from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
 from deviate.facts.weights import RepresentationFacts, WeightFacts
 from deviate.observe.matching import Match
 from deviate.report.numbers import Numbers, points, show_level, show_percent, show_share, show_shares, significant

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import msgspec
 
-from deviate.core.experiment import Metric
+from deviate.core.experiment import Metric, Reason, Rejected
 from deviate.lexicon.words import (
     UNNAMED,
     Meaning,
@@ -27,7 +27,6 @@ from deviate.lexicon.words import (
     split_of,
     unique,
 )
-from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.expressions import is_alarm, split_at, switches
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value

@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from deviate.core.experiment import Capture, Direction, Kind, Metric, Pace
+from deviate.core.experiment import Capture, Direction, Kind, Metric, Pace, Reason
 from deviate.lexicon.words import (
     UNNAMED,
     Meaning,
@@ -27,7 +27,6 @@ from deviate.lexicon.words import (
     word_lists,
     words_of,
 )
-from deviate.source.findings import Reason
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param, Value
 from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops, is_within

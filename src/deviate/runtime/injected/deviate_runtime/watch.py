@@ -9,9 +9,9 @@ import os
 import re
 import sys
 
-from .factors import OTHER
 from .frameworks import every
 from .patching import is_installed, is_library_file
+from .streams import OTHER
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

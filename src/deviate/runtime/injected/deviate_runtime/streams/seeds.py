@@ -7,7 +7,7 @@ import operator
 import sys
 import time
 
-from ..factors import DATA
+from . import DATA
 
 # What `hashlib` falls back to is built in; importing that loads OpenSSL, which takes milliseconds.
 try:
