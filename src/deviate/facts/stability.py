@@ -231,6 +231,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
     runs = list(predicted.runs) if predicted is not None else []
     withheld = evaluation.withheld or (ONE_RUN if len(runs) < 2 else "")
     measured = predicted if not withheld else None
+    has_groups = any(each.groupings for each in evaluation.groups)
     return Stability(
         variant=evaluation.variant,
         site=evaluation.site,
@@ -248,7 +249,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         if measured is not None and measured.labels is not None
         else None,
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
-        groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
+        groups=group_facts(evaluation, level) if measured is not None and has_groups else None,
         learning=learning_facts(evaluation.every, level) if measured is not None and evaluation.every else None,
         disputed=evaluation.disputed,
     )

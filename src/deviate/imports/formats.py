@@ -36,6 +36,7 @@ from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
 from deviate.imports.texts import YAML, yaml_value
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
+from deviate.imports.trackio import is_trackio, read_trackio
 from deviate.imports.trainings import Table, split_stored
 from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of
 from deviate.observe.trackers.mlflow import META
@@ -268,6 +269,7 @@ STORES: dict[str, Callable[[list[Path]], ForeignResults]] = {
     "tensorboard": read_tensorboard,
     "mlflow": read_mlflow,
     "wandb": read_wandb,
+    "trackio": read_trackio,
 }
 
 
@@ -387,7 +389,12 @@ def _name_files(folder: Path, files: Sequence[Path]) -> str:
     Settings are none, whatever values they name.
     """
     files = [file for file in files if file.name not in CONFIGS] or files
-    known = [file for file in files[:MOST_TRIED] if _form(file)]
+    forms = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    known = list(forms)
+    if 1 < len(set(forms.values())) < MOST_LEFT_OUT:
+        each = (" ".join(typed_word(file.as_posix()) for file in known if forms[file] == form) for form in
+                dict.fromkeys(forms.values()))  # fmt: skip
+        return f"name its files of one kind: deviate import {'; or deviate import '.join(each)}"
     tables = [file for file in files if _SUFFIXES.get(file.suffix.lower()) == "csv"]
     if not known and not tables:
         return f"name a file of results: none of the first {MOST_TRIED} shows counted values or a known metric"
@@ -430,7 +437,7 @@ def _kind(path: Path) -> Format | None:
     if os.path.isfile(path):
         known = _SUFFIXES.get(path.suffix.lower())
         if MARK in path.name or known in ("wandb", "mlflow"):
-            return "tensorboard" if MARK in path.name else known
+            return "tensorboard" if MARK in path.name else "trackio" if is_trackio(path) else known
         if path.suffix.lower() in YAML:
             return known
         return text_kind(path) or known or ("log" if found_rows(path).rows else None)
@@ -441,6 +448,8 @@ def _kind(path: Path) -> Format | None:
         (f"*{MARK}*", "tensorboard"),
     )
     kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+    if kind is None and any(map(is_trackio, files_below(path, "*.db"))):
+        return "trackio"
     tables = recurring(path)[0] if kind == "tensorboard" else []
     _check_one_kind(path)
     # Sacred and others may have event files without a value beside their own.

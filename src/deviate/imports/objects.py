@@ -60,9 +60,15 @@ def _items(path: Path) -> list[Any]:
     try:
         whole = _plain(parsed(text, path)) if '"py/' in text else parsed(text, path)
     except ValueError as error:
-        rows = list(_lines(text, path, error))
+        # A line of ClearML's offline sessions is a list of objects.
+        lines = list(_lines(text, path, error))
+        rows = [row for line in lines for row in (line if isinstance(line, list) and _are_objects(line) else [line])]
         return _with_set([row for row in rows if isinstance(row, dict)]) if MLPERF in text else rows
     return _rows_of(whole, path.stem)
+
+
+def _are_objects(values: list[Any]) -> bool:
+    return all(isinstance(each, dict) for each in values)
 
 
 def _plain(value: Any) -> Any:

@@ -220,6 +220,10 @@ def check_repeated(
     (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
     if most < 2 or resumed or options.in_time or options.rows == "iterations":
         return
+    last = {reading.metric: reading.iteration for reading in readings}
+    if roles.iteration and all(count < 2 or (count == 2 and at == last[name]) for (name, at), count in times.items()):
+        # An evaluation of the end.
+        return
     if not roles.iteration:
         raise NotRuns(
             f"{label} has {most} values of {metric!r}: these may be epochs, folds, test examples or several recipes",
@@ -340,7 +344,7 @@ def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
 MOST_DIGITS = 2
 
 #: Words of counts that come out of a training.
-_REACHED = frozenset({"epoch", "step", "iteration", "best", "final", "stopped"})
+_REACHED = frozenset({"epoch", "ran", "step", "iteration", "best", "final", "stopped"})
 
 
 def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
@@ -550,8 +554,15 @@ def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) ->
     times = Counter(words)
     told = [word for word in words if word != UNSAID]
     values = [number(word) for word in told]
-    is_reached = name in recorded and not _REACHED.isdisjoint(words_of(name))
-    if len(times) < 2 or is_reached or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
+    is_reached = not is_setting(name) and not _REACHED.isdisjoint(words_of(name))
+    is_result = meaning_of(name) is not None and any(word.startswith("[") for word in told)
+    if (
+        len(times) < 2
+        or is_reached
+        or is_result
+        or _is_own(name, told)
+        or (plain(name) == NUMBER and _are_numbered(values))
+    ):
         return []
     if is_setting(name) or any(name in run.held for run in runs) or _are_names(told):
         return list(times)

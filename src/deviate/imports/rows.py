@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from deviate.core.errors import NotImportable, NotRuns, some_of
 from deviate.imports.patience import PATIENCE, time_limit
+from deviate.lexicon.words import meaning_of, plain
 
 #: A row: word by column; a cell that is empty is not in it.
 Row = dict[str, str]
@@ -85,7 +86,8 @@ def csv_rows(path: Path) -> list[Row]:
     repeated = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if repeated:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
-    if all(number(name) is not None for name in names):
+    are_values = [number(name) is not None for name in names]
+    if any(are_values) and are_values == [number(cell) is not None for cell in rows[0]]:
         raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
     longer = next((cells for cells in rows if any(cells[len(names) :])), None)
     if longer is not None:
@@ -127,6 +129,10 @@ def is_table(text: str) -> bool:
         lengths = [len(cells) for cells in _cells(below[:50], head[1])]
     except csv.Error:
         return False
+    if head[1] == "|" and 2 * sum("|" in line for line in lines) < len(lines):
+        # A log may show a table of its data.
+        names = next(_cells(below, "|"))
+        return any(meaning_of(name) or plain(name) == "epoch" for name in names)
     return lengths[0] > 1 and lengths.count(lengths[0]) > 0.8 * len(lengths)
 
 

@@ -207,7 +207,7 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     metrics, were_set = _without_set(metrics, parts, roles, options)
     check_columns(metrics, roles, options)
     made = (run for part in parts for run in _runs(part, metrics, roles, options))
-    runs = [msgspec.structs.replace(run, held=were_set) for run in made]
+    runs = [msgspec.structs.replace(run, held=[*run.held, *were_set]) for run in made]
     check_runs(len(runs))
     left_out = left_out_notes(all_rows, roles, metrics, were_set)
     return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *left_out, *_trends(runs, roles, options)])
@@ -355,21 +355,29 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         status=states[-1] if states else "",
     )  # fmt: skip
     telling = telling_column(rows, metrics) if len(rows) > 1 else ""
+    free = [name for name in metrics if name not in options.wanted and not _has_direction(name)]
+    still = held_columns(free, rows) if len(rows) > 1 else []
     told = [f"{part.label}, {telling} {each[0].get(telling)}" if telling else "" for each in rows]
     labels = [label or training_label(part.label, index) for index, label in enumerate(told)]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
-    if options.in_time and not split.resumed and (twice := sum(map(_repeated, split.trainings))):
+    if not split.resumed and (twice := sum(map(_repeated, split.trainings))):
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
     return [
         msgspec.structs.replace(
             run,
-            readings=[reading for reading in each if reading.metric != telling],
+            readings=[reading for reading in each if reading.metric not in (telling, *still)],
             label=label if len(rows) > 1 else part.label,
-            settings=settings_of(of_training, metrics, roles),
+            settings=settings_of(of_training, [name for name in metrics if name not in still], roles),
+            held=still,
             notes=[] if index else notes,
         )
         for index, (each, label, of_training) in enumerate(zip(split.trainings, labels, rows, strict=True))
     ]
+
+
+def _has_direction(name: str) -> bool:
+    meaning = meaning_of(name)
+    return meaning is not None and meaning.direction is not None and meaning.kind in ("quality", "loss")
 
 
 def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:

@@ -72,7 +72,7 @@ def split_trainings(
     for index, row in enumerate(readings):
         rest = readings[index : index + 1 + AHEAD]
         is_counted = bool(row) and counted[index]
-        if is_counted and (training.stands(row, rest[1:]) or training.falls(row)):
+        if is_counted and (training.stands(row, rest[1:], begins_anew=begins_anew) or training.falls(row)):
             if is_once or _is_new(training, rest, label, counter, begins_anew=begins_anew):
                 training = _Training()
                 split.trainings.append(training.readings)
@@ -149,13 +149,16 @@ class _Training:
         """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
         return any(last is not None and each.iteration < last for each in row for last in [self._last(each)])
 
-    def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]]) -> bool:
+    def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]], *, begins_anew: bool) -> bool:
         """Tell whether an iteration was made again: all of its values come twice, and those of no other one do."""
         if any(reading.iteration != self._last(reading) for reading in row):
             # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
             return False
         later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
         later = later[: next((place for place, (one, two) in enumerate(pairwise(later), 1) if two < one), None)]
+        if begins_anew and later[-1:] > [row[0].iteration]:
+            # Of starts that were broken off at once, the first iteration stands again and again.
+            later = [at for at in later if at > row[0].iteration]
         goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
         return goes_on and self.along[row[0].metric].is_once
 
@@ -207,6 +210,11 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
             "are one training",
         )
     notes = list(split_notes(run.label, split, counter, ""))
+    kept = {(each.metric, each.iteration) for each in run.readings}
+    if len(once) > len(kept) and not split.resumed and not several:
+        notes.append(
+            f"{run.label}: of several values at one {counter!r} the last counts, {len(once) - len(kept)} times."
+        )
     if not several:
         return [msgspec.structs.replace(run, notes=[*run.notes, *notes])]
     if options.rows:

@@ -233,10 +233,16 @@ class Crossed(msgspec.Struct, frozen=True, kw_only=True):
     se_runs: float | None = None
     se_examples: float | None = None
     df: float | None = None
+    #: Of the examples, which are drawn as wholes; None where each is drawn by itself.
+    clusters: int | None = None
 
 
 def crossed_difference(
-    a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL, pairs: Sequence[tuple[int, int]] = ()
+    a: ArrayLike,
+    b: ArrayLike,
+    level: float = DEFAULT_LEVEL,
+    pairs: Sequence[tuple[int, int]] = (),
+    clusters: ArrayLike | None = None,
 ) -> Crossed:
     """Give the difference of two mean scores with an interval for other runs on other examples.
 
@@ -255,6 +261,8 @@ def crossed_difference(
         Confidence level, in (0, 1).
     pairs : sequence of (int, int), optional
         Runs of A and of B that belong together; others are left out. Two or more, else runs are not paired.
+    clusters : array_like of int, shape (n_examples,), optional
+        Examples of one cluster, such as a patient, are drawn together: each cluster counts as one, with its weight.
 
     References
     ----------
@@ -282,7 +290,12 @@ def crossed_difference(
         examples=examples,
         paired=paired,
         difference=Effect(value=value, interval=Interval(level=level, method=METHOD)),
+        clusters=None if clusters is None else int(np.unique(clusters).size),
     )
+    if clusters is not None:
+        sides = [_by_cluster(side, clusters) for side in sides]
+        first, second = (_by_cluster(side, clusters) for side in (first, second))
+        examples = first.shape[1]
     if min(len(first), len(second), examples) < 2:
         return _without_interval(known, "an interval for other runs needs two runs or more of each")
     of_examples = float((first.mean(axis=0) - second.mean(axis=0)).var(ddof=1)) / examples
@@ -307,6 +320,15 @@ def crossed_difference(
         se_examples=math.sqrt(of_examples),
         df=df,
     )
+
+
+def _by_cluster(scores: Floats, clusters: ArrayLike) -> Floats:
+    """Return the scores of clusters, whose mean is that of the examples, however unequal clusters are."""
+    found, places = np.unique(clusters, return_inverse=True)
+    mean = scores.mean()
+    totals = np.stack([np.bincount(places, weights=run - mean) for run in scores])
+    by_cluster: Floats = mean + totals * found.size / scores.shape[1]
+    return by_cluster
 
 
 def _without_interval(known: Crossed, reason: str) -> Crossed:

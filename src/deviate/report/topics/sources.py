@@ -210,7 +210,7 @@ def sources_blocks(facts: ExperimentFacts, *, brief: bool = False) -> list[Block
     table = facts.across[0]
     left = len(facts.across) - 1
     report = f"deviate report {typed_word(facts.experiment)}"
-    more = [f"{count(left, 'more metric')}: {report} -v"] if left and not brief else []
+    more = [f"{count(left, 'more metric')}: -v"] if left and not brief else []
     title = Sentences(sentences=[_title(table, facts)], brief=[_title(table, facts, brief=True)], emphasis="quiet")
     shown = sources_table(table, facts)
     return [
