@@ -10,7 +10,7 @@ from deviate.facts.learning import Forgotten, LearningFacts
 from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
 from deviate.facts.weights import RepresentationFacts, WeightFacts
 from deviate.observe.matching import Match
-from deviate.report.numbers import Numbers, points, show_level, show_percent, show_share, show_shares, significant
+from deviate.report.numbers import Numbers, points, show, show_level, show_percent, show_share, show_shares, significant
 from deviate.report.page import Cell, Row, Section, Table
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.curves import Charts
@@ -112,7 +112,7 @@ def screen_stability(facts: Stability) -> tuple[list[str], list[str]]:
 def _surprising_class(known: Correctness | None) -> list[str]:
     """Name the class that varies most where it is shown to vary by more than chance."""
     widest = _widest_class(known) if known else None
-    if widest is None or widest.p is None or widest.p >= ALPHA:
+    if widest is None or not widest.sd or widest.p is None or widest.p >= ALPHA:
         return []
     return [f"Class {widest.name} varies most: the SD of its accuracy is {points(widest.sd)}{_times(widest)}."]
 
@@ -174,8 +174,8 @@ def _widest_class(known: Correctness) -> ClassStability | None:
 
 def _correlation(known: Correctness) -> Iterator[str]:
     if known.correlation.value is not None:
-        ends = show_interval(known.correlation.interval, _two_digits)
-        yield f"Whether two runs are right correlates by {_two_digits(known.correlation.value)}{ends}."
+        ends = show_interval(known.correlation.interval, lambda end: show(end, -2))
+        yield f"Whether two runs are right correlates by {show(known.correlation.value, -2)}{ends}."
 
 
 def _groups(facts: GroupFacts | None, *, brief: bool = False) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _groups(facts: GroupFacts | None, *, brief: bool = False) -> Iterator[str]:
         if rate == "accuracy":
             yield f"Group {group.label} varies most: the SD of its accuracy is {wide}."
         else:
-            yield f"The {ERRORS[rate]} varies most in group {group.label}: {'SD' if brief else 'its SD is'} {wide}."
+            yield f"The {ERRORS[rate]} varies most in {group.label}: its SD is {wide}."
 
 
 def _is_largest(sd: float, sds: Sequence[float]) -> bool:
@@ -330,10 +330,6 @@ def show_interval(interval: Interval, shown: Callable[[float], str] = show_perce
     if interval.low is None or interval.high is None:
         return ""
     return f" ({show_level(interval.level)} CI {shown(interval.low)}–{shown(interval.high)})"
-
-
-def _two_digits(value: float) -> str:
-    return significant(value, 2)
 
 
 def _three_digits(value: float) -> str:
