@@ -17,7 +17,7 @@ from deviate.probes.training import Failure, Trained, open_trainings, train
 from deviate.probes.trial import Announce, Trials
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
-from deviate.stats.price import LEAST_PAIRS, HeldPrice, paired_price
+from deviate.stats.effects import LEAST_PAIRS, HeldPrice, paired_price
 from deviate.store.folders import RunFolder
 from deviate.store.records import TICK
 

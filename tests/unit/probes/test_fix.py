@@ -11,7 +11,7 @@ from deviate.probes.price import Priced, costliest, read_times
 from deviate.probes.training import Failure
 from deviate.report.topics.certificate import fixed_sentences, priced_sentences
 from deviate.report.views import page_view
-from deviate.stats.price import paired_price
+from deviate.stats.effects import paired_price
 
 COMMAND = ["python", "train.py"]
 HASH, *_, THREADS = SWITCHES
