@@ -29,7 +29,8 @@ def run(job):
         deviate_runtime.start()
     sys.argv = [job["program"], *job["words"]]
     sys.path.insert(0, os.path.dirname(job["program"]))
-    runpy.run_path(job["program"], run_name="__main__")
+    # As Python does: a script has an absolute name, whatever it was called by.
+    runpy.run_path(os.path.abspath(job["program"]), run_name="__main__")
 
 
 def seed_as_started():

@@ -227,7 +227,7 @@ def test_another_platform_gives_other_bits_and_the_same_one_gives_the_same(proje
 def test_one_bit_of_one_weight_makes_runs_differ(project):
     require("torch")
     (project / "train.py").write_text(TORCH)
-    done = deviate("run", "-n", "2", "--vary", "bit", "--vary", "control", "--json", *COMMAND)
+    done = deviate("run", "-n", "2", "--set", "warm=true", "--vary", "bit", "--vary", "control", "--json", *COMMAND)
     found = variants(done)
     # Rounding may take one of the changes back.
     assert len({*prints(found["bit"], "weights"), *prints(found["control"], "weights")}) > 1

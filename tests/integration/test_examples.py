@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factor_runs import zygote
+from factor_runs import Zygote, Zygotes
 from tracked import tracked_files
 
 from deviate.source.cells import read_cells
@@ -65,9 +65,9 @@ TRAININGS = {
 }
 
 
-#: Those that train with torch run in forks of a process that has imported it; this one does so in a process of its own.
+#: Trainings run in forks of a process that has imported their framework; this one does so in a process of its own.
 IN_A_PROCESS_OF_ITS_OWN = "mlp every step"
-IMPORTED = ("torch._dynamo", "sklearn.datasets", "sklearn.model_selection")
+FRAMEWORKS = ("torch", "jax")
 
 
 def copy_of(training: Training, parent: Path) -> Path:
@@ -77,7 +77,7 @@ def copy_of(training: Training, parent: Path) -> Path:
 
 def run_training(name: str, parent: Path) -> dict[str, list[Finished]]:
     folder = copy_of(TRAININGS[name], parent)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "KERAS_BACKEND": "jax", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     finished = [
         subprocess.run(
             [sys.executable, *command.split()],
@@ -93,21 +93,20 @@ def run_training(name: str, parent: Path) -> dict[str, list[Finished]]:
     return {name: finished}
 
 
-def run_forked(names: list[str], parents: list[Path]) -> dict[str, list[Finished]]:
-    """Run each training in forks of one process; the first command of all of them, then the second."""
-    folders = {name: copy_of(TRAININGS[name], parent) for name, parent in zip(names, parents, strict=True)}
+def run_forked(parent: Zygote, names: list[str], folders: list[Path]) -> dict[str, list[Finished]]:
+    """Run each training in forks of `parent`; the first command of all of them, then the second."""
+    copies = {name: copy_of(TRAININGS[name], folder) for name, folder in zip(names, folders, strict=True)}
     finished: dict[str, list[Finished]] = {name: [] for name in names}
-    with zygote(parents[0], *IMPORTED, PYTHONPATH="", PYTHONWARNINGS="", PYTHONDONTWRITEBYTECODE="1") as started:
-        for number in range(max(len(TRAININGS[name].commands) for name in names)):
-            jobs = {
-                name: forked_job(folders[name], TRAININGS[name].commands[number], number)
-                for name in names
-                if number < len(TRAININGS[name].commands)
-            }
-            statuses = started.run_jobs(list(jobs.values()))
-            for (name, job), status in zip(jobs.items(), statuses, strict=True):
-                output, errors = (Path(job[stream]).read_text() for stream in ("output", "errors"))
-                finished[name].append(Finished([job["program"], *job["words"]], status, output, errors))
+    for number in range(max(len(TRAININGS[name].commands) for name in names)):
+        jobs = {
+            name: forked_job(copies[name], TRAININGS[name].commands[number], number)
+            for name in names
+            if number < len(TRAININGS[name].commands)
+        }
+        statuses = parent.run_jobs(list(jobs.values()))
+        for (name, job), status in zip(jobs.items(), statuses, strict=True):
+            output, errors = (Path(job[stream]).read_text() for stream in ("output", "errors"))
+            finished[name].append(Finished([job["program"], *job["words"]], status, output, errors))
     return finished
 
 
@@ -117,6 +116,7 @@ def forked_job(folder: Path, command: str, number: int) -> dict[str, Any]:
     program = str(folder / script)
     return {
         "runtime": None, "program": program, "words": words, "folder": str(folder), "output": output, "errors": errors,
+        "variables": {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"},
     }  # fmt: skip
 
 
@@ -128,14 +128,19 @@ Started = dict[str, "Future[dict[str, list[Finished]]]"]
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    """All trainings, two side by side: most of their time is the import of a framework."""
+def started(tmp_path_factory: pytest.TempPathFactory, zygotes: Zygotes) -> Iterator[Started]:
+    """All trainings, those of each framework one after the other, the frameworks side by side."""
     found = [name for name, training in TRAININGS.items() if not missing(training)]
-    forked = [name for name in found if "torch" in TRAININGS[name].needs and name != IN_A_PROCESS_OF_ITS_OWN]
     folders = {name: tmp_path_factory.mktemp("example") for name in found}
+    futures: Started = {}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        together = pool.submit(run_forked, forked, [folders[name] for name in forked]) if forked else None
-        yield {name: together if name in forked else pool.submit(run_training, name, folders[name]) for name in found}
+        for family in FRAMEWORKS:
+            names = [name for name in found if family in TRAININGS[name].needs and name != IN_A_PROCESS_OF_ITS_OWN]
+            if names:
+                future = pool.submit(run_forked, zygotes[family], names, [folders[name] for name in names])
+                futures.update(dict.fromkeys(names, future))
+        alone = (name for name in found if name not in futures)
+        yield futures | {name: pool.submit(run_training, name, folders[name]) for name in alone}
         pool.shutdown(cancel_futures=True)
 
 

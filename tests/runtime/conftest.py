@@ -139,9 +139,14 @@ def wrap_losses(source: bytes) -> Instrumented:
 
 @pytest.fixture
 def both(run: Run, work: Path, tmp_path: Path) -> Both:
-    """Run a program bare and with code given for its files; both must look the same. Return what was recorded."""
+    """Run a program bare and with code given for its files; both must look the same. Return what was recorded.
 
-    def run_both(source: str, *words: str, files: dict[str, str] | None = None, **kwargs: Any) -> Outcome:
+    Where only the bare one runs in a fork of a process that has imported a framework, that is `bare_in`.
+    """
+
+    def run_both(
+        source: str, *words: str, files: dict[str, str] | None = None, bare_in: str = "", **kwargs: Any
+    ) -> Outcome:
         source = textwrap.dedent(source)
         texts = {"program.py": source, **{name: textwrap.dedent(text) for name, text in (files or {}).items()}}
         given = {}
@@ -159,9 +164,9 @@ def both(run: Run, work: Path, tmp_path: Path) -> Both:
             for name, text in texts.items():
                 (work / name).parent.mkdir(parents=True, exist_ok=True)
                 (work / name).write_text(text, encoding="utf-8")
-            return run(source, *words, **kwargs, **config)
+            return run(source, *words, **{**kwargs, **config})
 
-        bare = once(runtime=False)
+        bare = once(runtime=False, **({"warm": bare_in} if bare_in else {}))
         seen = once(instrumented=given)
         assert (seen.stdout, seen.stderr, seen.status) == (bare.stdout, bare.stderr, bare.status)
         return seen

@@ -35,7 +35,7 @@ print(loss)
 
 
 def test_what_pytorch_compiles_scripts_and_traces_is_the_authors(both: Both) -> None:
-    assert both(TORCH, control="observe", seeds=None).values()[-1] == 18.0
+    assert both(TORCH, bare_in="torch", control="observe", seeds=None).values()[-1] == 18.0
 
 
 NUMBA = """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
 from installed import require
-from programs import Run, clean_environment
+from programs import Run
 
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 DATA = [{"factor": "data", "file": "program.py", "line": 1, "call": ""}]
@@ -55,16 +53,17 @@ def test_held_data_are_those_of_the_program_alone(run: Run, library: str, source
     if library:
         require(library)
     source = textwrap.dedent(source)
-    words = [sys.executable, "-c", f"{source}\nsplit()"]
-    alone = subprocess.run(words, env=clean_environment(), capture_output=True, text=True, check=True)
+    warm = "torch" if library == "torch" else ""
+    alone = run(f"{source}\nsplit()\n", runtime=False, warm=warm)
+    assert alone.status == 0, alone.stderr
     wrapped = f"{source}\n__dv_draw__(0, split)()\n"
     seeds = dict.fromkeys(FACTORS, 7)
     held, varied = (
-        run(wrapped, "program.py", control="streams", seeds=seeds, varying=varying, draws=DATA).stdout.splitlines()
-        for varying in ([], ["data"])
+        run(wrapped, "program.py", control="streams", seeds=seeds, varying=varying, draws=DATA, warm=way)
+        for varying, way in (([], ""), (["data"], warm))
     )
-    assert held == alone.stdout.splitlines()
-    assert not set(held) & set(varied)
+    assert held.stdout == alone.stdout
+    assert not set(held.stdout.splitlines()) & set(varied.stdout.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -77,15 +76,12 @@ def test_held_data_are_those_of_the_program_alone(run: Run, library: str, source
 )
 def test_seeds_that_the_program_draws_are_its_own(run: Run, first: str, draw: str) -> None:
     require("numpy")
-    words = [sys.executable, "-c", f"{first}\nprint({draw}(1 << 30))"]
-    alone = subprocess.run(words, env=clean_environment(), capture_output=True, text=True, check=True)
+    alone = run(f"{first}\nprint({draw}(1 << 30))\n", runtime=False)
     draws = [{"factor": "seed", "file": "program.py", "line": 2, "call": draw}]
     wrapped = f"{first}\nprint(__dv_draw__(0, {draw})(1 << 30))\n"
     seeds = dict.fromkeys(FACTORS, 7)
-    assert (
-        run(wrapped, "program.py", control="streams", seeds=seeds, varying=["other"], draws=draws).stdout
-        == alone.stdout
-    )
+    seen = run(wrapped, "program.py", control="streams", seeds=seeds, varying=["other"], draws=draws)
+    assert seen.stdout == alone.stdout
 
 
 def test_each_line_that_seeds_held_data_is_kept(run: Run) -> None:

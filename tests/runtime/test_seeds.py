@@ -162,7 +162,7 @@ class TestLibraries:
         print(train_test_split(range(10), random_state=3)[1])
         check_random_state(np.random.RandomState(0)); check_random_state(None); check_random_state(3)
         """
-        plain, seeded = run(program(source)), run(program(source), seed=5, varying=[])
+        plain, seeded = run(program(source), warm="sklearn"), run(program(source), seed=5, varying=[])
         assert (seeded.stdout, seeded.stderr) == (plain.stdout, "")
 
     def test_torch(self, run: Run) -> None:
@@ -216,7 +216,7 @@ class TestLibraries:
             __len__, __getitem__ = lambda self: 2, lambda self, i: seen(i)
         print([[bool(x) for x in each] for each in torch.utils.data.DataLoader(Data(), num_workers=1)])
         """
-        outcome = run(program(source), **controls)
+        outcome = run(program(source), warm="torch", **controls)
         assert (outcome.stdout, outcome.stderr) == ("[[True, False], [True, False]]\n", "")
         assert [event["message"] for event in outcome.of("note")] == []
 

@@ -199,4 +199,4 @@ def test_no_tensor_is_kept(run: Run) -> None:
     del tensor
     assert seen() is None
     """
-    assert run(textwrap.dedent(source)).stderr == ""
+    assert run(textwrap.dedent(source), warm="torch").stderr == ""

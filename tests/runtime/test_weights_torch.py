@@ -34,13 +34,15 @@ def names_in(path: Path) -> list[str]:
     return sorted(json.loads(data[8 : 8 + length]))
 
 
-@pytest.mark.parametrize("source", [IN_A_FUNCTION, IN_THE_MODULE], ids=["function", "module"])
+@pytest.mark.parametrize(
+    ("source", "warm"), [(IN_A_FUNCTION, ""), (IN_THE_MODULE, "torch")], ids=["function", "module"]
+)
 def test_weights_have_their_names_also_where_a_function_lets_the_model_go_first(
-    run: Run, tmp_path: Path, source: str
+    run: Run, tmp_path: Path, source: str, warm: str
 ) -> None:
     require("torch")
     plain = run(source, runtime=False, warm="torch")
-    outcome = run(source, control="observe", weights="final")
+    outcome = run(source, control="observe", weights="final", warm=warm)
     assert outcome.stdout == plain.stdout
     (file,) = (tmp_path / "records").glob("weights-torch-1-*.safetensors")
     assert names_in(file) == NAMES
