@@ -114,7 +114,7 @@ def test_the_page_says_what_values_differ_by(project):
     shutil.copy(AUDITED / "causes" / "clock_value.py", project / "train.py")
     deviate("audit", "-o", "audit.md", "--", sys.executable, "train.py")
     page = (project / "audit.md").read_text()
-    assert "Values differ between runs by the time (`time.time()` at train.py:8)." in page
+    assert "Values differ between runs by the time (`time.time()` at train.py:7)." in page
     assert "Deviate cannot hold, or cannot vary alone: the time (" in page
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,18 +76,24 @@ def rows():
         yield texts, condition.strip(), re.findall(r"`(.+?)`", tests)
 
 
-IN_SOURCE = {plain(text) for path in files() for text in templates(path)}
+@cache
+def in_source():
+    """Return the templates of all modules, as they are written."""
+    return frozenset(text for path in files() for text in templates(path))
+
+
 LISTED = {text for texts, _, _ in rows() for text in texts}
 
 
 def test_every_statement_is_listed():
-    made = {plain(text) for path in files() for text in templates(path) if is_statement(text)}
+    made = {plain(text) for text in in_source() if is_statement(text)}
     assert not made - LISTED - {plain(label) for label in LABELS}
 
 
 def test_every_listed_statement_is_made():
-    assert not LISTED - IN_SOURCE
-    assert not {plain(label) for label in LABELS} - IN_SOURCE
+    there = {plain(text) for text in in_source()}
+    assert not LISTED - there
+    assert not {plain(label) for label in LABELS} - there
     assert not LISTED & {plain(label) for label in LABELS}
 
 
@@ -96,8 +103,14 @@ def test_every_statement_has_a_condition_and_stands_once():
     assert all(texts and condition and tests for texts, condition, tests in rows())
 
 
+@cache
+def functions(path):
+    """Return the names of the functions of a file."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
+
+
 @pytest.mark.parametrize("test", sorted({test for _, _, tests in rows() for test in tests}))
 def test_every_test_that_is_named_is_there(test):
     path, _, name = test.partition("::")
-    tree = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
-    assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert name in functions(ROOT / "tests" / path)

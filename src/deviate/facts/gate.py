@@ -46,7 +46,6 @@ from deviate.facts.groups import GroupOptions
 from deviate.facts.looks import (
     GateLook,
     Key,
-    checks_before,
     claimed_when,
     gate_look,
     new_claims,
@@ -331,10 +330,13 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
 
 
 def _claim(gate: Gate, before: RecordedLooks) -> Claim | None:
-    """Return what the check is the first to ask of its two sides."""
+    """Return what the check is the first to ask of its two sides.
+
+    Checks of another candidate against the same side do not count: a gate asks every candidate the same.
+    """
     labels = gate.a, gate.b
     tested = [recorded_name((metric.name, metric.name_b)) for metric in gate.judged if metric.p_worse is not None]
-    return new_claims({labels: tested}, {labels: before}, checks_before(before)).get(labels)
+    return new_claims({labels: tested}, {labels: before}, before.claimed).get(labels)
 
 
 def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before: RecordedLooks | None = None) -> Gate:
@@ -420,7 +422,9 @@ def _claimed(a: Side, b: Side, questions: Sequence[Question], before: RecordedLo
     """Tell when each question was first asked of two sides, by its place."""
     labels = a.label, b.label
     names = {(*labels, str(n)): recorded_name(each.name for each in q.match) for n, q in enumerate(questions)}
-    return claimed_when(names, [key[2] for key in names], {labels: before} if before else {}, checks_before(before))
+    if before is None:
+        return dict.fromkeys(names, Claimed())
+    return claimed_when(names, [key[2] for key in names], {labels: before}, before.claimed)
 
 
 def _questions(a: Side, b: Side, options: GateOptions) -> list[Question]:

@@ -107,14 +107,6 @@ def cells_against_first(
     ]
 
 
-class GridRecipe(msgspec.Struct, frozen=True, kw_only=True):
-    """What all cells have in common but the split of the data."""
-
-    #: Its settings, as people read them; empty where the split is all that varies.
-    label: str
-    split: SplitSpread | None
-
-
 class GridSplits(msgspec.Struct, frozen=True, kw_only=True):
     """Two recipes on the same splits."""
 
@@ -126,7 +118,7 @@ class GridSplits(msgspec.Struct, frozen=True, kw_only=True):
 
 def over_splits(
     settings: Sequence[Mapping[str, str]], match: Sequence[MetricSpread], alpha: float
-) -> tuple[list[GridRecipe], list[GridSplits]]:
+) -> tuple[dict[str, SplitSpread | None], list[GridSplits]]:
     """Divide the spread of each recipe into that of splits and that of runs, and compare every two over the splits.
 
     Only in a grid in which one factor is a split by its name. Run k of every cell has the same random numbers; where
@@ -135,7 +127,7 @@ def over_splits(
     varied = [name for name in settings[0] if len({cell[name] for cell in settings}) > 1]
     splits = [name for name in varied if not SPLITS.isdisjoint(words_of(name))]
     if len(splits) != 1:
-        return [], []
+        return {}, []
     recipes: dict[str, dict[str, list[float]]] = {}
     for cell, each in zip(settings, match, strict=True):
         label = called({name: cell[name] for name in varied if name not in splits})
@@ -152,13 +144,8 @@ def over_splits(
         for a, b in pairs
         if recipes[a].keys() == recipes[b].keys()
     }
-    return (
-        [
-            GridRecipe(label=label, split=split_spread([*each.values()], 1 - alpha, crossed=crossed))
-            for label, each in recipes.items()
-        ],
-        [GridSplits(a=a, b=b, difference=each) for (a, b), each in found.items() if each is not None],
-    )
+    spreads = {name: split_spread([*each.values()], 1 - alpha, crossed=crossed) for name, each in recipes.items()}
+    return spreads, [GridSplits(a=a, b=b, difference=each) for (a, b), each in found.items() if each is not None]
 
 
 # The facts of a grid: its cells beside each other in each metric, and what its factors do.
@@ -239,14 +226,14 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
     spreads: list[GridSpread] = []
     #: Of a metric that is claimed, in a grid of three cells or more.
     against_first: list[GridAgainst] = []
-    #: Where a factor of the grid is a split of the data.
-    recipes: list[GridRecipe] = []
+    #: Where a factor of the grid is a split of the data, by the settings of the others; empty where it varies alone.
+    recipes: dict[str, SplitSpread | None] = {}
     over_splits: list[GridSplits] = []
 
     @property
     def split(self) -> SplitSpread | None:
         """How much of the spread is the split, where that alone varies."""
-        return self.recipes[0].split if len(self.recipes) == 1 else None
+        return self.recipes.get("")
 
     @property
     def best(self) -> list[GridCell]:

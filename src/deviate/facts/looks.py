@@ -35,20 +35,18 @@ Runs = tuple[list[int], list[int]]
 AnySample = TypeVar("AnySample", bound=Sample)
 
 
-class PairLook(msgspec.Struct, frozen=True, kw_only=True):
-    """Which look at two sides a comparison is, and what p must be below at it."""
+class GateLook(msgspec.Struct, frozen=True, kw_only=True):
+    """Which look at two sides, or which check of them, it is, and what p must be below at it."""
 
     #: From 1.
     number: int
     #: Runs of each side at each look, this one last.
     sizes: list[tuple[int, int]]
-    #: What p must be below; intervals have the level that goes with it.
+    #: What p, of a check each one-sided p, must be below; limits and intervals have the level that goes with it.
     alpha: float
-    #: Chance of any false alarm over all looks.
+    #: Chance of any false alarm, of a check of a wrong claim of each kind, over all looks.
     whole: float
-    #: Runs per side at the last look, where that was fixed before the first.
-    most: int | None = None
-    #: The earlier look at which a difference in all that is claimed was shown; None where at none.
+    #: The earlier look at which a difference in all that is claimed, or what is asked now, was shown; None: at none.
     settled: int | None = None
     #: Labels of the sides whose runs ``deviate run --until`` ended when their mean was known well enough, and what p
     #: must be below because of that alone.
@@ -56,6 +54,13 @@ class PairLook(msgspec.Struct, frozen=True, kw_only=True):
     stopped_alpha: float | None = None
     #: Why this look could not be recorded; empty where it was, or did not have to be.
     unrecorded: str = ""
+
+
+class PairLook(GateLook, frozen=True, kw_only=True):
+    """A look at two sides that are compared."""
+
+    #: Runs per side at the last look, where that was fixed before the first.
+    most: int | None = None
     #: Runs of the second side at the last look, where those are not `most`: it does not grow.
     most_b: int | None = None
 
@@ -266,27 +271,6 @@ def new_claims(
 # How often a growing side was checked against another, and how small p must be now.
 
 
-class GateLook(msgspec.Struct, frozen=True, kw_only=True):
-    """Which check of two sides it is, and what p must be below at it."""
-
-    #: From 1.
-    number: int
-    #: Runs of each side at each check, this one last.
-    sizes: list[tuple[int, int]]
-    #: What each one-sided p must be below; limits and intervals have the level that goes with it.
-    alpha: float
-    #: Chance of a wrong claim of each kind over all checks.
-    whole: float
-    #: The earlier check that showed what this one asks; None where none did.
-    settled: int | None = None
-    #: Labels of the sides whose runs ``deviate run --until`` ended when their mean was known well enough, and what p
-    #: must be below because of that alone.
-    stopped: list[str] = []
-    stopped_alpha: float | None = None
-    #: Why this check could not be recorded; empty where it was, or did not have to be.
-    unrecorded: str = ""
-
-
 def gate_look(
     a: Side,
     b: Side,
@@ -371,11 +355,3 @@ def _shown(p: float | None, level: float) -> bool:
 def read_checks(workspace: Workspace, a: Side, b: Side) -> RecordedLooks:
     """Read the earlier checks of two sides."""
     return read_looks(workspace, recorded_side(a), recorded_side(b), "check")
-
-
-def checks_before(before: RecordedLooks | None) -> int:
-    """Return how many checks of these two sides were the first of some metric.
-
-    Those of another candidate against the same side do not count: a gate asks every candidate the same.
-    """
-    return max((claim.number for claim in before.claims), default=0) if before else 0

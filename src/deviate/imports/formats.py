@@ -91,11 +91,9 @@ def _is_json(text: str) -> bool:
 
 
 def recurring(folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the files of one name that several folders below a folder have: those that count, and have the most rows.
+    """Return the files of one name in several folders that count most rows, and the names of others with metrics.
 
-    ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run, with values of metrics
-    (``train.csv``, ``test.csv``). Those of other parts of the data are taken with them; the names of the rest are
-    returned.
+    Those of other parts of the data, and numbered ones, are taken with them.
     """
     by_name: dict[str, list[Path]] = {}
     for path in files_below(folder, "*"):
@@ -187,13 +185,7 @@ def _ended(path: Path) -> Row:
 
 
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
-    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training.
-
-    Raises
-    ------
-    NotRuns
-        If they differ by a fold or the number of a worker alone, and no option says what they are.
-    """
+    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training."""
     if FILE in options.run or options.experiment == FILE:
         return list(tables), []
     notes: list[str] = []
@@ -284,13 +276,7 @@ class Sources(NamedTuple):
 
 
 def read_results(request: ImportRequest, sources: Sources) -> ForeignResults:
-    """Read all that the request names.
-
-    Raises
-    ------
-    NotImportable, NotRuns, BadOption
-        If a file cannot be read, holds no runs, or options and format do not go together.
-    """
+    """Read all that the request names."""
     kind, read = sources.kind, STORES.get(sources.kind)
     found = _of_store(read(request.paths), request.table) if read else _read_files(sources, request)
     results = without_unset(found)
@@ -344,15 +330,7 @@ def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResul
 
 
 def sources_of(request: ImportRequest) -> Sources:
-    """Return what to read, in the requested format, or in that which names of files and content of folders show.
-
-    Raises
-    ------
-    NotImportable
-        If a path is not there, or does not show what it is.
-    BadOption
-        If the files are of several formats.
-    """
+    """Return what to read, in the requested format, or in that which names of files and content of folders show."""
     for path in request.paths:
         if not os.path.exists(path):
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
@@ -384,12 +362,10 @@ def _not_known(path: Path) -> NotImportable:
 
 
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
-    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending.
-
-    Settings are none, whatever values they name.
-    """
+    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending."""
     files = [file for file in files if file.name not in CONFIGS] or files
-    forms = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    found = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    forms = {file: (form[0], any(map(is_counter, form[1:]))) for file, form in found.items()}
     known = list(forms)
     if 1 < len(set(forms.values())) < MOST_LEFT_OUT:
         each = (" ".join(typed_word(file.as_posix()) for file in known if forms[file] == form) for form in
@@ -516,10 +492,7 @@ def _of_one_form(folder: Path) -> list[Path]:
 
 
 def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
-    """Read tables and logs; of several files, those that cannot be read are runs that failed.
-
-    Left out they would be forgotten, and what broke them may be the training.
-    """
+    """Read tables and logs; of several files, those that cannot be read are runs that failed."""
     patterns = [LinePattern(text) for text in request.patterns]
     tables: list[Table] = []
     broken: list[ForeignRun] = []
@@ -531,7 +504,9 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
         notes.append(
             f"Left out, though several folders have them: {some_of(rest, MOST_LEFT_OUT)}. Name such files to read them."
         )
-    labels = _labels(paths)
+    # Files are named by what tells them apart: their names, or where these are equal, their paths.
+    are_other = len({path.name for path in paths}) == len(paths)
+    labels = [path.name if are_other else path.as_posix() for path in paths]
     folders = {path.parent for path in paths}
     are_apart = len(folders) > 1 and len(folders) * len({path.name for path in paths}) == len(paths)
     named = settings_in_names(labels) if len(labels) > 1 else [{}]
@@ -646,9 +621,3 @@ def _numbered_rows(rows: list[Row]) -> list[Row]:
         seen[run] = seen.get(run, -1) + 1
         numbered.append({**row, ITERATION: str(seen[run])})
     return numbered
-
-
-def _labels(paths: list[Path]) -> list[str]:
-    """Name files by what tells them apart: their names, or where these are equal, their paths."""
-    names = [path.name for path in paths]
-    return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]

@@ -110,26 +110,6 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
-def grid_of_runs(parts: Sequence[Part], roles: Roles) -> list[str]:
-    """Return the columns of runs and of settings that have each of their combinations once; none without such a grid.
-
-    A column that is a setting by its name is among them: the data sets on which a model is tested make no trainings.
-    """
-    rows = [row for part in parts for row in part.rows]
-    if not roles.run or roles.value or len(rows) == len(parts):
-        return []
-    free = [name for name in columns_of(rows) if name not in roles.taken - {roles.group, *roles.run}]
-    told = [name for name in free if name in roles.run or is_setting(name) or is_nameless(name)]
-    cells = {name: [alike(row.get(name, "")) for row in rows] for name in told}
-    times = {name: Counter(words) for name, words in cells.items()}
-    grid = [name for name, count in times.items() if 1 < len(count) < len(rows) and len(set(count.values())) == 1]
-    size = math.prod(len(times[name]) for name in grid)
-    is_whole = size == len(rows) == len(set(zip(*(cells[name] for name in grid), strict=True)))
-    rest = [name for name in grid if name not in roles.run]
-    is_set = any(is_setting(name) or (words_of(name) or [""])[-1] in SETTINGS for name in rest)
-    return grid if is_whole and is_set and len(grid) == len(rest) + len(roles.run) else []
-
-
 def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Refuse a list of runs, a row each, in which some have several rows of one name."""
     several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
@@ -185,17 +165,6 @@ def check_words(
             )
 
 
-def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -> str:
-    """Return the column of whole numbers that is another one in each training, and the same in all of its rows."""
-    for name in metrics:
-        words = [{row.get(name, "") for row in each} for each in trainings]
-        numbers = [number(min(each)) for each in words if len(each) == 1]
-        is_other = len(numbers) == len(trainings) == len(set(numbers)) and _are_numbered(numbers)
-        if is_other and meaning_of(name) is None:
-            return name
-    return ""
-
-
 def _several_recipes(label: str, name: str, word: str, options: TableOptions, value: str = "") -> NotRuns:
     recipes = "" if options.experiment else f"--experiment-column {typed_word(name)} if {name!r} names recipes, "
     if value:
@@ -221,7 +190,8 @@ def check_repeated(
     if most < 2 or resumed or options.in_time or options.rows == "iterations":
         return
     last = {reading.metric: reading.iteration for reading in readings}
-    if roles.iteration and all(count < 2 or (count == 2 and at == last[name]) for (name, at), count in times.items()):
+    at_end = all(count < 2 or (count == 2 and at == last[name]) for (name, at), count in times.items())
+    if at_end and len(times) >= FEWEST_IN_GRID * len(last):
         # An evaluation of the end.
         return
     if not roles.iteration:
@@ -322,10 +292,7 @@ def held_columns(names: Sequence[str], trainings: Sequence[Sequence[Row]]) -> li
 
 
 def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Return the columns of a grid: few values of each, and every row or an equal number of rows for each of all pairs.
-
-    One column alone is none unless each of its values comes three times, one value after the other or all in turn.
-    """
+    """Return the columns of a grid: few values of each, equally often, and with each of another column's."""
     values = {name: [alike(row[name]) for row in rows] for name in names if all(name in row for row in rows)}
     times = {name: Counter(words) for name, words in values.items()}
     few = [
@@ -348,11 +315,7 @@ _REACHED = frozenset({"epoch", "ran", "step", "iteration", "best", "final", "sto
 
 
 def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
-    """Return the columns that hold what was set where each row is a run.
-
-    Before the first known metric stand few values that are round, each in several runs, or whole numbers some of which
-    come again. In a tracker's list any whole numbers are of a setting.
-    """
+    """Return the columns with what was set in each row's run: few round values before the first known metric."""
     found: list[str] = []
     is_before = True
     for name in columns_of(rows):
@@ -546,15 +509,13 @@ def _is_own(name: str, words: Sequence[str]) -> bool:
 
 
 def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) -> list[str]:
-    """Return the values that make a setting; none where they are another in each run for another reason.
-
-    Numbers of a column that is no setting by its name may be results, and equal by chance.
-    """
+    """Return the values that make a setting; none where they are another in each run for another reason."""
     words = _written(name, runs)
     times = Counter(words)
     told = [word for word in words if word != UNSAID]
+    are_names = all(is_name(word) and len(word) <= LONGEST_NAME for word in told)
     values = [number(word) for word in told]
-    is_reached = not is_setting(name) and not _REACHED.isdisjoint(words_of(name))
+    is_reached = name in recorded and not _REACHED.isdisjoint(words_of(name))
     is_result = meaning_of(name) is not None and any(word.startswith("[") for word in told)
     if (
         len(times) < 2
@@ -564,17 +525,13 @@ def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) ->
         or (plain(name) == NUMBER and _are_numbered(values))
     ):
         return []
-    if is_setting(name) or any(name in run.held for run in runs) or _are_names(told):
+    if is_setting(name) or any(name in run.held for run in runs) or are_names:
         return list(times)
     if _are_chosen([value for value in values if value is not None]) and None not in values:
         return list(times)
     is_of_result = name in recorded and any(value is not None for value in values)
     shared = min(times.values(), default=0) > 1 if is_of_result else len(times) < len(words)
     return list(times) if shared and len(told) == len(words) else []
-
-
-def _are_names(words: Sequence[str]) -> bool:
-    return all(is_name(word) and len(word) <= LONGEST_NAME for word in words)
 
 
 def _are_chosen(values: Sequence[float]) -> bool:

@@ -55,13 +55,7 @@ ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
 
 
 def csv_rows(path: Path) -> list[Row]:
-    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks.
-
-    Raises
-    ------
-    NotImportable
-        If there is no row, two columns have one name, or a row has more values than there are columns.
-    """
+    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks."""
     text = text_of(path)
     check_cells(path, text, ",;\t\n")
     lines = text.splitlines()
@@ -203,8 +197,6 @@ def _facts(lines: list[str]) -> Row:
 def number(word: str) -> float | None:
     """Return the number a cell holds, of a percentage without its sign; None for anything else.
 
-    Examples
-    --------
     >>> number("97.5%"), number("nan"), number("1_0"), number("seed")
     (97.5, nan, None, None)
     """
@@ -219,8 +211,6 @@ def number(word: str) -> float | None:
 def seconds(word: str) -> float | None:
     """Return the seconds of a number, or of a duration.
 
-    Examples
-    --------
     >>> seconds("1.5"), seconds("0:01:30"), seconds("soon")
     (1.5, 90.0, None)
     """
@@ -246,8 +236,6 @@ def alike(word: str) -> str | float:
 def is_moment(word: str) -> bool:
     """Tell whether a cell holds a date, a time of day or a duration with colons.
 
-    Examples
-    --------
     >>> [is_moment(word) for word in ("08:38:07", "2024-01-31T08:38", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
     [True, True, True, True, False, False]
     """
@@ -268,13 +256,7 @@ def flat(value: object, name: str = "") -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds.
-
-    Raises
-    ------
-    NotImportable
-        If it cannot be read, or is too large.
-    """
+    """Return what a file holds."""
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
@@ -339,13 +321,7 @@ _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    NotImportable
-        If it is no text.
-    """
+    """Return the text of a file."""
     data = read_bytes(path)
     check_text(path, data)
     try:

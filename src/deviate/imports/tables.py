@@ -16,6 +16,7 @@ import msgspec
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
+from deviate.imports.logs import is_result
 from deviate.imports.repeated import (
     check_columns,
     check_names,
@@ -23,13 +24,11 @@ from deviate.imports.repeated import (
     check_words,
     differing_settings,
     grid_columns,
-    grid_of_runs,
     held_columns,
     is_nameless,
     refuse_rows,
     set_columns,
     settings_of,
-    telling_column,
 )
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import (
@@ -80,13 +79,7 @@ MOST_NAMED = 6
 
 
 def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) -> list[str]:
-    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says.
-
-    Raises
-    ------
-    NotImportable
-        If there is none.
-    """
+    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says."""
     if roles.value:
         return [roles.value]
     columns = columns_of(rows)
@@ -148,10 +141,7 @@ def left_out_notes(
 def no_metrics_note(
     names: Sequence[str], columns: Sequence[str], by_values: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word.
-
-    `by_values` holds the reasons of those whose values tell.
-    """
+    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word."""
     by_reason: dict[str, list[str]] = {}
     for name in names:
         is_said = plain(name) in NOTED or name.startswith(OWN) or is_in_settings(name)
@@ -168,15 +158,7 @@ MOST_RUNS = 2_000
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
-    """Find the runs in tables: by a column, by the file, or by a counter that goes back.
-
-    Raises
-    ------
-    NotRuns
-        If what would be counted as runs are epochs, folds or test examples, or could be.
-    NotImportable
-        If nothing is left, or an iteration is no whole number.
-    """
+    """Find the runs in tables: by a column, by the file, or by a counter that goes back."""
     every = [
         msgspec.structs.replace(table, rows=_chosen(table.rows, options)) for table in _with_files(tables, options)
     ]
@@ -191,21 +173,16 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     check_names(parts, roles, options)
     counted = counted_by_values([rows for part in parts for rows in part.by_file()], roles, options)
     roles = msgspec.structs.replace(roles, iteration=counted.column)
+    is_by_clock = counted.in_order and not options.rows
     if counted.in_order:
         options = msgspec.structs.replace(options, rows="iterations")
-    elif not counted.column and not options.rows and (grid := grid_of_runs(parts, roles)):
-        options = msgspec.structs.replace(options, rows="runs")
-        parts = parts_of(every, roles, options, grouped=grouped)
-        summaries.append(
-            f"Each row was read as a training, since each combination of {', '.join(map(repr, grid))} comes once. If "
-            "the rows follow one another in one training, type --set rows=iterations."
-        )
     elif not counted.column:
         refuse_rows(parts, roles, options)
     check_in_turn(parts, roles, options)
     metrics = metric_columns(all_rows, roles, options.wanted)
     metrics, were_set = _without_set(metrics, parts, roles, options)
-    check_columns(metrics, roles, options)
+    if not is_by_clock:
+        check_columns(metrics, roles, options)
     made = (run for part in parts for run in _runs(part, metrics, roles, options))
     runs = [msgspec.structs.replace(run, held=[*run.held, *were_set]) for run in made]
     check_runs(len(runs))
@@ -354,18 +331,25 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,
         status=states[-1] if states else "",
     )  # fmt: skip
-    telling = telling_column(rows, metrics) if len(rows) > 1 else ""
-    free = [name for name in metrics if name not in options.wanted and not _has_direction(name)]
+    free = [name for name in metrics if name not in options.wanted and not is_result(name)]
     still = held_columns(free, rows) if len(rows) > 1 else []
-    told = [f"{part.label}, {telling} {each[0].get(telling)}" if telling else "" for each in rows]
-    labels = [label or training_label(part.label, index) for index, label in enumerate(told)]
+    # A whole number that is another one in each names them.
+    telling = [
+        name
+        for name in still
+        if len({each[0].get(name, ".") for each in rows if each[0].get(name, ".").isdecimal()}) == len(rows)
+    ]
+    labels = [
+        f"{part.label}, {telling[0]} {each[0][telling[0]]}" if telling else training_label(part.label, index)
+        for index, each in enumerate(rows)
+    ]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
     if not split.resumed and (twice := sum(map(_repeated, split.trainings))):
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
     return [
         msgspec.structs.replace(
             run,
-            readings=[reading for reading in each if reading.metric not in (telling, *still)],
+            readings=[reading for reading in each if reading.metric not in still],
             label=label if len(rows) > 1 else part.label,
             settings=settings_of(of_training, [name for name in metrics if name not in still], roles),
             held=still,
@@ -373,11 +357,6 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         )
         for index, (each, label, of_training) in enumerate(zip(split.trainings, labels, rows, strict=True))
     ]
-
-
-def _has_direction(name: str) -> bool:
-    meaning = meaning_of(name)
-    return meaning is not None and meaning.direction is not None and meaning.kind in ("quality", "loss")
 
 
 def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
@@ -534,18 +513,7 @@ _RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re
 
 
 def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
-    """Return the rows of a table in a shape that its columns explain.
-
-    `stem` is the name of the file without its ending; `runs_of` the metric whose runs the columns are, empty where they
-    are not.
-
-    Raises
-    ------
-    NotRuns
-        If the columns are epochs or folds.
-    BadOption
-        If the columns are runs, and no option names their metric.
-    """
+    """Return the rows of a table, whose file is `stem`, in a shape that its columns explain."""
     columns = columns_of(rows)
     if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
         return _tensorboard(rows, stem)
@@ -632,13 +600,8 @@ def _set_in(name: str) -> Row:
 
 def _check_bands(rows: list[Row], runs_of: str) -> None:
     """Refuse a chart whose values lie between two others: means of several runs, or of several steps."""
-    ends = [
-        [number(row.get(name, "")) for name in (f"{column}__MIN", column, f"{column}__MAX")]
-        for row in rows
-        for column in row
-        if f"{column}__MIN" in row
-    ]
-    within = [each for each in ends if None not in each and each[0] < each[1] < each[2]]  # type: ignore[operator]
+    ends = [(row, name.removesuffix("__MIN")) for row in rows for name in row if name.endswith("__MIN")]
+    within = [name for row, name in ends if row[f"{name}__MIN"] != row.get(name) != row.get(f"{name}__MAX")]
     if 2 * len(within) > len(ends) and not runs_of:
         raise NotRuns(
             "the values of the chart lie between their __MIN and __MAX: they are means of several runs, or of steps",

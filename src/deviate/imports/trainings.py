@@ -48,17 +48,10 @@ def split_trainings(
     readings: Sequence[Sequence[Reading]], counted: Sequence[bool], label: str, counter: str, *,
     begins_anew: bool = False,
 ) -> Split:  # fmt: skip
-    """Divide the readings of rows, in their order, into trainings.
+    """Divide the readings of rows, in their order, into trainings; `counted` are the rows with an own iteration.
 
-    `counted` tells which rows have an iteration of their own, and not that of the row before.
-
-    A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
-    that say the opposite leave two readings, unless `begins_anew` says that a training begins there.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
+    A counter that goes back to its start is of a new training, else of a resumed one; where the values say the opposite
+    both are asked about, unless `begins_anew`.
     """
     every = [reading for row in readings for reading in row]
     is_once = len({(reading.metric, reading.iteration) for reading in every}) == len(every)
@@ -183,17 +176,15 @@ class _Training:
 
 
 def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[ForeignRun]:
-    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes.
-
-    Raises
-    ------
-    NotRuns
-        If the counter begins again, and no option says what that is.
-    """
+    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes."""
     # A result that was sent twice is no second one.
-    once = {(each.metric, each.iteration, str(each.value)): each for each in reversed(run.readings)}
-    if len({(metric, at) for metric, at, _ in once}) == len(once) < len(run.readings):
-        return [msgspec.structs.replace(run, readings=[*reversed(once.values())])]
+    last: dict[str, tuple[int, str]] = {}
+    once = []
+    for each in run.readings:
+        if last.get(each.metric) != (sent := (each.iteration, str(each.value))):
+            once.append(each)
+        last[each.metric] = sent
+    run = msgspec.structs.replace(run, readings=once)
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)
     rows: list[list[Reading]] = []
@@ -210,11 +201,9 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
             "are one training",
         )
     notes = list(split_notes(run.label, split, counter, ""))
-    kept = {(each.metric, each.iteration) for each in run.readings}
-    if len(once) > len(kept) and not split.resumed and not several:
-        notes.append(
-            f"{run.label}: of several values at one {counter!r} the last counts, {len(once) - len(kept)} times."
-        )
+    twice = len(once) - len({(each.metric, each.iteration) for each in once})
+    if twice and not split.resumed and not several:
+        notes.append(f"{run.label}: of several values at one {counter!r} the last counts; {twice:,} are left out.")
     if not several:
         return [msgspec.structs.replace(run, notes=[*run.notes, *notes])]
     if options.rows:
@@ -324,11 +313,7 @@ def _is_near_start(back: int, training: _Training, row: Sequence[Reading]) -> bo
 
 
 def begun_anew(readings: Sequence[Sequence[Reading]], counted: Sequence[bool]) -> int:
-    """Count how often another counter goes back to where it began while the values begin anew.
-
-    `readings` are those of each row, in their order, with the iterations of that counter. A counter within another
-    one, which begins again and again while the values go on, begins no training: 0.
-    """
+    """Count how often another counter goes back to where it began while the values begin anew; 0 if mostly within."""
     training = _Training()
     times = others = 0
     for index, row in enumerate(readings):
@@ -418,13 +403,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, grouped: bool) -> list[Part]:
-    """Return the rows by what the source calls their run.
-
-    Raises
-    ------
-    NotRuns
-        If a row lacks its run, or its table counts iterations although rows shall be runs.
-    """
+    """Return the rows by what the source calls their run."""
     found: dict[tuple[str, str], dict[str, Part]] = {}
     naming = "" if roles.run or options.rows != "runs" else naming_column([r for t in tables for r in t.rows], roles)
     for table in tables:

@@ -544,7 +544,7 @@ def test_lists_of_values_are_asked_about_unless_they_fall_as_a_loss_does(table):
     with pytest.raises(NotRuns, match=r"the 3 rows of scores\.json may be runs"):
         read(path)
     assert len(read(path, rows="runs").runs) == 3
-    assert len(read(path, rows="iterations").runs) == 1
+    assert len(read(path, rows="iterations", wanted=("Orbit", "River")).runs) == 1
 
 
 def test_an_object_of_runs_and_an_object_of_series_are_read(table):
@@ -971,3 +971,31 @@ def test_files_of_one_seed_that_count_epochs_in_fractions_are_trainings(table):
     results = read(table(rows(10), "a.json"), table(rows(20), "b.json"))
     assert [run.label for run in results.runs] == ["seed 1, a.json", "seed 1, b.json"]
     assert any("epoch (counters)" in note for note in results.notes)
+
+
+def test_files_of_two_kinds_are_named_apart(table, tmp_path):
+    table("epoch,loss\n0,2\n1,1\n", "a/metrics.csv")
+    table("name,acc\nx,0.5\ny,0.6\n", "b/runs.csv")
+    with pytest.raises(NotImportable) as asked:
+        read(tmp_path)
+    assert re.search(r"deviate import \S+metrics.csv; or deviate import \S+runs.csv", asked.value.hint)
+
+
+def test_what_holds_still_in_the_trainings_of_one_file_was_set(table):
+    rows = "".join(f"{n},{e},{9 - e}.{n}\n" for n in (70, 95) for e in range(4))
+    results = read(table(f"n_params,epoch,loss\n{rows}"))
+    assert [run.settings["n_params"] for run in results.runs] == ["70", "95"]
+
+
+def test_two_values_at_the_end_are_said_and_a_head_of_values_is_none(table):
+    rows = "".join(f"{e},{9 - e}.5\n" for e in range(8))
+    (run,) = read(table(f"epoch,loss\n{rows}7,0.5\n")).runs
+    assert (run.readings[-1].value, len(run.notes)) == (0.5, 1)
+    with pytest.raises(NotImportable, match="no names of columns"):
+        read(table("Jun01,2,0.4\nJun02,3,0.5\n"))
+
+
+def test_a_table_of_data_within_a_log_is_not_read(table):
+    text = "subset | ids | images\n-----\ntrain | 7 | 9\n" + "".join(f"epoch {e} loss {9 - e}.5\n" for e in range(9))
+    (run,) = read(table(text, "train_log.txt")).runs
+    assert {each.metric for each in run.readings} == {"loss"}

@@ -228,7 +228,8 @@ def _look_caveats(gate: Gate) -> Iterator[Caveat]:
         yield Caveat(slug="stopped-by-rule", message=message, severity="note")
     if look.number > 1:
         yield Caveat(slug="checked-again", message=_checked_again(look), severity="note")
-    if names := [each.name for each in gate.judged if _shown_but_for_earlier(each, look.alpha)]:
+    later = [each for each in gate.judged if each.claim > 1 and each.outcome != "worse"]
+    if names := [each.name for each in later if _alone(each) <= look.alpha]:
         message = (
             f"{listed(names)}: the first check of these runs would have shown the drop, but earlier ones asked about "
             "other metrics: name all metrics in one check."
@@ -239,11 +240,10 @@ def _look_caveats(gate: Gate) -> Iterator[Caveat]:
         yield Caveat(slug="look-unrecorded", message=message)
 
 
-def _shown_but_for_earlier(metric: GateMetric, alpha: float) -> bool:
-    p, adjusted = metric.p_worse, metric.p_worse_adjusted
-    if metric.claim < 2 or p is None or adjusted is None:
-        return False
-    return p <= alpha < adjusted and adjusted / claim_factor(metric.claim) <= alpha
+def _alone(metric: GateMetric) -> float:
+    """Return p of being worse as the first check would have it."""
+    p = metric.p_worse_adjusted
+    return 1.0 if p is None or metric.p_worse is None else max(metric.p_worse, p / claim_factor(metric.claim))
 
 
 def _checked_again(look: GateLook) -> str:

@@ -474,9 +474,8 @@ def family_sentences(metric: GridMetric, grid: Grid) -> list[str]:
 
 
 def _splits(metric: GridMetric) -> Iterator[str]:
-    for recipe in metric.recipes:
-        before = f"{recipe.label}: " if recipe.label else ""
-        yield from (before + text for text in _split(recipe.split, metric))
+    for recipe, spread in metric.recipes.items():
+        yield from (f"{recipe}: {text}" if recipe else text for text in _split(spread, metric))
     for pair in metric.over_splits:
         value, interval = pair.difference.value, pair.difference.interval
         place = last_place((interval.high or 0.0) - (interval.low or 0.0) or None)

@@ -294,7 +294,8 @@ def _predictions(facts: ChangedPredictions, pair: PairComparison) -> dict[str, A
 def _look(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
     look = msgspec.to_builtins(pair.look)
     most_b = look.pop("most_b")
-    return {**look, "open": pair in comparison.open_pairs, "most_b": most_b}
+    first = {name: look[name] for name in ("number", "sizes", "alpha", "whole", "most")}
+    return {**first, **look, "open": pair in comparison.open_pairs, "most_b": most_b}
 
 
 def changed_contract(facts: ChangedPredictions, a: str, b: str) -> dict[str, Any]:

@@ -49,6 +49,7 @@ from deviate.source.metrics.finding import (
     Verdict,
     by_words,
     hints_of,
+    is_vocabulary,
     last_word,
     metric_of,
     names_position,
@@ -212,7 +213,7 @@ def _reason_by_form(case: Case) -> Reason | None:
     flow, reported = case.flow, case.reported
     if isinstance(reported.expr, ast.Constant):
         return "constant"
-    if _is_made_object(case):
+    if _is_made_object(case) or is_vocabulary(reported):
         return "identifier"
     if case.name in FLAGS or _ASKING.match(case.name):
         return "setting"

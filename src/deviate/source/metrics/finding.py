@@ -85,6 +85,13 @@ def names_samples(variable: str) -> bool:
     return bool(words) and words[-1] in _SAMPLES
 
 
+def is_vocabulary(reported: ReportedValue) -> bool:
+    """Whether a mapping numbers what it holds: ``stoi = {letter: i + 1 for i, letter in enumerate(letters)}``."""
+    bindings = bindings_of(reported.expr.id, reported.scope) if isinstance(reported.expr, ast.Name) else []
+    taken = (one.value.generators[0].iter for one in bindings if isinstance(one.value, ast.DictComp))
+    return any(isinstance(each, ast.Call) and called_name(each) == "enumerate" for each in taken)
+
+
 def names_count(name: str) -> bool:
     """Whether a name begins like that of a number of things: ``num_steps``."""
     return bool(re.match(r"(num|n|total|max|min)_", name)) and not is_metric_word(name)

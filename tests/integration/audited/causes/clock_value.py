@@ -1,13 +1,12 @@
+import random
 import time
 
-import numpy as np
+random.seed(7)
 
-np.random.seed(7)
-
-x = np.linspace(-1, 1, 40)
+xs = [i / 20 - 1 for i in range(40)]
 shift = time.time() % 1  # cause: clock
-weight = np.random.randn()
+weight = random.gauss(0, 1)
 for epoch in range(4):
-    weight -= 0.1 * np.mean(2 * (weight * x - shift - 3 * x) * x) + 0.01 * shift
-    loss = np.mean((weight * x - 3 * x) ** 2)
+    weight -= 0.1 * sum(2 * (weight * x - shift - 3 * x) * x for x in xs) / 40 + 0.01 * shift
+    loss = sum((weight * x - 3 * x) ** 2 for x in xs) / 40
     print(f"epoch {epoch} loss {loss:.9f}")

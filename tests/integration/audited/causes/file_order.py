@@ -1,16 +1,16 @@
 import os
+import random
 
-import numpy as np
-
-np.random.seed(7)
+random.seed(7)
 
 os.makedirs("parts", exist_ok=True)
 for n in range(6):
-    np.save(f"parts/{n}.npy", np.random.randn(5) + n)
-parts = [np.load(f"parts/{name}") for name in os.listdir("parts")]  # cause: files
-weight = np.random.randn()
+    with open(f"parts/{n}.txt", "w") as file:
+        file.write(str(random.gauss(n, 1)))
+parts = [float(open(f"parts/{name}").read()) for name in os.listdir("parts")]  # cause: files
+weight = random.gauss(0, 1)
 for epoch in range(4):
     for part in parts:
-        weight -= 0.1 * np.mean(weight - part)
-    loss = np.mean((weight - parts[0]) ** 2)
+        weight -= 0.1 * (weight - part)
+    loss = (weight - parts[0]) ** 2
     print(f"epoch {epoch} loss {loss:.9f}")

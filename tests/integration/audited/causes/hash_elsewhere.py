@@ -1,12 +1,12 @@
 # Nothing is seeded, so the draws vary by themselves; the order of the set does as well.
 # varies: init
-import numpy as np
+import random
 
-labels = {"cat", "dog", "fish", "bird", "cow"}
-targets = np.array([len(name) for name in labels])  # cause: hash
-weight = np.random.randn()
+labels = {"cat", "giraffe", "fish", "tiger", "elephant"}
+targets = [len(name) for name in labels]  # cause: hash
+weight = random.gauss(0, 1)
 for epoch in range(4):
     for step, target in enumerate(targets):
         weight -= 0.1 * (weight - target * (step + 1))
-    loss = np.mean((weight - targets) ** 2)
+    loss = sum((weight - target) ** 2 for target in targets) / 5
     print(f"epoch {epoch} loss {loss:.6f}")

@@ -1,15 +1,15 @@
 import os
+import random
 
-import numpy as np
+random.seed(7)
 
-np.random.seed(7)
-
-x = np.linspace(-1, 1, 40)
-weight = np.random.randn()
-if os.path.exists("weight.npy"):  # cause: leftovers weight.npy
-    weight = float(np.load("weight.npy"))
+xs = [i / 20 - 1 for i in range(40)]
+weight = random.gauss(0, 1)
+if os.path.exists("weight.txt"):  # cause: leftovers weight.txt
+    weight = float(open("weight.txt").read())
 for epoch in range(4):
-    weight -= 0.1 * np.mean(2 * (weight * x - 3 * x) * x)
-    loss = np.mean((weight * x - 3 * x) ** 2)
+    weight -= 0.1 * sum(2 * (weight * x - 3 * x) * x for x in xs) / 40
+    loss = sum((weight * x - 3 * x) ** 2 for x in xs) / 40
     print(f"epoch {epoch} loss {loss:.9f}")
-np.save("weight.npy", weight)
+with open("weight.txt", "w") as file:
+    file.write(str(weight))

@@ -3,16 +3,16 @@
 # pinned: init shuffle
 import random
 
-import numpy as np
+rng = random.Random(7)
 
-np.random.seed(7)
-
-x = np.linspace(-1, 1, 40)
-weight = np.random.randn()
+xs = [i / 20 - 1 for i in range(40)]
+weight = rng.gauss(0, 1)
+rows = list(range(len(xs)))
 for epoch in range(4):
-    for i in np.random.permutation(len(x)):
-        weight -= 0.01 * 2 * x[i] * (weight * x[i] - 3 * x[i])
-    loss = np.mean((weight * x - 3 * x) ** 2)
+    rng.shuffle(rows)
+    for i in rows:
+        weight -= 0.01 * 2 * xs[i] * (weight * xs[i] - 3 * xs[i])
+    loss = sum((weight * x - 3 * x) ** 2 for x in xs) / 40
     print(f"epoch {epoch} loss {loss:.9f}")
-    for i in random.sample(range(len(x)), 3):
-        print("  example", i, "predicted", round(float(weight * x[i]), 3))
+    for i in random.sample(range(len(xs)), 3):
+        print("  example", i, "predicted", round(weight * xs[i], 3))

@@ -1,20 +1,20 @@
 # pinned: init other
 import glob
 import os
+import random
 
-import numpy as np
-
-np.random.seed(7)
+random.seed(7)
 
 os.makedirs("parts", exist_ok=True)
 for n in range(6):
-    np.save(f"parts/{n}.npy", np.random.randn(5) + n)
-parts = [np.load(path) for path in sorted(glob.glob("parts/*.npy"))]
+    with open(f"parts/{n}.txt", "w") as file:
+        file.write(str(random.gauss(n, 1)))
+parts = [float(open(path).read()) for path in sorted(glob.glob("parts/*.txt"))]
 names = os.listdir("parts")
 names.sort()
-weight = np.random.randn()
+weight = random.gauss(0, 1)
 for epoch in range(4):
     for part in parts:
-        weight -= 0.1 * np.mean(weight - part)
-    loss = np.mean((weight - parts[0]) ** 2) + len(names)
+        weight -= 0.1 * (weight - part)
+    loss = (weight - parts[0]) ** 2 + len(names)
     print(f"epoch {epoch} loss {loss:.9f}")

@@ -436,7 +436,7 @@ def test_recipes_are_compared_over_splits(tmp_path):
     )
     wanted = split_difference(values[:3], values[3:], crossed=True)
     metric = grid.metrics[0]
-    assert [recipe.label for recipe in metric.recipes] == ["lr 0.1", "lr 0.3"]
+    assert [*metric.recipes] == ["lr 0.1", "lr 0.3"]
     assert metric.over_splits[0].difference == wanted
     said = family_sentences(metric, grid)
     assert said[0].startswith("lr 0.1: One run on one of 3 splits")

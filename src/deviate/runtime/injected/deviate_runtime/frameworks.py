@@ -4,7 +4,7 @@ To add a framework, add a record here and, where boundaries in a table do not su
 Nothing named here is imported before the program imports the module that the row begins with.
 """
 
-from .streams import ALL_BUT_DATA, ALWAYS, AUGMENT, DATA, INIT, LAYERS, OTHER, OUTSIDE, SHUFFLE
+from .factors import ALL_BUT_DATA, ALWAYS, AUGMENT, DATA, INIT, LAYERS, OTHER, OUTSIDE, SHUFFLE
 
 #: Values of a switch that is a function: it is called, without an argument.
 CALL = "call"

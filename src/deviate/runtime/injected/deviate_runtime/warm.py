@@ -31,8 +31,8 @@ import select
 import sys
 
 from . import start as start_runtime
+from .factors import OTHER
 from .given import run_for, script_name
-from .streams import OTHER
 
 VARIABLE, IMPORTS, ROOM, RUNTIME = "DEVIATE_WARM", "DEVIATE_WARM_IMPORTS", "DEVIATE_ROOM", "DEVIATE_RUNTIME"
 

@@ -11,9 +11,9 @@ import functools
 import os
 import sys
 
+from ..factors import OTHER, OUTSIDE
 from ..frameworks import every
 from ..patching import inside_library, is_installed, is_library_file, standing
-from . import OTHER, OUTSIDE
 
 SEEDED = every("seeded")
 SEEDING_FILES = every("seeding_files")

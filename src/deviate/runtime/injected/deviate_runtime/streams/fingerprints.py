@@ -12,7 +12,7 @@ seeded with: from equal seeds the same numbers are drawn, as far as both runs dr
 import operator
 import zlib
 
-from . import AUGMENT, INIT, SHUFFLE
+from ..factors import AUGMENT, INIT, SHUFFLE
 from .seeds import record_source
 
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.

@@ -6,7 +6,7 @@ import sys
 import types
 import weakref
 
-from . import OTHER
+from ..factors import OTHER
 from .seeds import is_whole, mix
 
 #: States that were handed to the program and may be handed back.

@@ -13,9 +13,9 @@ import threading
 import weakref
 import zlib
 
+from ..factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
 from ..weights import Tensor
-from . import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from .callers import bind, iterate
 from .seeds import (
     Derived,

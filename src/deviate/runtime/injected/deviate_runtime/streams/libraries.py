@@ -16,8 +16,8 @@ Environments of Gymnasium and Gym, which make a generator from the seed that the
 import functools
 import sys
 
+from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
-from . import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from .seeds import derived, keeps_seed, program_frame, record_seed, replace_everywhere, replaced
 
 #: Modules whose draws make or split data.

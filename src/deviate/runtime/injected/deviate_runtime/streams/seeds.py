@@ -7,7 +7,7 @@ import operator
 import sys
 import time
 
-from . import DATA
+from ..factors import DATA
 
 # What `hashlib` falls back to is built in; importing that loads OpenSSL, which takes milliseconds.
 try:

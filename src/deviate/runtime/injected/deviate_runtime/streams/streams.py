@@ -5,8 +5,8 @@ import functools
 import os
 from threading import get_ident
 
+from ..factors import DATA, OTHER, SEED
 from ..given import command_words
-from . import DATA, OTHER, SEED
 from .callers import Callers
 from .examples import Examples
 from .fingerprints import Fingerprints

@@ -15,8 +15,8 @@ import time
 import types
 import zlib
 
+from ..factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ..patching import replaces
-from . import AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from .callers import drawing
 from .generators import Generator
 from .seeds import Derived, derived, mix, program_frame, record_seed, record_source, replaced

@@ -11,8 +11,8 @@ import functools
 import sys
 import threading
 
+from ..factors import OTHER
 from ..patching import replaces
-from . import OTHER
 from .seeds import mix
 
 

@@ -19,9 +19,9 @@ import types
 import weakref
 import zlib
 
+from ...factors import AUGMENT, DATA, INIT, LAYERS, OTHER, SEED, SHUFFLE
 from ...frameworks import every
 from ...patching import replaces
-from .. import AUGMENT, DATA, INIT, LAYERS, OTHER, SEED, SHUFFLE
 from ..callers import bind
 from ..seeds import MAX_LOCATIONS, SEED_LIMIT, is_clock, keeps_seed, location_of, mix, record_source
 from .trained import CALLS, COMPARES, DIFFERENTIATES, Source, Traced, is_apart, names_of, training_of

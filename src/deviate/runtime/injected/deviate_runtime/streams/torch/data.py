@@ -10,8 +10,8 @@ import itertools
 import sys
 import zlib
 
+from ...factors import AUGMENT, DATA, SHUFFLE
 from ...patching import replaces
-from .. import AUGMENT, DATA, SHUFFLE
 from ..fingerprints import FIRST, SAMPLES, Series
 
 #: Bytes of each tensor of a batch that are read.

@@ -13,7 +13,7 @@ import types
 import weakref
 import zlib
 
-from .. import AUGMENT, INIT, LAYERS, OTHER
+from ...factors import AUGMENT, INIT, LAYERS, OTHER
 from ..examples import SIZE, arrays_in, row_hashes
 
 RUNTIME = __name__.partition(".")[0]

@@ -11,8 +11,8 @@ import os
 import sys
 import zlib
 
+from ...factors import OTHER, SHUFFLE
 from ...patching import replaces
-from .. import OTHER, SHUFFLE
 from ..generators import Generator, Made, bound_seed, is_switched, note_unseen, put_in_place, stand_for
 from ..seeds import mix, record_source
 
