@@ -28,8 +28,8 @@ import numpy as np
 from gpus import find_gpu
 
 import deviate
+from deviate.observe.events import warned_operations
 from deviate.observe.records import read_run
-from deviate.observe.unseen import warned_operations
 
 TRAINING = Path(__file__).parent / "gpu_training"
 ARMS = ("algo+impl", "algo", "impl", "control")

@@ -37,9 +37,8 @@ from pathlib import Path
 from typing import Any
 
 from deviate.core.errors import DeviateError
-from deviate.core.experiment import Metric
+from deviate.core.experiment import Findings, Metric
 from deviate.source.analysis import analyse_project
-from deviate.source.findings import Findings
 
 LABELS = Path(__file__).parent / "labels" / "written_on.jsonl"
 

@@ -32,7 +32,8 @@ from unittest import mock
 from deviate.core.errors import DeviateError
 from deviate.core.experiment import Draw
 from deviate.source import analysis
-from deviate.source.draws import classify, find_draws, roles
+from deviate.source.draws import classify, roles
+from deviate.source.draws.classify import find_draws
 
 LABELS = Path(__file__).parent / "draw_labels.json"
 COUNTS = ("right", "wrong", "other", "held_as_data", "data_varies", "score")

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from deviate.stats.price import paired_price
+from deviate.stats.effects import paired_price
 
 
 def ratio(rounds: list[dict[str, float]], arm: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 from simulation import percent, run, table
 
-from deviate.stats.crossed import crossed_difference
+from deviate.stats.factorial import crossed_difference
 
 RUNS, EXAMPLES = (3, 5, 8, 20), (100, 1000)
 

@@ -30,8 +30,8 @@ from scipy import stats
 from simulation import percent, run, table
 from unequal import MEANS, given
 
+from deviate.stats.gates import judge_gate, moved, noninferiority
 from deviate.stats.multiplicity import look_levels, rounded_down, stopped_level
-from deviate.stats.noninferiority import judge_gate, moved, noninferiority
 from deviate.stats.results import fewest_runs
 
 ALPHA = 0.05

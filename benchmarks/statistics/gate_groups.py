@@ -21,7 +21,7 @@ from groups import CHUNK, DRAWN, ROUNDING, STATE
 from scipy import optimize, special, stats
 from simulation import percent, run, table
 
-from deviate.stats.noninferiority import FEW_ERRORS, noninferiority, share_noninferiority
+from deviate.stats.gates import FEW_ERRORS, noninferiority, share_noninferiority
 from deviate.stats.tests import is_permuted
 
 ALPHA = 0.05

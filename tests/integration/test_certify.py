@@ -283,7 +283,7 @@ def resumed(path, left_out, project, *options):
 def test_what_is_not_restored_is_named(tmp_path, monkeypatch, path, left_out):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    for name in ("torch", "lightning", "accelerate", "keras", "jax", "optax"):
+    for name in ("torch", "lightning", "accelerate", "transformers", "keras", "jax", "optax"):
         if re.search(rf"^(import|from) {name}\b", path.read_text(), re.M):
             pytest.importorskip(name)
     done = resumed(path, left_out, tmp_path, "--json")

@@ -30,7 +30,8 @@ def split():
     print(rng.random(), rng.integers(100))
     for seed in ((3, 1), np.array([1, 2]), np.int64(3), np.random.SeedSequence([1, 2], spawn_key=(3,)), *spawned):
         print(np.random.default_rng(seed).random())
-    for bits in (np.random.PCG64(9), np.random.MT19937([1, 2]), np.random.Philox(key=5), np.random.SFC64(spawned[0])):
+    for bits in (np.random.PCG64(9), np.random.MT19937([1, 2]), np.random.Philox(key=5), np.random.SFC64(spawned[0]),
+                 np.random.PCG64(9).jumped(2)):
         print(np.random.Generator(bits).random())
     for seed in ([42, 0], np.array([1, 2]), 7):
         np.random.seed(seed)
@@ -63,3 +64,32 @@ def test_held_data_are_those_of_the_program_alone(run: Run, library: str, source
     )
     assert held.stdout == alone.stdout
     assert not set(held.stdout.splitlines()) & set(varied.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("first", "draw"),
+    [
+        ("import random; random.seed(3)", "random.randrange"),
+        ("import numpy as np; base = np.random.default_rng(4)", "base.integers"),
+        ("import numpy as np; np.random.seed(4)", "np.random.randint"),
+    ],
+)
+def test_seeds_that_the_program_draws_are_its_own(run: Run, first: str, draw: str) -> None:
+    require("numpy")
+    alone = run(f"{first}\nprint({draw}(1 << 30))\n", runtime=False)
+    assert alone.status == 0, alone.stderr
+    draws = [{"factor": "seed", "file": "program.py", "line": 2, "call": draw}]
+    wrapped = f"{first}\nprint(__dv_draw__(0, {draw})(1 << 30))\n"
+    seeds = dict.fromkeys(FACTORS, 7)
+    assert (
+        run(wrapped, "program.py", control="streams", seeds=seeds, varying=["other"], draws=draws).stdout
+        == alone.stdout
+    )
+
+
+def test_each_line_that_seeds_held_data_is_kept(run: Run) -> None:
+    source = "import random\nrandom.seed(3)\n__dv_draw__(0, random.shuffle)([1, 2])\nrandom.seed(3)\n"
+    source += "__dv_draw__(0, random.shuffle)([1, 2])\n"
+    outcome = run(source, control="streams", seeds=dict.fromkeys(FACTORS, 7), varying=["init"], draws=DATA)
+    (data,) = [event for event in outcome.of("fingerprint") if event["name"] == "data" and event["moment"] == "end"]
+    assert {each["line"] for each in data["sources"]} == {2, 4}

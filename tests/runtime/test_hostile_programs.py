@@ -56,6 +56,12 @@ def test_the_start_and_the_end_are_said(run: Run, python: str) -> None:
     assert outcome.records_of == {}
 
 
+def test_the_version_of_a_library_that_loads_its_parts_late_is_said(run: Run) -> None:
+    source = "import sys, types\nlate = sys.modules['transformers'] = types.ModuleType('transformers')\n"
+    (environment,) = run(source + "late._objects = {'__version__': '5.0'}").of("environment")
+    assert environment["libraries"]["transformers"] == "5.0"
+
+
 @pytest.mark.parametrize("variable", ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "LOCAL_RANK"])
 def test_the_launcher_tells_the_rank(run: Run, variable: str) -> None:
     assert run("pass", environment={variable: "3"}).of("start")[0]["rank"] == 3

@@ -78,6 +78,7 @@ def test_generators_that_nothing_seeds_are_seen_with_the_line_that_makes_them(ru
     assert unseeded == [6, 7]
     calls = {source["call"]: source["given"] for source in ends[0]["sources"] if "call" in source}
     assert (calls["random.Random"], calls["numpy.random.seed"]) == ("None", "0")
+    assert calls["gymnasium.utils.seeding.np_random"] == "3"
 
 
 #: How Stable-Baselines3 picks what a step learns from, and what its policies do.

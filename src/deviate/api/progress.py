@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from deviate.core.experiment import Experiment, Run
 from deviate.report.numbers import about_seconds
 from deviate.report.words import ended_as, run_name
-from deviate.runs.events import RunEnded, RunProgress, RunShared, RunStarted, TimeLeft
-from deviate.runs.experiment_events import Begun, StudyEvent
+from deviate.runs.events import Begun, RunEnded, RunProgress, RunShared, RunStarted, StudyEvent, TimeLeft
 from deviate.store.run_files import Completed
 
 #: Latest values shown of each run.

@@ -447,8 +447,8 @@ class StoredExperiment:
             ``runs_learnt``, ``runs_unforgettable``, ``first_learnt`` and ``first_learnt_sd`` (over the runs that
             learn it).
         """
+        from deviate.facts.learning import forgetting_tables
         from deviate.facts.predictions import main_evaluations
-        from deviate.facts.stability import forgetting_tables
         from deviate.facts.stored import read_results
 
         results = read_results(self.folder)

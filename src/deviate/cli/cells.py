@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deviate.cli.grid_screen import GridScreen
     from deviate.report.page import Page
     from deviate.runs.cells import CellMade, CellsMade
-    from deviate.runs.experiment_events import StudyEvent
+    from deviate.runs.events import StudyEvent
     from deviate.source.cells import Cell
 
 

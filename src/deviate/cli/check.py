@@ -83,11 +83,10 @@ def command(
     from deviate.facts.comparison_options import parse_drops
     from deviate.report.topics.gate_lines import target_command
     from deviate.report.views import page_view
-    from deviate.report.writers.contracts import gate_json
-    from deviate.report.writers.gate_junit import gate_junit, github_lines
-    from deviate.report.writers.registry import facts_json, find_writer, writers
+    from deviate.report.writers.gate_junit import github_lines
+    from deviate.report.writers.registry import facts_json, find_writer, imported, writers
 
-    offered = writers(json=gate_json, junit=gate_junit)
+    offered = writers(json=imported("contracts.gate_json"), junit=imported("gate_junit.gate_junit"))
     rule = read_statistics(settings, KEYS).get("rule")
     if target is not None or rule is not None:
         further = [*drops, max_failures, *(metrics if target else ())]

@@ -96,15 +96,12 @@ def command(
     file: which is best, and an analysis of variance over the factors of the grid.
     """
     from deviate import api
-    from deviate.report.writers.contracts import comparison_json, grid_json
-    from deviate.report.writers.registry import find_writer, writers
-    from deviate.report.writers.tables_csv import comparison_csv, grid_csv
-    from deviate.report.writers.tracked import comparison_summary, put_into
+    from deviate.report.writers.registry import find_writer, imported, put_into, writers
     from deviate.store.folders import Workspace
 
-    offered = writers(json=comparison_json, csv=comparison_csv, **put_into(comparison_summary))
-    if of_grid := names_grid(names):
-        offered = writers(json=grid_json, csv=grid_csv)
+    of_grid = names_grid(names)
+    kind, trackers = ("grid", {}) if of_grid else ("comparison", put_into())
+    offered = writers(json=imported(f"contracts.{kind}_json"), csv=imported(f"tables_csv.{kind}_csv"), **trackers)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     typed = read_statistics(settings, KEYS)
     figures, figure_format = chosen_figures(typed, Workspace.nearest(Path.cwd()).project)
@@ -115,7 +112,7 @@ def command(
         write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not as_json:
             return int(open_pairs)
-    show(view, writer, output, view.command, "grid" if of_grid else "comparison", verbose=verbose)
+    show(view, writer, output, view.command, kind, verbose=verbose)
     return int(open_pairs)
 
 

@@ -31,17 +31,15 @@ from deviate.cli.printing import (
 )
 from deviate.cli.review import Line, Review, ask
 from deviate.core.errors import BadOption, NoMetrics, NoScript
-from deviate.core.experiment import Direction, Metric, ObservedWish, Pace
+from deviate.core.experiment import Direction, Findings, Metric, ObservedWish, Pace
 from deviate.core.shell_words import typed_line, typed_word
 from deviate.observe.headline import by_kind, main_metric
 from deviate.report.escape import clean
-from deviate.source.findings import Findings
 
 if TYPE_CHECKING:
-    from deviate.core.experiment import Draw, Metric
+    from deviate.core.experiment import Draw, Findings, Metric
     from deviate.probes.trial import PrintedNumber, Verification
     from deviate.runs.request import Request
-    from deviate.source.findings import Findings
 
 
 class _BeforeCommand(click.Command):

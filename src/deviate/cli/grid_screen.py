@@ -20,8 +20,7 @@ from deviate.report.escape import clean
 from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.topics.grid_map import MOST_BELOW, MOST_SIDE_BY_SIDE, laid_out
 from deviate.report.words import count
-from deviate.runs.events import left_together
-from deviate.runs.experiment_events import StudyEvent
+from deviate.runs.events import StudyEvent, left_together
 
 if TYPE_CHECKING:
     from deviate.source.cells import Cell

@@ -46,9 +46,8 @@ def command(
     --set sd, differences are in SDs.
     """
     from deviate import api
-    from deviate.report.writers.contracts import plan_json
-    from deviate.report.writers.registry import find_writer, writers
+    from deviate.report.writers.registry import find_writer, imported, writers
 
-    writer = find_writer("json" if as_json else None, output, writers(json=plan_json))
+    writer = find_writer("json" if as_json else None, output, writers(json=imported("contracts.plan_json")))
     view = api.plan(pilot, **options, **read_statistics(settings, KEYS))
     show(view, writer, output, view.command, "plan", verbose=verbose)

@@ -23,30 +23,28 @@ from deviate.report.escape import clean
 from deviate.report.numbers import about_seconds, value_texts
 from deviate.report.words import count, listed, run_name
 from deviate.runs.events import (
+    Begun,
     ColdStart,
+    Compared,
+    GoesOn,
     LeftoverEnded,
     LeftToCluster,
+    Looked,
+    OpenedAnew,
+    PackingTried,
     RunEnded,
     RunLost,
     RunProgress,
     RunShared,
+    RunsPlaced,
     RunStarted,
     StepEnded,
+    StudyEvent,
     Submitted,
     TimeLeft,
     Waits,
 )
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Slot
-from deviate.runs.experiment_events import (
-    Begun,
-    Compared,
-    GoesOn,
-    Looked,
-    OpenedAnew,
-    PackingTried,
-    RunsPlaced,
-    StudyEvent,
-)
 from deviate.runs.hardware import usable_cores
 from deviate.runs.packing import LIMIT
 from deviate.runs.prepared import RESERVED

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from deviate.cli.options import (
     SAMPLES,
@@ -56,6 +57,7 @@ KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figures", "figure_f
     "mlflow, trackio or wandb put mean and SD there."
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
+@click.option("--sort", type=click.Choice(["cv"]), help="List the metrics by CV, the largest first.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @click.option(
     "--difference",
@@ -73,6 +75,7 @@ def command(
     format_name: str | None,
     output: Path | None,
     metrics: tuple[str, ...],
+    sort: str | None,
     level: float,
     differences: tuple[str, ...],
     settings: tuple[str, ...],
@@ -87,6 +90,7 @@ def command(
     from deviate.cli.standing import following
     from deviate.facts.experiment import experiment_facts
     from deviate.facts.groups import read_group_options
+    from deviate.facts.metric import by_cv
     from deviate.facts.samples import read_options
     from deviate.facts.stored import read_results
     from deviate.observe.metrics import remember_directions
@@ -118,6 +122,9 @@ def command(
         inputs=inputs,
     )
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
+    if sort:
+        variants = [replace(each, metrics=by_cv(each.metrics)) for each in facts.variants]
+        facts = replace(facts, variants=variants)
     remember_directions(Workspace(folder.project), results.options.directions)
     view = experiment_view(facts, results.recorded, curve_lines=curves)
     if figures is not None:
@@ -138,16 +145,13 @@ def _record_parts(folder: ExperimentFolder) -> Iterator[RecordPart]:
 
 def experiment_writers(parts: Iterable[RecordPart]) -> dict[str, Writer]:
     """Return what a report can be written in; `parts` are tables of the records that ``csv`` writes."""
-    from deviate.report.writers.contracts import experiment_json
-    from deviate.report.writers.registry import writers
-    from deviate.report.writers.tables_csv import groups_csv, records_csv, summary_csv, weights_csv
-    from deviate.report.writers.tracked import experiment_summary, put_into
+    from deviate.report.writers.registry import imported, put_into, writers
 
     return writers(
-        json=experiment_json,
-        csv=lambda facts: records_csv(facts, parts),
-        summary=summary_csv,
-        groups=groups_csv,
-        weights=weights_csv,
-        **put_into(experiment_summary),
+        json=imported("contracts.experiment_json"),
+        csv=imported("tables_csv.records_csv", parts),
+        summary=imported("tables_csv.summary_csv"),
+        groups=imported("tables_csv.groups_csv"),
+        weights=imported("tables_csv.weights_csv"),
+        **put_into(),
     )

@@ -22,7 +22,7 @@ from deviate.runs.executors.executor import WORDS
 if TYPE_CHECKING:
     from deviate.facts.experiment import ExperimentFacts
     from deviate.report.views import View
-    from deviate.runs.experiment_events import StudyEvent
+    from deviate.runs.events import StudyEvent
     from deviate.store.folders import ExperimentFolder
 
 #: Written beside the runs after each ``deviate run``.

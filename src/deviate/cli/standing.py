@@ -136,11 +136,11 @@ def next_steps(workspace: Workspace, overviews: Sequence[Mapping[str, Any]], mos
             for each in overviews
             if each["running"]
         ),
-        *(_failed(folder) if not folder.completed_runs() else []),
+        *(_failed(folder) if not folder.has_completed() else []),
         *([] if newest["running"] else _missing_runs(folder)),
-        *(_best_cell(workspace, completed) or _two_recipes(workspace, completed)),
+        *(_best_cell(workspace, completed) or _two_recipes(completed)),
         *_second(completed),
-        *([("how much do its runs differ?", f"deviate report {newest_name}")] if folder.completed_runs() else []),
+        *([("how much do its runs differ?", f"deviate report {newest_name}")] if folder.has_completed() else []),
         *(_plan(completed[-1]) if completed[1:] else []),
     ]
     return printed(steps[:most])
@@ -174,15 +174,15 @@ def following(folder: ExperimentFolder) -> list[tuple[str, str]]:
         return [("how much do runs differ?", more)]
     workspace = Workspace(folder.project)
     others = []
-    for other in map(workspace.experiment, workspace.names()):
+    for name in workspace.names():
         # One that cannot be read is named where experiments are listed.
         with suppress(DeviateError):
+            other = workspace.experiment(name)
             its = other.read_experiment()
-            if (its.entry, [*its.planned]) == (experiment.entry, [DEFAULT_VARIANT]) and other.name != folder.name:
-                others += [(AT not in other.name, datetime.fromisoformat(its.created).astimezone(), other.name)]
-    recipes = [workspace.experiment(name) for *_, name in sorted(others, reverse=True)]
-    completed = [folder, *(recipe for recipe in recipes if recipe.completed_runs())]
-    return _two_recipes(workspace, completed) or _second([folder])
+            if (its.entry, [*its.planned]) == (experiment.entry, [DEFAULT_VARIANT]) and name != folder.name:
+                others += [(AT not in name, datetime.fromisoformat(its.created).astimezone(), name, other)]
+    completed = [folder, *(recipe for *_, recipe in sorted(others, reverse=True) if recipe.has_completed())]
+    return _two_recipes(completed) or _second([folder])
 
 
 def _second(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
@@ -209,7 +209,7 @@ def _best_cell(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> l
     return [("which cell of the grid is best?", f"deviate compare {typed_word(grid)}")] if grid else []
 
 
-def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+def _two_recipes(completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
     """Return the command that compares two recipes of those with completed runs; none where there are not two.
 
     The first of `completed` is one of them if it can be. The worse one is typed first.
@@ -221,20 +221,20 @@ def _two_recipes(workspace: Workspace, completed: Sequence[ExperimentFolder]) ->
     # Experiments of one command differ in what varied, if in anything.
     others = [(a, b) for b, a in pairs if known[a.name].command != known[b.name].command]
     same = [(a, b) for b, a in pairs if known[a.name].command == known[b.name].command]
-    pair = next(((a.name, b.name) for a, b in [*others, *same] if _are_comparable(a, b)), None)
+    pair = next((pair for pair in [*others, *same] if _are_comparable(*pair)), None)
     if pair is None:
         return []
-    worse, better = _by_value(workspace, pair)
+    worse, better = (each.name for each in _by_value(*pair))
     return [(f"is {better} better than {worse}?", f"deviate compare {typed_line((worse, better))}")]
 
 
-def _by_value(workspace: Workspace, pair: tuple[str, str]) -> tuple[str, str]:
+def _by_value(*pair: ExperimentFolder) -> tuple[ExperimentFolder, ...]:
     """Return two experiments, the one with the better mean of the main metric last."""
     from deviate.cli.board import main_standings
     from deviate.facts.overview import summary_of
 
     try:
-        first, second = (main_standings(summary_of(workspace.experiment(name)))[:1] for name in pair)
+        first, second = (main_standings(summary_of(each))[:1] for each in pair)
     except DeviateError:
         return pair
     if not (first and second) or first[0].mean is None or second[0].mean is None or first[0].name != second[0].name:

@@ -264,6 +264,7 @@ def _masked_pair(match: re.Match[str]) -> str:
     return f"{name}{sign}{STARS}"
 
 
+@lru_cache(maxsize=1024)
 def is_secret(name: str) -> bool:
     """Tell whether a value of that name is a secret: an option, a variable, or a key with dots.
 

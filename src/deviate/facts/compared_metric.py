@@ -135,13 +135,22 @@ def adjust_families(
     >>> [(each.p, each.family) for each in adjust_families(ps, "holm", ["acc"]).values()]
     [(0.04, 1), (0.04, 2), (0.5, 2), (0.04, 1)]
     """
-    together: dict[tuple[Family, Claimed], list[Key]] = {}
-    for key in ps:
-        family = family_of(key[-1], claimed)
-        when = (claims or {}).get(key, Claimed()) if family == "claimed" and correction != "none" else Claimed()
-        together.setdefault((family, when), []).append(key)
     adjusted: dict[Key, Adjusted] = {}
-    for (_, when), keys in together.items():
+    for family in FAMILIES:
+        one = {key: p for key, p in ps.items() if family_of(key[-1], claimed) == family}
+        adjusted |= adjust_claims(one, correction, claims or {} if family == "claimed" else {})
+    return {key: adjusted[key] for key in ps}
+
+
+def adjust_claims(
+    ps: Mapping[Key, float | None], correction: Correction, claims: Mapping[Key, Claimed]
+) -> dict[Key, Adjusted]:
+    """Adjust the p-values of one family: those of one claim together, those of later ones times `claim_factor`."""
+    together: dict[Claimed, list[Key]] = {}
+    for key in ps:
+        together.setdefault(claims.get(key, Claimed()) if correction != "none" else Claimed(), []).append(key)
+    adjusted: dict[Key, Adjusted] = {}
+    for when, keys in together.items():
         values = [ps[key] for key in keys]
         size = sum(p is not None for p in values)
         # Nothing is known of those that were claimed with them and are not compared now.
@@ -150,7 +159,7 @@ def adjust_families(
         for key, p in zip(keys, adjust([*values, *unseen], correction), strict=False):
             p_claimed = None if p is None else min(1.0, factor * p)
             adjusted[key] = Adjusted(p=p_claimed, family=size + len(unseen), claim=when.number)
-    return {key: adjusted[key] for key in ps}
+    return adjusted
 
 
 def family_sizes(ps: Mapping[Key, float | None], claimed: Collection[str]) -> dict[Family, int]:

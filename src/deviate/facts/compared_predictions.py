@@ -19,8 +19,8 @@ from deviate.observe.matching import Predictions, Withheld, match_sides, places_
 from deviate.observe.predictions import Array
 from deviate.stats.churn import ChurnBetween, churn_between
 from deviate.stats.contrast import PAIRED, Verdict, choose_location, deciding_test, judge
-from deviate.stats.crossed import Crossed, crossed_difference, mcnemar
 from deviate.stats.effects import mean_difference
+from deviate.stats.factorial import Crossed, crossed_difference, mcnemar
 from deviate.stats.multiplicity import Correction, adjust
 from deviate.stats.pairs import Estimate
 from deviate.stats.results import Effect, Tested
@@ -130,6 +130,13 @@ def groupings_on(evaluation: Evaluation, keys: Array) -> list[Grouping]:
     return [dataclasses.replace(grouping, members=grouping.members[places]) for grouping in every]
 
 
+def clusters_on(evaluation: Evaluation, keys: Array) -> Array | None:
+    """Return the clusters of some of the examples of an evaluation; None where the user gave none."""
+    assert evaluation.predictions is not None
+    places = places_of(keys, evaluation.predictions.keys)
+    return next((groups.clusters[places] for groups in evaluation.groups if groups.clusters is not None), None)
+
+
 def group_accuracies(name: str, predicted: Predictions, chosen: Array) -> Sample:
     """Return the accuracy of each run on the chosen examples, as a sample of that name."""
     assert predicted.labels is not None
@@ -235,7 +242,7 @@ def changed_predictions(
     facts = ChangedPredictions(metric=first.metric, site=site_text(first))
     same = _same_examples(first, second, matches)
     if not isinstance(same, Withheld):
-        facts = _scored(facts, *same, pairing, level)
+        facts = _scored(facts, *same, pairing, level, clusters_on(first, same[0].keys))
     matched = matched_predictions(first, second, matches)
     if isinstance(matched, Withheld):
         return msgspec.structs.replace(facts, withheld=matched.reason)
@@ -277,7 +284,12 @@ def _same_examples(
 
 
 def _scored(
-    facts: ChangedPredictions, a: Predictions, b: Predictions, pairing: Pairing | None, level: float
+    facts: ChangedPredictions,
+    a: Predictions,
+    b: Predictions,
+    pairing: Pairing | None,
+    level: float,
+    clusters: Array | None,
 ) -> ChangedPredictions:
     """Compare the mean scores of two sides, as numbers that are of runs and of examples."""
     targets = a.targets if a.targets is not None else b.targets
@@ -288,11 +300,11 @@ def _scored(
     if first is None or second is None:
         return facts
     pairs = pairing.places(*map(run_indices, (a, b))) if pairing else []
-    is_single = score == "accuracy" and len(first) == len(second) == 1
+    is_single = score == "accuracy" and len(first) == len(second) == 1 and clusters is None
     return msgspec.structs.replace(
         facts,
         score=score,
-        crossed=crossed_difference(first, second, level, pairs),
+        crossed=crossed_difference(first, second, level, pairs, clusters),
         mcnemar=mcnemar(first[0], second[0]) if is_single else None,
     )
 

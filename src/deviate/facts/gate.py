@@ -23,6 +23,7 @@ from deviate.facts.comparable import (
     settle_names,
     units_differ,
 )
+from deviate.facts.compared_metric import Claimed, adjust_claims
 from deviate.facts.compared_predictions import (
     ChangedPredictions,
     changed_predictions,
@@ -42,7 +43,16 @@ from deviate.facts.comparison_options import (
 )
 from deviate.facts.gate_metric import GateMetric, Question, gate_metric, tested
 from deviate.facts.groups import GroupOptions
-from deviate.facts.looks import GateLook, gate_look, read_checks, record_look
+from deviate.facts.looks import (
+    GateLook,
+    Key,
+    claimed_when,
+    gate_look,
+    new_claims,
+    read_checks,
+    record_look,
+    recorded_name,
+)
 from deviate.facts.metric import MetricSpread, measured_sample, typical_runs, with_common_collapses
 from deviate.facts.predictions import Evaluation
 from deviate.facts.side import Side, read_sides, remember_typed
@@ -51,11 +61,11 @@ from deviate.observe.headline import main_first
 from deviate.observe.matching import Predictions, Withheld
 from deviate.observe.predictions import Array
 from deviate.stats.failures import failure_rate, rate_seen
-from deviate.stats.multiplicity import adjust
-from deviate.stats.noninferiority import few_errors_p
+from deviate.stats.gates import few_errors_p
+from deviate.stats.multiplicity import claim_factor
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
-from deviate.store.looks import RecordedLooks
+from deviate.store.looks import Claim, RecordedLooks
 
 # What a gate checks beside its metrics: how often runs fail, and how many answers change.
 
@@ -207,6 +217,8 @@ def checked_groups(a: Side, b: Side, matches: Mapping[str, str], options: GateOp
     groupings, others = (groupings_on(each, matched[0].keys) for each in (first, second))
     if [_named(each) for each in groupings] != [_named(each) for each in others]:
         return CheckedGroups(site=site_text(first), withheld="the sides have other groups for the same examples")
+    if not groupings:
+        return CheckedGroups(site=site_text(first), withheld="the file has clusters and no groups")
     drop = Drop(options.max_group_drop or 0.0)
     return CheckedGroups(
         site=site_text(first),
@@ -296,7 +308,7 @@ def _without_metric(side: Side) -> BadOption:
 def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) -> Gate:
     """Infer whether one experiment is worse than another, each ``NAME`` or ``NAME:VARIANT``, by more than is allowed.
 
-    The check is recorded as a look at the two.
+    The check is recorded as a look at the two, and what it is the first to ask of them as a claim.
 
     Raises
     ------
@@ -312,9 +324,19 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
             raise _without_metric(checked)
         before = read_checks(workspace, checked, other)
         gate = check_side(checked, other, options, typed_line(check_command(a, against, options)), before)
-        unrecorded = record_look(workspace, checked, other, before)
+        unrecorded = record_look(workspace, checked, other, before, _claim(gate, before))
         remember_typed(workspace, (checked, other), options.samples)
     return msgspec.structs.replace(gate, look=msgspec.structs.replace(gate.look, unrecorded=unrecorded))
+
+
+def _claim(gate: Gate, before: RecordedLooks) -> Claim | None:
+    """Return what the check is the first to ask of its two sides.
+
+    Checks of another candidate against the same side do not count: a gate asks every candidate the same.
+    """
+    labels = gate.a, gate.b
+    tested = [recorded_name((metric.name, metric.name_b)) for metric in gate.judged if metric.p_worse is not None]
+    return new_claims({labels: tested}, {labels: before}, before.claimed).get(labels)
 
 
 def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before: RecordedLooks | None = None) -> Gate:
@@ -342,14 +364,16 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
     draws = repeated_draws(a, b)
     _check_draws(draws)
     pairing = pair_runs(a, b, options.pairing)
-    look = gate_look(a, b, before, questions, pairing, options)
-    judged = msgspec.structs.replace(options, alpha=look.alpha)
     matches = [question.match for question in asked]
     grouped = checked_groups(a, b, {match[0].name: match[1].name for match in matches}, options)
     # One family: a false `worse` on a group fails the gate as one of a metric does.
     family = [*questions, *(group.question for group in grouped.groups)] if grouped else questions
+    claims = _claimed(a, b, family, before)
+    latest = claim_factor(max(each.number for each in claims.values()))
+    look = gate_look(a, b, before, questions, pairing, options, latest)
+    judged = msgspec.structs.replace(options, alpha=look.alpha)
     measured = [[measured_sample(sample, 1 - look.alpha) for sample in question.match] for question in family]
-    outcomes = _judge((a, b), family, measured, pairing, judged)
+    outcomes = _judge((a, b), family, measured, pairing, judged, claims)
     metrics, accuracies = outcomes[: len(questions)], outcomes[len(questions) :]
     measured = measured[: len(questions)]
     failures = gate_failures(a, [match[0] for match in every], judged)
@@ -383,14 +407,24 @@ def _judge(
     measured: Sequence[Sequence[MetricSpread]],
     pairing: Pairing,
     options: GateOptions,
+    claims: Mapping[Key, Claimed],
 ) -> list[GateMetric]:
     """Judge several metrics as one family; the alpha of `options` is that of this look."""
     tests = [tested(question, pairing, options.alpha) for question in questions]
-    adjusted = adjust([test.p_worse for test in tests], "holm")
+    adjusted = adjust_claims({key: test.p_worse for key, test in zip(claims, tests, strict=True)}, "holm", claims)
     return [
         gate_metric(sides, each, question, test, p, options)
-        for each, question, test, p in zip(measured, questions, tests, adjusted, strict=True)
+        for each, question, test, p in zip(measured, questions, tests, (adjusted[key] for key in claims), strict=True)
     ]
+
+
+def _claimed(a: Side, b: Side, questions: Sequence[Question], before: RecordedLooks | None) -> dict[Key, Claimed]:
+    """Tell when each question was first asked of two sides, by its place."""
+    labels = a.label, b.label
+    names = {(*labels, str(n)): recorded_name(each.name for each in q.match) for n, q in enumerate(questions)}
+    if before is None:
+        return dict.fromkeys(names, Claimed())
+    return claimed_when(names, [key[2] for key in names], {labels: before}, before.claimed)
 
 
 def _questions(a: Side, b: Side, options: GateOptions) -> list[Question]:

@@ -13,11 +13,11 @@ import numpy as np
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Direction
 from deviate.facts.comparable import Match, Pairing
+from deviate.facts.compared_metric import Adjusted
 from deviate.facts.comparison_options import Drop, GateOptions
 from deviate.facts.metric import MetricSpread
 from deviate.facts.side import Side
-from deviate.stats.intervals import Interval
-from deviate.stats.noninferiority import (
+from deviate.stats.gates import (
     Noninferiority,
     Outcome,
     drop_seen,
@@ -27,6 +27,7 @@ from deviate.stats.noninferiority import (
     runs_to_decide,
     share_noninferiority,
 )
+from deviate.stats.intervals import Interval
 from deviate.stats.power import DEFAULT_POWER
 from deviate.stats.results import fewest_runs
 
@@ -106,6 +107,9 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     collapsed_b: int = 0
     #: Digits behind the point, as the program writes the metric; None where that is not known.
     decimals: int | None = None
+    #: Checks of the same runs that asked something new until this was asked, and tests that were adjusted together.
+    claim: int = 1
+    family: int = 1
 
 
 class Question(NamedTuple):
@@ -150,7 +154,7 @@ def gate_metric(
     metrics: Sequence[MetricSpread],
     question: Question,
     test: Noninferiority,
-    p_worse_adjusted: float | None,
+    adjusted: Adjusted,
     options: GateOptions,
 ) -> GateMetric:
     """Judge one metric, measured on both sides; the alpha of `options` is that of this look."""
@@ -161,21 +165,23 @@ def gate_metric(
     if same:
         outcome: Outcome = "not worse" if drop.value else "no drop shown"
     else:
-        outcome = judge_gate(test, alpha=alpha, p_worse_adjusted=p_worse_adjusted, allowed=drop.value > 0)
+        outcome = judge_gate(test, alpha=alpha, p_worse_adjusted=adjusted.p, allowed=drop.value > 0)
     if options.max_failures is None:
         outcome = _after_losses(outcome, _share(lost_a, sides[0].ended), _share(lost_b, sides[1].ended))
     return GateMetric(
         **_about_runs(sides, a, b),
         **_about_limit(question, b),
         **_about_test(test, alpha),
-        p_worse_adjusted=p_worse_adjusted,
+        p_worse_adjusted=adjusted.p,
         outcome=outcome,
         passed=outcome in PASSING or (outcome == "inconclusive" and options.inconclusive == "pass"),
         runs_needed=runs_to_decide(test, alpha) if outcome == "inconclusive" and not lost_a else None,
-        drop_seen=drop_seen(test, alpha) if outcome == "no drop shown" else None,
+        drop_seen=drop_seen(test, alpha / adjusted.divisor) if outcome == "no drop shown" else None,
         same=same,
         collapsed_a=question.collapsed[0],
         collapsed_b=question.collapsed[1],
+        claim=adjusted.claim,
+        family=adjusted.family,
     )
 
 

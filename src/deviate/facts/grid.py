@@ -1,7 +1,4 @@
-"""Compare the cells of a grid: which is best, and which factors of the grid move the mean.
-
-Questions about the cells of a grid beside their means: what changes the SD, and many cells against the first.
-"""
+"""Compare the cells of a grid: which is best, which factors move the mean or the SD, and many against the first."""
 
 from __future__ import annotations
 
@@ -36,11 +33,18 @@ from deviate.observe.headline import ranks
 from deviate.source.cells import Cell, read_cells
 from deviate.source.config import FILE_NAME
 from deviate.stats.contrast import deciding_test
-from deviate.stats.factorial import Factorial, Place, factorial_anova, ranking
+from deviate.stats.factorial import (
+    Factorial,
+    Place,
+    SplitSpread,
+    factorial_anova,
+    ranking,
+    split_difference,
+    split_spread,
+)
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import SpreadEffect, adjust, dunnett, look_levels, rounded_down, spread_effects
 from deviate.stats.results import VERDICT_RUNS, Effect, Tested, fewest_runs
-from deviate.stats.splits import SplitSpread, split_spread
 from deviate.stats.tests import brown_forsythe_of_all
 from deviate.store.folders import Workspace
 from deviate.store.locks import locked_looks
@@ -103,18 +107,45 @@ def cells_against_first(
     ]
 
 
-def split_of_grid(
-    settings: Sequence[Mapping[str, str]], match: Sequence[MetricSpread], alpha: float
-) -> SplitSpread | None:
-    """Divide the spread into that of splits and that of runs, in a grid of one factor that is a split by its name.
+class GridSplits(msgspec.Struct, frozen=True, kw_only=True):
+    """Two recipes on the same splits."""
 
-    Run k of every cell has the same random numbers; where the cells have other runs, they are nested in the splits.
+    a: str
+    b: str
+    #: How much higher `b` is, for other splits and seeds; the intervals of all pairs hold together.
+    difference: Effect
+
+
+def over_splits(
+    settings: Sequence[Mapping[str, str]], match: Sequence[MetricSpread], alpha: float
+) -> tuple[dict[str, SplitSpread | None], list[GridSplits]]:
+    """Divide the spread of each recipe into that of splits and that of runs, and compare every two over the splits.
+
+    Only in a grid in which one factor is a split by its name. Run k of every cell has the same random numbers; where
+    the cells have other runs, they are nested in the splits.
     """
     varied = [name for name in settings[0] if len({cell[name] for cell in settings}) > 1]
-    if len(varied) != 1 or SPLITS.isdisjoint(words_of(varied[0])):
-        return None
+    splits = [name for name in varied if not SPLITS.isdisjoint(words_of(name))]
+    if len(splits) != 1:
+        return {}, []
+    recipes: dict[str, dict[str, list[float]]] = {}
+    for cell, each in zip(settings, match, strict=True):
+        label = called({name: cell[name] for name in varied if name not in splits})
+        recipes.setdefault(label, {})[cell[splits[0]]] = each.values
     crossed = all(each.runs == match[0].runs for each in match)
-    return split_spread([each.values for each in match], 1 - alpha, crossed=crossed)
+    pairs = list(combinations(recipes, 2))
+    found = {
+        (a, b): split_difference(
+            [recipes[a][name] for name in recipes[a]],
+            [recipes[b][name] for name in recipes[a]],
+            1 - alpha / len(pairs),
+            crossed=crossed,
+        )
+        for a, b in pairs
+        if recipes[a].keys() == recipes[b].keys()
+    }
+    spreads = {name: split_spread([*each.values()], 1 - alpha, crossed=crossed) for name, each in recipes.items()}
+    return spreads, [GridSplits(a=a, b=b, difference=each) for (a, b), each in found.items() if each is not None]
 
 
 # The facts of a grid: its cells beside each other in each metric, and what its factors do.
@@ -195,8 +226,14 @@ class GridMetric(msgspec.Struct, frozen=True, kw_only=True):
     spreads: list[GridSpread] = []
     #: Of a metric that is claimed, in a grid of three cells or more.
     against_first: list[GridAgainst] = []
-    #: Where the only factor of the grid is a split of the data.
-    split: SplitSpread | None = None
+    #: Where a factor of the grid is a split of the data, by the settings of the others; empty where it varies alone.
+    recipes: dict[str, SplitSpread | None] = {}
+    over_splits: list[GridSplits] = []
+
+    @property
+    def split(self) -> SplitSpread | None:
+        """How much of the spread is the split, where that alone varies."""
+        return self.recipes.get("")
 
     @property
     def best(self) -> list[GridCell]:
@@ -377,6 +414,7 @@ def _metric(
     alpha: float,
 ) -> GridMetric:
     first = match[0]
+    recipes, differences = over_splits(settings, match, alpha)
     shown = {key for key, each in pairs.items() if each.p is not None and each.p <= alpha and not withheld}
     return GridMetric(
         name=first.name,
@@ -396,7 +434,8 @@ def _metric(
         spread=brown_forsythe_of_all([each.values for each in match]),
         spreads=spreads_by_factor(settings, match, alpha, withheld=bool(withheld)),
         against_first=cells_against_first(cells, match, alpha, withheld=bool(withheld)) if claimed else [],
-        split=split_of_grid(settings, match, alpha),
+        recipes=recipes,
+        over_splits=differences,
     )
 
 
@@ -545,7 +584,7 @@ def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], l
     reasons = {}
     for cell in cells:
         folder = workspace.experiment(cell.name)
-        if cell.name not in stored or not folder.completed_runs():
+        if cell.name not in stored or not folder.has_completed():
             reasons[cell.name] = "no run completed"
         elif folder.read_experiment().command != mask_words(cell.command):
             reasons[cell.name] = f"its runs were made with another command than {FILE_NAME} says now"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from deviate.core.errors import BadGroups, BadOption
 from deviate.facts.predictions import Evaluation, class_name, main_evaluation
@@ -126,8 +127,9 @@ def _of_column(name: str, predicted: Predictions, runs: Sequence[RunFiles]) -> G
         if isinstance(groups, Withheld):
             return groups
         first = first or groups
-        [one], [other] = first.groupings, groups.groupings
-        if one.groups != other.groups or not np.array_equal(one.members, other.members):
+        pairs = zip(first.groupings, groups.groupings, strict=True)
+        alike = all(one.groups == other.groups and np.array_equal(one.members, other.members) for one, other in pairs)
+        if not alike or not np.array_equal(first.clusters, groups.clusters):  # type: ignore[arg-type]
             return Withheld(f"column {name!r} has other groups for the same examples in {run.name} than in other runs")
     assert first is not None
     return first
@@ -193,6 +195,8 @@ class GroupStability(msgspec.Struct, frozen=True, kw_only=True):
     rates: dict[str, GroupRate]
     #: Share of its examples that two runs label differently; None for all examples.
     churn: Estimate | None = None
+    #: Its examples of the class that counts as positive; None where there is none.
+    positives: int | None = None
 
     @property
     def label(self) -> str:
@@ -226,21 +230,27 @@ def group_facts(evaluation: Evaluation, level: float) -> GroupFacts:
         [group_rates(labels, targets, each.members, positive=positive, level=level) for each in groupings]
     )
     churns = [class_churn(labels, each.members, level) for each in groupings]
+    are_positive = targets == positive
     return GroupFacts(
         sources={each.source: each.by for each in evaluation.groups},
         positive=None if positive is None else class_name(predicted, positive),
-        overall=_group("", ALL, measured[0].overall),
+        overall=_group("", ALL, measured[0].overall, None, are_positive),
         groups=[
-            _group(grouping.name, name, subset, churn.mean)
+            _group(grouping.name, name, subset, churn.mean, are_positive & (grouping.members == member))
             for grouping, rates, changes in zip(groupings, measured, churns, strict=True)
-            for name, subset, churn in zip(grouping.groups, rates.subsets, changes, strict=True)
+            for member, name, subset, churn in zip(
+                np.unique(grouping.members), grouping.groups, rates.subsets, changes, strict=True
+            )
         ],
     )
 
 
-def _group(column: str, name: str, subset: Subset, churn: Estimate | None = None) -> GroupStability:
+def _group(
+    column: str, name: str, subset: Subset, churn: Estimate | None, positives: NDArray[np.bool_]
+) -> GroupStability:
     rates = {name: _rate(rate) for name, rate in subset.rates.items()}
-    return GroupStability(column=column, name=name, examples=subset.examples, rates=rates, churn=churn)
+    known = int(positives.sum()) if "recall" in rates else None
+    return GroupStability(column=column, name=name, examples=subset.examples, rates=rates, churn=churn, positives=known)
 
 
 def _rate(rate: Rate) -> GroupRate:

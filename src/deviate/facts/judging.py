@@ -21,7 +21,7 @@ from deviate.facts.side import make_side
 from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
 from deviate.lexicon.words import find_name, meaning_of
 from deviate.observe.headline import main_first
-from deviate.runs.experiment_events import StudyEvent
+from deviate.runs.events import StudyEvent
 from deviate.runs.pipeline import run
 from deviate.runs.request import Request
 from deviate.stats.judging import (

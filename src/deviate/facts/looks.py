@@ -17,8 +17,8 @@ from deviate.facts.metric import MetricSpread
 from deviate.facts.samples import Sample
 from deviate.facts.side import Side
 from deviate.stats.contrast import deciding_test
+from deviate.stats.gates import Noninferiority
 from deviate.stats.multiplicity import look_levels, rounded_down, share_over_all_looks, stopped_level
-from deviate.stats.noninferiority import Noninferiority
 from deviate.stats.results import VERDICT_RUNS, fewest_runs
 from deviate.store.folders import Workspace
 from deviate.store.looks import Claim, ComparedSide, RecordedLooks, add_look, last_claim, read_looks
@@ -35,20 +35,18 @@ Runs = tuple[list[int], list[int]]
 AnySample = TypeVar("AnySample", bound=Sample)
 
 
-class PairLook(msgspec.Struct, frozen=True, kw_only=True):
-    """Which look at two sides a comparison is, and what p must be below at it."""
+class GateLook(msgspec.Struct, frozen=True, kw_only=True):
+    """Which look at two sides, or which check of them, it is, and what p must be below at it."""
 
     #: From 1.
     number: int
     #: Runs of each side at each look, this one last.
     sizes: list[tuple[int, int]]
-    #: What p must be below; intervals have the level that goes with it.
+    #: What p, of a check each one-sided p, must be below; limits and intervals have the level that goes with it.
     alpha: float
-    #: Chance of any false alarm over all looks.
+    #: Chance of any false alarm, of a check of a wrong claim of each kind, over all looks.
     whole: float
-    #: Runs per side at the last look, where that was fixed before the first.
-    most: int | None = None
-    #: The earlier look at which a difference in all that is claimed was shown; None where at none.
+    #: The earlier look at which a difference in all that is claimed, or what is asked now, was shown; None: at none.
     settled: int | None = None
     #: Labels of the sides whose runs ``deviate run --until`` ended when their mean was known well enough, and what p
     #: must be below because of that alone.
@@ -56,6 +54,13 @@ class PairLook(msgspec.Struct, frozen=True, kw_only=True):
     stopped_alpha: float | None = None
     #: Why this look could not be recorded; empty where it was, or did not have to be.
     unrecorded: str = ""
+
+
+class PairLook(GateLook, frozen=True, kw_only=True):
+    """A look at two sides that are compared."""
+
+    #: Runs per side at the last look, where that was fixed before the first.
+    most: int | None = None
     #: Runs of the second side at the last look, where those are not `most`: it does not grow.
     most_b: int | None = None
 
@@ -266,27 +271,6 @@ def new_claims(
 # How often a growing side was checked against another, and how small p must be now.
 
 
-class GateLook(msgspec.Struct, frozen=True, kw_only=True):
-    """Which check of two sides it is, and what p must be below at it."""
-
-    #: From 1.
-    number: int
-    #: Runs of each side at each check, this one last.
-    sizes: list[tuple[int, int]]
-    #: What each one-sided p must be below; limits and intervals have the level that goes with it.
-    alpha: float
-    #: Chance of a wrong claim of each kind over all checks.
-    whole: float
-    #: The earlier check that showed what this one asks; None where none did.
-    settled: int | None = None
-    #: Labels of the sides whose runs ``deviate run --until`` ended when their mean was known well enough, and what p
-    #: must be below because of that alone.
-    stopped: list[str] = []
-    stopped_alpha: float | None = None
-    #: Why this check could not be recorded; empty where it was, or did not have to be.
-    unrecorded: str = ""
-
-
 def gate_look(
     a: Side,
     b: Side,
@@ -294,8 +278,11 @@ def gate_look(
     questions: Sequence[Question],
     pairing: Pairing,
     options: GateOptions,
+    shares: int = 1,
 ) -> GateLook:
     """Find what one-sided p must be below where two sides were checked `before`.
+
+    `shares`: by what alpha of being worse is divided beside the number of questions.
 
     The two kinds of wrong claims, of being worse and of not being worse, are the two sides of a test at twice alpha.
     A check of the same runs is no new one. Where an earlier check let pass what is within its limit still, or found
@@ -307,7 +294,7 @@ def gate_look(
     stopped = stopped_sides(a, b)
     alpha = rounded_down(stopped_alpha(stopped, both) / 2) if stopped else options.alpha
     levels = [level / 2 for level in look_levels(sizes, 2 * alpha)]
-    settled = _settled(questions, earlier, levels, pairing, options)
+    settled = _settled(questions, earlier, levels, pairing, options, shares)
     return GateLook(
         number=len(sizes),
         sizes=sizes,
@@ -325,6 +312,7 @@ def _settled(
     levels: Sequence[float],
     pairing: Pairing,
     options: GateOptions,
+    shares: int,
 ) -> int | None:
     """Return the first check that showed what this one asks, by the metrics alone."""
     if not earlier or options.max_failures is not None or options.max_churn is not None or options.groups:
@@ -332,7 +320,7 @@ def _settled(
     now = [tested(question, pairing, options.alpha) for question in questions]
     for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1):
         then = [tested(_first(question, runs), pairing, level) for question in questions]
-        if _passed(questions, then, now, level) or _failed(then, now, level):
+        if _passed(questions, then, now, level) or _failed(then, now, level / shares):
             return number
     return None
 

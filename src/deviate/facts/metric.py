@@ -13,6 +13,8 @@ from deviate.facts.run import RunResult
 from deviate.facts.samples import Sample
 from deviate.facts.stored import Results
 from deviate.observe.headline import group, main_metric
+from deviate.observe.metrics import TIME_PER_ITERATION, TIME_PER_RUN
+from deviate.stats.failures import collapsed_runs, far_from_others
 from deviate.stats.intervals import (
     Interval,
     bootstrap_mean_intervals,
@@ -22,7 +24,6 @@ from deviate.stats.intervals import (
 )
 from deviate.stats.power import Misranking, misranking
 from deviate.stats.spread import FiniteTest, Floats, Resolution, Spread, finite_test, resolution, spread
-from deviate.stats.weak import collapsed_runs, far_from_others
 
 #: Kinds of metrics with a true zero: times, rates and amounts.
 RATIO_SCALES = ("speed", "resource")
@@ -177,6 +178,12 @@ def _resolution(measured: Spread, examples: int | None) -> Resolution | None:
     return resolution(measured.mean, examples, full) if measured.min >= 0 and measured.max <= full else None
 
 
+def reported_of(metrics: Iterable[MetricSpread]) -> list[MetricSpread]:
+    """Return the metrics with a value of which one leads: times only where a training reported nothing else."""
+    measured = [metric for metric in metrics if metric.n and metric.name not in (TIME_PER_RUN, TIME_PER_ITERATION)]
+    return [metric for metric in measured if metric.kind != "speed"] or measured
+
+
 # The order in which the metrics of an experiment are listed.
 
 
@@ -191,7 +198,7 @@ def ordered(measured: Mapping[str, Sequence[MetricSpread]]) -> dict[str, list[Me
     Of the CVs of a metric in several variants the largest counts, so that its position is the same in all of them.
     """
     every = [metric for metrics in measured.values() for metric in metrics]
-    reported = [metric for metric in every if metric.n and metric.kind != "speed"]
+    reported = reported_of(every)
     main = main_metric(reported) if reported else None
     largest: dict[tuple[str, str], float] = {}
     for metric in every:

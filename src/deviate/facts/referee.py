@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Decided
-from deviate.runs.experiment_events import Compared
+from deviate.runs.events import Compared
 from deviate.store.folders import Workspace
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from deviate.facts.stability import Stability, class_scores
 from deviate.observe.headline import main_first
 from deviate.observe.matching import EveryPass, Predictions, Withheld, match_sides
 from deviate.observe.predictions import Frame
+from deviate.stats.ensembles import Together, labels_together, reports_together, runs_together, snapshots_together
 from deviate.stats.predictions import Integers
-from deviate.stats.remedies import Together, labels_together, reports_together, runs_together, snapshots_together
 
 #: The last reports of the main metric, the labels of snapshots, evaluations of the same examples, weights, runs.
 Way = Literal["reports", "snapshots", "evaluations", "weights", "runs"]
@@ -23,9 +23,9 @@ Way = Literal["reports", "snapshots", "evaluations", "weights", "runs"]
 ONCE = "{metric} has one report a run"
 NO_TARGETS = "no predictions with targets were kept"
 NO_SNAPSHOTS = "`--predictions labels:every` keeps those of every evaluation"
-ONE_PLACE = "the program evaluates these examples at one place"
+NO_OTHERS = "no other answers to these examples were kept"
 NO_MAJORITY = "labels of two have no majority; `--predictions scores` keeps scores"
-NO_WEIGHTS = "`--weights final` keeps them, and only the program can evaluate a mean of them"
+NO_WEIGHTS = "only the program can evaluate a mean of them"
 
 
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ def _places(main: Evaluation, predicted: Predictions, evaluations: Sequence[Eval
         if matched:
             used, sides = [*used, other], [*(each for each, _ in matched), matched[0][1]]
     if len(sides) < 2:
-        return Remedy(way="evaluations", reason=ONE_PLACE)
+        return Remedy(way="evaluations", reason=NO_OTHERS)
     places, scores = [(each.metric or "", each.site) for each in used], [class_scores(each) for each in sides]
     if any(each is None for each in scores):
         return Remedy(way="evaluations", by="vote", places=places, reason=NO_MAJORITY)

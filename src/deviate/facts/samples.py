@@ -19,7 +19,7 @@ from deviate.facts.run import RunResult
 from deviate.lexicon.words import find_name, same_name
 from deviate.observe.metrics import TIMES, MeasuredMetric, SampleRow, check_aggregate, with_times
 from deviate.stats.curves import reached_best, reached_threshold
-from deviate.stats.weak import Sign, WeakRuns, weak_beyond, weak_by_mad
+from deviate.stats.failures import Sign, WeakRuns, weak_beyond, weak_by_mad
 
 if TYPE_CHECKING:
     from deviate.source.config import StatisticsEntry

@@ -1,20 +1,21 @@
-"""How much spread each source of nondeterminism brings, and runs over time."""
+"""How much spread each source of nondeterminism brings, and what it costs to hold the implementation."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 import msgspec
 
-from deviate.core.experiment import Status
-from deviate.core.factors import find_variant
+from deviate.core.experiment import Experiment
+from deviate.core.factors import IMPLEMENTATION, Variant, find_variant
 from deviate.facts.metric import MetricSpread
 from deviate.facts.run import RunResult
+from deviate.facts.samples import Sample
 from deviate.facts.variant import VariantFacts
-from deviate.observe.metrics import MACHINES
-from deviate.stats.effects import sd_ratio
-from deviate.stats.intervals import Interval
+from deviate.observe.metrics import MACHINES, TIME_PER_ITERATION, TIME_PER_RUN
+from deviate.stats.effects import LEAST_PAIRS, TOO_FEW, HeldPrice, paired_price, sd_ratio
+from deviate.stats.intervals import DEFAULT_LEVEL, Interval
 from deviate.stats.results import Effect
 
 #: The variant whose SD the others are measured by.
@@ -200,90 +201,91 @@ def source_of(variant: str) -> str:
     return next(iter(known.varying))
 
 
-# Runs over time, and beside which others.
+# What holding the implementation costs: the time of runs that hold it, as a multiple of that of runs that do not.
+
+#: Why there is no ratio.
+NO_NOISE = "with pinned threads and no GPU kernels have no effect"
+NOT_IN_TURN = "their runs were not made in turn, and the machine may have been busier during those of one"
 
 
-class Slice(msgspec.Struct, frozen=True, kw_only=True):
-    """One run on the timeline; times in seconds since the first run started, pauses left out."""
+def held_prices(
+    experiment: Experiment,
+    runs: Mapping[str, Sequence[RunResult]],
+    samples: Mapping[str, Sequence[Sample]],
+    without_noise: Mapping[str, bool],
+    level: float = DEFAULT_LEVEL,
+) -> list[HeldPrice]:
+    """Compare the times of every two variants that differ in whether the implementation is held.
 
-    run: str
-    variant: str
-    status: Status
-    #: Where it went on: ``slot 0``, with the machine where there are several.
-    lane: str
-    start_s: float
-    end_s: float
-
-
-class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """All runs whose start is known."""
-
-    slices: list[Slice]
-    #: From the first start to the last end, pauses left out.
-    length_s: float
-    #: Stretches without any run that are longer than the longest run: the experiment was stopped and continued.
-    pauses: int
-    #: Seconds of all of them.
-    paused_s: float
-    #: Runs whose start or time is not known.
-    unknown: int
-
-
-def timeline_of(runs: Iterable[RunResult]) -> Timeline:
-    """Lay runs on one axis of time."""
-    every = list(runs)
-    timed: list[tuple[float, float, RunResult]] = []
-    for run in every:
-        begun = _instant(run.started)
-        if begun is not None and run.seconds is not None:
-            timed.append((begun, begun + run.seconds, run))
-    timed.sort(key=lambda each: (each[0], each[2].name))
-    shifts, pauses, paused = _shifts([(begun, ended) for begun, ended, _ in timed])
-    several = len({run.host for _, _, run in timed}) > 1
-    slices = [
-        Slice(
-            run=run.name,
-            variant=run.variant,
-            status=run.status,
-            lane=_lane(run, several),
-            start_s=begun - shift,
-            end_s=ended - shift,
-        )
-        for (begun, ended, run), shift in zip(timed, shifts, strict=True)
+    Parameters
+    ----------
+    runs, samples : mapping of str to sequence
+        By variant, the runs that have ended and what they measured.
+    without_noise : mapping of str to bool
+        Whether nothing of the implementation could vary in the runs of a variant.
+    """
+    pairs = _pairs([name for name in experiment.planned if runs.get(name)])
+    return [
+        HeldPrice(held=held, free=free, reason=NO_NOISE)
+        if without_noise.get(free)
+        else _price(held, free, runs, samples, level)
+        for held, free in pairs
     ]
-    return Timeline(
-        slices=sorted(slices, key=lambda each: (each.lane, each.start_s)),
-        length_s=max((each.end_s for each in slices), default=0.0),
-        pauses=pauses,
-        paused_s=paused,
-        unknown=len(every) - len(slices),
-    )
 
 
-def _lane(run: RunResult, several: bool) -> str:
-    slot = "slot" if run.slot is None else f"slot {run.slot}"
-    return f"{run.host} {slot}" if several and run.host else slot
+def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names of variants, each with one that has the implementation free and is alike in all else."""
+    known = {name: variant for name in names if (variant := find_variant(name)) is not None and not variant.disturbed}
+    return [
+        (held, free)
+        for free, variant in known.items()
+        for held, other in known.items()
+        if other.controlled and IMPLEMENTATION not in other.varying and _freed(variant) == other.varying
+    ]
 
 
-def _instant(text: str) -> float | None:
-    """Return seconds since the epoch; None where the text is no time."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
+def _freed(variant: Variant) -> frozenset[str] | None:
+    """Return what else varies where the implementation is free; of the command untouched nothing is known to."""
+    if not variant.controlled:
+        return frozenset()
+    return frozenset(variant.varying - {IMPLEMENTATION}) if IMPLEMENTATION in variant.varying else None
 
 
-def _shifts(spans: Iterable[tuple[float, float]]) -> tuple[list[float], int, float]:
-    """Return what is taken off the times of each span, by start; the number of pauses and their seconds."""
-    ordered = list(spans)
-    if not ordered:
-        return [], 0, 0.0
-    longest = max(ended - begun for begun, ended in ordered)
-    shift, until, pauses = ordered[0][0], ordered[0][0], 0
-    shifts = []
-    for begun, ended in ordered:
-        if begun - until > max(longest, 1.0):
-            shift, pauses = shift + begun - until, pauses + 1
-        shifts.append(shift)
-        until = max(until, ended)
-    return shifts, pauses, shift - ordered[0][0]
+def _price(
+    held: str,
+    free: str,
+    runs: Mapping[str, Sequence[RunResult]],
+    samples: Mapping[str, Sequence[Sample]],
+    level: float,
+) -> HeldPrice:
+    # A run that shares another one's training took no time of its own.
+    own = {name: {run.index: run for run in runs[name] if not run.same_as} for name in (held, free)}
+    for metric in (TIME_PER_ITERATION, TIME_PER_RUN):
+        times = {name: _times(samples.get(name, ()), metric, own[name]) for name in (held, free)}
+        common = sorted(times[held].keys() & times[free].keys())
+        if len(common) < LEAST_PAIRS:
+            continue
+        if not _in_turn([own[name][index] for index in common for name in (held, free)]):
+            return HeldPrice(held=held, free=free, metric=metric, pairs=len(common), reason=NOT_IN_TURN)
+        pairs = [(times[held][index], times[free][index]) for index in common]
+        return paired_price(held, free, metric, pairs, level)
+    return HeldPrice(held=held, free=free, reason=TOO_FEW)
+
+
+def _times(samples: Sequence[Sample], metric: str, own: Mapping[int, RunResult]) -> dict[int, float]:
+    sample = next((each for each in samples if each.name == metric), None)
+    if sample is None:
+        return {}
+    return {run: value for run, value in zip(sample.runs, sample.values, strict=True) if run in own and value > 0}
+
+
+def _in_turn(runs: Sequence[RunResult]) -> bool:
+    """Tell whether runs of two variants alternated: on the average no more than two of one follow each other."""
+    if not all(run.started for run in runs):
+        return False
+    order = [run.variant for run in sorted(runs, key=lambda run: (run.started, run.index))]
+    turns = sum(first != second for first, second in itertools.pairwise(order))
+    return 2 * (turns + 1) >= len(order)
+
+
+# How much of what a program reports is measured.

@@ -1,17 +1,15 @@
-"""Facts about predictions: the answers that another training changes, and their classes.
-
-The facts about every evaluation pass: when runs part, what they learn, and what they forget again.
-"""
+"""Facts about predictions: the answers that another training changes, and their classes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from deviate.facts.groups import GroupFacts, group_facts
+from deviate.facts.learning import LearningFacts, learning_facts
 from deviate.facts.predictions import (
     Evaluation,
     EvaluationResult,
@@ -24,7 +22,7 @@ from deviate.facts.predictions import (
 from deviate.facts.samples import Sample
 from deviate.observe.examples import Shown, show_entry
 from deviate.observe.headline import main_first
-from deviate.observe.matching import EveryPass, Match, Predictions, Withheld
+from deviate.observe.matching import Match, Predictions
 from deviate.observe.predictions import Array, Frame
 from deviate.stats.agreement import (
     Agreement,
@@ -40,132 +38,11 @@ from deviate.stats.classes import Rate, ScoreSpread, calibration, class_rates
 from deviate.stats.ensembles import EnsembleSize, ExampleVariance, example_variance, score_ensembles, vote_ensembles
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
-from deviate.stats.predictions import ForgettingSpread, correctness, forgetting_spread
+from deviate.stats.predictions import correctness
 from deviate.stats.spread import Spread, spread, within_sd
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-
-#: Why nothing is said of how predictions went.
-ONE_PASS = "one evaluation pass shows no course"
-
-
-class PassFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The predictions of all runs in one evaluation pass; shares are in [0, 1]."""
-
-    #: Of the main loop, in the first run; -1 before it.
-    iteration: int
-    #: Share of examples that two runs label differently, over all pairs.
-    churn: Estimate
-    #: Share of examples whose label is another than in the pass before, over the runs; None in the first.
-    changed: float | None
-    #: Share of correct labels, over the runs; None without targets.
-    accuracy: float | None
-
-
-class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs learn and forget; see `deviate.stats.predictions.ForgettingSpread`. Passes count from 0."""
-
-    mean_events: Spread
-    unforgettable: Spread
-    never_learnt: Spread
-    mean_first_learnt: float | None
-    first_learnt_sd: float | None
-    learnt_by_all: float
-
-
-class LearningFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """How the predictions of runs went over the evaluation passes."""
-
-    runs: list[str] = []
-    examples: int = 0
-    passes: list[PassFacts] = []
-    #: Passes that not all runs made.
-    left_out: int = 0
-    #: Position in `passes` of the first pass in which two runs differ; None where none do.
-    parting: int | None = None
-    #: None without targets.
-    forgetting: Forgotten | None = None
-    #: Why nothing is known; empty where something is.
-    withheld: str = ""
-
-
-def learning_facts(every: EveryPass | Withheld, level: float) -> LearningFacts:
-    """Infer how predictions went, at a confidence level in (0, 1)."""
-    if isinstance(every, Withheld):
-        return LearningFacts(withheld=every.reason)
-    predicted = every.predictions
-    labels, targets = predicted.labels, predicted.targets
-    assert labels is not None
-    if labels.shape[2] < 2:
-        return LearningFacts(withheld=ONE_PASS)
-    by_pass = np.moveaxis(labels, 2, 0)
-    changed = [None, *(float(share) for share in (by_pass[1:] != by_pass[:-1]).mean(axis=(1, 2)))]
-    passes = [
-        PassFacts(
-            iteration=iteration,
-            churn=churn(each, level).mean,
-            changed=share,
-            accuracy=None if targets is None else float(correctness(each, targets).mean()),
-        )
-        for iteration, each, share in zip(every.iterations, by_pass, changed, strict=True)
-    ]
-    return LearningFacts(
-        runs=list(predicted.runs),
-        examples=len(predicted.keys),
-        passes=passes,
-        left_out=every.left_out,
-        parting=next((place for place, each in enumerate(passes) if each.churn.value), None),
-        forgetting=None if targets is None else _forgotten(forgetting_of(labels, targets)),
-    )
-
-
-def forgetting_tables(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
-    """Return what runs forget, a row per example of each evaluation whose every pass was kept."""
-    import pandas as pd
-
-    tables = [
-        forgetting_table(each.variant, each.every)
-        for each in evaluations
-        if isinstance(each.every, EveryPass) and each.every.predictions.targets is not None
-    ]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["variant", "example", "target"])
-
-
-def forgetting_table(variant: str, every: EveryPass) -> pd.DataFrame:
-    """Return what runs forget as a table, one row an example; targets are known."""
-    import pandas as pd
-
-    predicted = every.predictions
-    assert predicted.labels is not None
-    assert predicted.targets is not None
-    measured = forgetting_of(predicted.labels, predicted.targets)
-    passes = predicted.labels.shape[2]
-    learnt = measured.first_learnt < passes
-    first = pd.DataFrame(np.where(learnt, measured.first_learnt, np.nan))
-    return pd.DataFrame(
-        {
-            "variant": variant,
-            "example": predicted.keys,
-            "target": [class_name(predicted, target) for target in predicted.targets],
-            "events": measured.events.mean(axis=0),
-            "runs_learnt": learnt.sum(axis=0),
-            "runs_unforgettable": (learnt & (measured.events == 0)).sum(axis=0),
-            "first_learnt": first.mean(),
-            "first_learnt_sd": first.std(ddof=1),
-        }
-    )
-
-
-def forgetting_of(labels: Array, targets: Array) -> ForgettingSpread:
-    """Measure what runs forget; `labels` have shape ``(n_runs, n_examples, n_passes)``."""
-    return forgetting_spread(np.moveaxis(labels == targets[None, :, None], 2, 1))
-
-
-def _forgotten(measured: ForgettingSpread) -> Forgotten:
-    fields: dict[str, Any] = {name: getattr(measured, name) for name in Forgotten.__struct_fields__}
-    return Forgotten(**fields)
+    pass
 
 
 # The facts about single examples: on which of them runs disagree.
@@ -354,6 +231,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
     runs = list(predicted.runs) if predicted is not None else []
     withheld = evaluation.withheld or (ONE_RUN if len(runs) < 2 else "")
     measured = predicted if not withheld else None
+    has_groups = any(each.groupings for each in evaluation.groups)
     return Stability(
         variant=evaluation.variant,
         site=evaluation.site,
@@ -371,7 +249,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         if measured is not None and measured.labels is not None
         else None,
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
-        groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
+        groups=group_facts(evaluation, level) if measured is not None and has_groups else None,
         learning=learning_facts(evaluation.every, level) if measured is not None and evaluation.every else None,
         disputed=evaluation.disputed,
     )

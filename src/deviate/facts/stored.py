@@ -38,6 +38,7 @@ from deviate.observe.events import (
     ReplacedSeed,
     RuntimeNote,
     Switch,
+    WarnedOperation,
     environment,
     environment_differences,
     kept_seeds,
@@ -46,6 +47,7 @@ from deviate.observe.events import (
     reached_draws,
     replaced_seeds,
     switches,
+    warned_operations,
 )
 from deviate.observe.headline import main_metric
 from deviate.observe.identity import Identity, RunValues
@@ -56,7 +58,6 @@ from deviate.observe.repetitions import Repetitions, repetitions
 from deviate.observe.reported import ReportedNumber
 from deviate.observe.surroundings import ChangedVariable, SharedFiles, changed_variables, shared_files
 from deviate.observe.tables import Tables, open_tables, values_by_run
-from deviate.observe.unseen import WarnedOperation, warned_operations
 from deviate.runs.snapshot.manifest import Snapshot, read_snapshot
 from deviate.runs.snapshot.survey import CHECKPOINT
 from deviate.source.config import read_config

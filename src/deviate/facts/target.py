@@ -12,7 +12,7 @@ from deviate.core.experiment import SCHEMA, Direction
 from deviate.facts.samples import Bar, SampleOptions, parse_bar
 from deviate.facts.side import Side, read_sides
 from deviate.observe.headline import main_first
-from deviate.stats.targets import (
+from deviate.stats.gates import (
     NANOGPT_MARGIN,
     NANOGPT_SD,
     Convergence,

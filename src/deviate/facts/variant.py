@@ -12,7 +12,14 @@ import msgspec
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Status, Until
-from deviate.facts.metric import MetricSpread, TrainingsFacts, measured_sample, narrowed_sample, trainings_facts
+from deviate.facts.metric import (
+    MetricSpread,
+    TrainingsFacts,
+    measured_sample,
+    narrowed_sample,
+    reported_of,
+    trainings_facts,
+)
 from deviate.facts.proof import VariantProof, variant_proof
 from deviate.facts.run import RunResult
 from deviate.facts.stored import Results
@@ -203,7 +210,7 @@ def diverged_runs(metrics: Sequence[MetricSpread]) -> dict[int, str]:
 
 
 def _main(metrics: Sequence[MetricSpread]) -> MetricSpread | None:
-    reported = [metric for metric in metrics if metric.kind != "speed" and metric.n]
+    reported = reported_of(metrics)
     return main_metric(reported) if reported else None
 
 

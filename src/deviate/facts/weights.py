@@ -222,6 +222,7 @@ def weight_facts(variant: str, weights: Mapping[str, RunWeights], level: float) 
         layers=[
             LayerDistance(name=name, elements=first[name].size, distance=layer.mean)
             for name, layer in list(measured.layers.items())[:LAYERS]
+            if first[name].size > 1  # one number has no direction
         ],
         matrix=measured.whole.matrix.tolist(),
     )

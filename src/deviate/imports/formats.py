@@ -29,13 +29,14 @@ from deviate.imports.foreign import (
 from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
-from deviate.imports.repeated import check_recipes
+from deviate.imports.repeated import check_apart, check_recipes
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
 from deviate.imports.texts import YAML, yaml_value
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
+from deviate.imports.trackio import is_trackio, read_trackio
 from deviate.imports.trainings import Table, split_stored
 from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of
 from deviate.observe.trackers.mlflow import META
@@ -90,11 +91,9 @@ def _is_json(text: str) -> bool:
 
 
 def recurring(folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the files of one name that several folders below a folder have: those that count, and have the most rows.
+    """Return the files of one name in several folders that count most rows, and the names of others with metrics.
 
-    ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run, with values of metrics
-    (``train.csv``, ``test.csv``). Those of other parts of the data are taken with them; the names of the rest are
-    returned.
+    Those of other parts of the data, and numbered ones, are taken with them.
     """
     by_name: dict[str, list[Path]] = {}
     for path in files_below(folder, "*"):
@@ -186,13 +185,7 @@ def _ended(path: Path) -> Row:
 
 
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
-    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training.
-
-    Raises
-    ------
-    NotRuns
-        If they differ by a fold or the number of a worker alone, and no option says what they are.
-    """
+    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training."""
     if FILE in options.run or options.experiment == FILE:
         return list(tables), []
     notes: list[str] = []
@@ -268,6 +261,7 @@ STORES: dict[str, Callable[[list[Path]], ForeignResults]] = {
     "tensorboard": read_tensorboard,
     "mlflow": read_mlflow,
     "wandb": read_wandb,
+    "trackio": read_trackio,
 }
 
 
@@ -282,13 +276,7 @@ class Sources(NamedTuple):
 
 
 def read_results(request: ImportRequest, sources: Sources) -> ForeignResults:
-    """Read all that the request names.
-
-    Raises
-    ------
-    NotImportable, NotRuns, BadOption
-        If a file cannot be read, holds no runs, or options and format do not go together.
-    """
+    """Read all that the request names."""
     kind, read = sources.kind, STORES.get(sources.kind)
     found = _of_store(read(request.paths), request.table) if read else _read_files(sources, request)
     results = without_unset(found)
@@ -342,15 +330,7 @@ def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResul
 
 
 def sources_of(request: ImportRequest) -> Sources:
-    """Return what to read, in the requested format, or in that which names of files and content of folders show.
-
-    Raises
-    ------
-    NotImportable
-        If a path is not there, or does not show what it is.
-    BadOption
-        If the files are of several formats.
-    """
+    """Return what to read, in the requested format, or in that which names of files and content of folders show."""
     for path in request.paths:
         if not os.path.exists(path):
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
@@ -382,12 +362,15 @@ def _not_known(path: Path) -> NotImportable:
 
 
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
-    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending.
-
-    Settings are none, whatever values they name.
-    """
+    """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending."""
     files = [file for file in files if file.name not in CONFIGS] or files
-    known = [file for file in files[:MOST_TRIED] if _form(file)]
+    found = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    forms = {file: (form[0], any(map(is_counter, form[1:]))) for file, form in found.items()}
+    known = list(forms)
+    if 1 < len(set(forms.values())) < MOST_LEFT_OUT:
+        each = (" ".join(typed_word(file.as_posix()) for file in known if forms[file] == form) for form in
+                dict.fromkeys(forms.values()))  # fmt: skip
+        return f"name its files of one kind: deviate import {'; or deviate import '.join(each)}"
     tables = [file for file in files if _SUFFIXES.get(file.suffix.lower()) == "csv"]
     if not known and not tables:
         return f"name a file of results: none of the first {MOST_TRIED} shows counted values or a known metric"
@@ -430,7 +413,7 @@ def _kind(path: Path) -> Format | None:
     if os.path.isfile(path):
         known = _SUFFIXES.get(path.suffix.lower())
         if MARK in path.name or known in ("wandb", "mlflow"):
-            return "tensorboard" if MARK in path.name else known
+            return "tensorboard" if MARK in path.name else "trackio" if is_trackio(path) else known
         if path.suffix.lower() in YAML:
             return known
         return text_kind(path) or known or ("log" if found_rows(path).rows else None)
@@ -441,6 +424,8 @@ def _kind(path: Path) -> Format | None:
         (f"*{MARK}*", "tensorboard"),
     )
     kind = next((kind for pattern, kind in marks if files_below(path, pattern)), None)
+    if kind is None and any(map(is_trackio, files_below(path, "*.db"))):
+        return "trackio"
     tables = recurring(path)[0] if kind == "tensorboard" else []
     _check_one_kind(path)
     # Sacred and others may have event files without a value beside their own.
@@ -507,10 +492,7 @@ def _of_one_form(folder: Path) -> list[Path]:
 
 
 def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
-    """Read tables and logs; of several files, those that cannot be read are runs that failed.
-
-    Left out they would be forgotten, and what broke them may be the training.
-    """
+    """Read tables and logs; of several files, those that cannot be read are runs that failed."""
     patterns = [LinePattern(text) for text in request.patterns]
     tables: list[Table] = []
     broken: list[ForeignRun] = []
@@ -522,13 +504,15 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
         notes.append(
             f"Left out, though several folders have them: {some_of(rest, MOST_LEFT_OUT)}. Name such files to read them."
         )
-    labels = _labels(paths)
+    # Files are named by what tells them apart: their names, or where these are equal, their paths.
+    are_other = len({path.name for path in paths}) == len(paths)
+    labels = [path.name if are_other else path.as_posix() for path in paths]
     folders = {path.parent for path in paths}
     are_apart = len(folders) > 1 and len(folders) * len({path.name for path in paths}) == len(paths)
     named = settings_in_names(labels) if len(labels) > 1 else [{}]
     for path, label, in_name in zip(paths, labels, named, strict=True):
         try:
-            rows = _rows(kind, path, patterns, notes)
+            rows = _rows(kind, path, patterns, notes, request.table)
         except NotImportable as error:
             if os.path.isdir(path):
                 raise
@@ -546,6 +530,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
     results = read_tables(tables, options)
     check_recipes(results.runs, options)
+    check_apart(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])
     return _joined(results, broken, labels)
 
@@ -565,7 +550,9 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
     return msgspec.structs.replace(results, runs=runs)
 
 
-def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str]) -> list[Row]:
+def _rows(
+    kind: Format, path: Path, patterns: list[LinePattern], notes: list[str], options: TableOptions
+) -> list[Row]:  # fmt: skip
     if os.path.isdir(path):
         files = recurring(path)[0] or files_below(path, f"*.{kind}") or files_below(path, "*")
         hint = _name_files(path, files) if files else "name files or folders that exist"
@@ -586,6 +573,14 @@ def _rows(kind: Format, path: Path, patterns: list[LinePattern], notes: list[str
         forms = [form for form in [*found.forms, *others] if not re.search(r"{[^}]*{", form)]
         shown = some_of([f"--pattern {typed_word(form)}" for form in forms], MOST_LEFT_OUT)
         raise NotRuns(f"{path}: {found.unclear}", hint=f"type what is meant, with the name that it shall have: {shown}")
+    counter, heads = found.again
+    if counter and not (options.iteration or options.rows):
+        raise NotRuns(
+            f"{path}: {counter!r} begins again behind other lines each time, {some_of(list(map(repr, heads)), 2)}: "
+            "trainings of several recipes, tasks or folds, or repeats",
+            hint=f"type --set iteration_column={typed_word(counter)} if they are repeats, --set rows=iterations if all "
+            "are one training; write those of each recipe into a file of its own",
+        )
     notes.append(
         f"Lines were read as --pattern {typed_word(template)}; type another to read them otherwise."
         if template
@@ -626,9 +621,3 @@ def _numbered_rows(rows: list[Row]) -> list[Row]:
         seen[run] = seen.get(run, -1) + 1
         numbered.append({**row, ITERATION: str(seen[run])})
     return numbered
-
-
-def _labels(paths: list[Path]) -> list[str]:
-    """Name files by what tells them apart: their names, or where these are equal, their paths."""
-    names = [path.name for path in paths]
-    return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]

@@ -32,18 +32,9 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 class LinePattern:
-    """The form of a line, with a name for each of its fields.
+    """The form of a line: a template, or a regular expression with named groups.
 
-    Parameters
-    ----------
-    text : str
-        A template, in which ``{name}`` stands for a number, ``...`` for anything and a blank for any blanks:
-        ``Epoch {epoch} ... acc: {val acc}``. Or a regular expression with named groups.
-
-    Raises
-    ------
-    BadOption
-        If it names no field, or is no regular expression.
+    In a template ``{name}`` is a number, ``...`` anything and a blank any blanks: ``Epoch {epoch} ... acc: {val acc}``.
     """
 
     def __init__(self, text: str) -> None:
@@ -60,13 +51,7 @@ class LinePattern:
             raise BadOption(f"--pattern {text!r} names no value", hint=_EXAMPLE)
 
     def match(self, line: str) -> Row:
-        """Return the words of `line` by field; empty where it does not look like that.
-
-        Raises
-        ------
-        BadOption
-            If the pattern takes too long.
-        """
+        """Return the words of `line` by field; empty where it does not look like that."""
         began = time.process_time()
         with time_limit(PATIENCE) as limit:
             match = self.regex.search(line[:LONGEST_LINE])
@@ -106,13 +91,7 @@ def _literal(text: str) -> str:
 
 
 def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
-    """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named.
-
-    Raises
-    ------
-    NotImportable
-        If no line matches, or the file is no text.
-    """
+    """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named."""
     data = read_bytes(path)
     lines = [_with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
     rows = list(_pattern_rows(lines, patterns))
@@ -216,14 +195,12 @@ class Found(NamedTuple):
     #: Why it is open which values of a metric are meant, and the forms of their lines; empty where it is not.
     unclear: str
     forms: list[str]
+    #: The counter that begins again behind lines of its own each time, and these lines.
+    again: tuple[str, list[str]]
 
 
 def found_rows(path: Path) -> Found:
-    """Return a row for each line or box that names values.
-
-    A sign stands between a name and its value, or a blank where the name is that of a counter, of a metric or of a part
-    of the data.
-    """
+    """Return a row for each line or box that names values, with a sign or a known name before each."""
     lines = _lines(path)
     found = [pairs for pairs in _found(lines) if pairs]
     counters = _counters(found)
@@ -239,18 +216,51 @@ def found_rows(path: Path) -> Found:
     vague = [name for name in sorted(kept - known) if name in several or (counted & known and name not in counted)]
     rows = [row for each in rows if not kept.isdisjoint(row := {k: v for k, v in each.items() if k not in vague})]
     read = islice((line for line in lines if not metrics.isdisjoint(_pairs(line))), MOST_LOOKED_AT)
-    template = _template(made, {name for name in known if not is_setting(name) and _is_result(name)}, counters)
+    template = _template(made, {name for name in known if not is_setting(name) and is_result(name)}, counters)
     left_out = [*vague, *_left_out(read)]
     # Where all stands at one iteration, nothing was counted.
     is_one = len({tuple(row.get(name) for name in counters.values()) for row in rows}) == 1
     unclear, forms = _unclear(
-        {name: several[name] for name in several if _is_result(name) or (is_one and name in known)}
+        {name: several[name] for name in several if is_result(name) or (is_one and name in known)}
     )
     if rows:
         late, lines_of = _behind(found, metrics, counters)
         unclear, forms = (f"{late!r} stands behind the lines that it counts", lines_of) if late else (unclear, forms)
         unclear, forms = _barred(lines, kept) or _uncounted(made, kept) or (unclear, forms)
-    return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms)
+    again = _heads(lines, counters) if not any(plain(name) in FOLDS for pairs in found for name in pairs) else ("", [])
+    return Found(rows if len(rows) > 1 else [], template, left_out, _sample(lines), unclear, forms, again)
+
+
+#: Lines that number repeats.
+_REPEAT = re.compile(r"\b(?:run|seed|trial|repeat|repetition|try)s?\b\W*\d+", re.IGNORECASE)
+
+
+def _heads(lines: Sequence[str], counters: Iterable[str]) -> tuple[str, list[str]]:
+    """Return the counter that least often begins again, with the last line before each time that is not before all."""
+    found: dict[str, list[list[str]]] = {}
+    for counter in counters:
+        named = re.compile(rf"(?<!\w){re.escape(counter)}\W{{1,4}}(\d+)", re.IGNORECASE)
+        blocks, block, first, last = found.setdefault(counter, []), [], None, -1
+        for line in lines:
+            match = named.search(line)
+            if match is None:
+                block.append(_NO_VALUE.sub(" ", line).strip())
+                continue
+            at = int(match[1])
+            first = at if first is None else first
+            if not blocks or first >= at < last:
+                # `stage 2 epoch 0`
+                blocks.append([*block, _NO_VALUE.sub(" ", line[: match.start()]).strip()])
+            block, last = [], at
+    counter = min(found, key=lambda name: len(found[name]), default="")
+    blocks = found.get(counter, [])
+    # Results behind a training are not of the next one.
+    own = [
+        [line for line in block if line and not _REPEAT.search(line) and not any(map(is_result, _pairs(line)))]
+        for block in blocks
+    ]
+    heads = [next((line for line in reversed(each) if any(line not in block for block in blocks)), "") for each in own]
+    return (counter, heads) if len(heads) > 1 and all(heads) and len(set(heads)) == len(heads) else ("", [])
 
 
 def _lines(path: Path) -> list[str]:
@@ -271,7 +281,7 @@ def _with_whole_counts(line: str) -> str:
 
 def _unclear(several: Mapping[str, list[str]]) -> tuple[str, list[str]]:
     """Name one whose value is ambiguous, with the forms of its lines; nothing where each is clear."""
-    name, forms = max(several.items(), key=lambda it: (_is_result(it[0]), len(it[1]), len(it[1][0])), default=("", []))
+    name, forms = max(several.items(), key=lambda it: (is_result(it[0]), len(it[1]), len(it[1][0])), default=("", []))
     how = f"in lines of {len(forms)} forms" if len(forms) > 1 else "with several values at one iteration"
     return (f"{name!r} stands {how}", forms) if name else ("", [])
 
@@ -280,7 +290,7 @@ def _uncounted(made: Sequence[tuple[Row, Pairs]], kept: Collection[str]) -> tupl
     """Say which result has several values in lines of which none is counted, with the form of these."""
     lines: dict[str, dict[str, Pairs]] = {}
     for _, pairs in made:
-        for name in (name for name in pairs if name not in kept and not is_setting(name) and _is_result(name)):
+        for name in (name for name in pairs if name not in kept and not is_setting(name) and is_result(name)):
             lines.setdefault(name, {})[pairs[name].word] = pairs
     forms = [(name, _form(next(iter(words.values())))) for name, words in lines.items() if len(words) > 1]
     return (f"{forms[0][0]!r} stands in lines that no counter counts", [forms[0][1]]) if forms else None
@@ -295,10 +305,7 @@ def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str
 
 
 def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the names that stand in lines of several forms, or with several values while no counter goes on.
-
-    Each has the forms of its lines. Those of one form are the same words since the value before.
-    """
+    """Return the names with lines of several forms, or with several values while no counter goes on, and the forms."""
     forms: dict[str, dict[frozenset[str], str]] = {}
     seen: dict[str, str] = {}
     held: Row = {}
@@ -324,7 +331,8 @@ def _form(pairs: Pairs, name: str = "") -> str:
     return re.sub(r"\s+", " ", form)
 
 
-def _is_result(name: str) -> bool:
+def is_result(name: str) -> bool:
+    """Tell whether a name is that of a loss or a quality with a direction."""
     meaning = meaning_of(name)
     return meaning is not None and meaning.direction is not None and meaning.kind in ("quality", "loss")
 
@@ -397,11 +405,7 @@ def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[st
 
 
 def _behind(found: Sequence[Pairs], metrics: set[str], counters: Collection[str]) -> tuple[str, list[str]]:
-    """Return a counter that is named behind the lines that it counts, and the forms of these and of its own lines.
-
-    ``step 1``, ``step 2``, ``epoch 1 ends``: behind each such line another counter, which stands before the first of
-    them, begins again.
-    """
+    """Return a counter that is named behind its lines, and their forms: ``step 1``, ``step 2``, ``epoch 1 ends``."""
     for late in counters:
         at = [index for index, pairs in enumerate(found) if late in pairs]
         ahead = [pairs for pairs in (found[: at[0]] if len(at) > 1 else []) if not metrics.isdisjoint(pairs)]
@@ -571,8 +575,7 @@ def _is_named(name: str, match: re.Match[str]) -> bool:
 def _counters(found: Sequence[Pairs]) -> dict[str, str]:
     """Return the names that count, each with the one that it is called by.
 
-    Such a name rises more often than it falls; one that may be how many there shall be rises by equal steps. A progress
-    bar, which has no values beside it and starts again within the steps of another counter, counts none of them.
+    They rise more often than they fall; a progress bar, alone on its lines and begun again and again, is none.
     """
     along: dict[str, dict[int, float]] = {}
     beside: Counter[str] = Counter()

@@ -38,8 +38,7 @@ _NUMBERED = frozenset({
 def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
     """Return what names say was set in each run: numbers that differ between the names.
 
-    A decimal was set, and so was a number behind the name of a setting or behind ``=``. A whole number behind another
-    word was if several names share each, while another number tells these apart.
+    Decimals, numbers behind a setting or ``=``, powers of two, and numbers that several names share.
     """
     found = [_numbers(label) for label in labels]
     words = {name: {alike(each[name][0]) for each in found if name in each} for every in found for name in every}
@@ -85,11 +84,9 @@ def _is_set(name: str, found: Sequence[Mapping[str, tuple[str, str]]], names: Se
     is_result = meaning is not None and meaning.direction is not None and not is_setting(name)
     if _is_numbered(name) or is_result:
         return False
-    if name.startswith(KEY):
-        # `net_0.1_128`: the second is none of runs where it is a power of two.
-        is_chosen = all(
-            not word.isdecimal() or (int(word) >= FEWEST and int(word).bit_count() == 1) for word, _ in known
-        )
+    # `net_0.1_128`: the second is none of runs where it is a power of two.
+    is_chosen = all(not word.isdecimal() or (int(word) >= FEWEST and int(word).bit_count() == 1) for word, _ in known)
+    if name.startswith(KEY) or is_chosen:
         return len(known) == len(found) and is_chosen
     if is_setting(name) or any(not word.isdecimal() or "=" in sign for word, sign in known):
         return True

@@ -14,10 +14,20 @@ from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.named import without_stamps
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import NUMBER, SETTINGS, Roles, columns_of, is_amount, is_run_name, is_setting
+from deviate.imports.roles import (
+    FILE,
+    NUMBER,
+    SETTINGS,
+    UNIX_SECONDS,
+    Roles,
+    columns_of,
+    is_amount,
+    is_run_name,
+    is_setting,
+)
 from deviate.imports.rows import ABSENT, Row, alike, is_moment, is_name, number
-from deviate.imports.trainings import LONGEST_NAME, Part, naming_column
-from deviate.lexicon.words import is_in_settings, meaning_of, plain, words_of
+from deviate.imports.trainings import LONGEST_NAME, Part, each_or_one, naming_column
+from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of, words_of
 
 #: Columns that a hint names.
 MOST_COLUMNS = 3
@@ -100,29 +110,17 @@ def _are_numbered(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and len({later - earlier for earlier, later in pairwise(known)}) == 1
 
 
-def grid_of_runs(parts: Sequence[Part], roles: Roles) -> list[str]:
-    """Return the columns of runs and of settings that have each of their combinations once; none without such a grid.
-
-    A column that is a setting by its name is among them: the data sets on which a model is tested make no trainings.
-    """
-    rows = [row for part in parts for row in part.rows]
-    if not roles.run or roles.value or len(rows) == len(parts):
-        return []
-    free = [name for name in columns_of(rows) if name not in roles.taken - {roles.group, *roles.run}]
-    told = [name for name in free if name in roles.run or is_setting(name) or is_nameless(name)]
-    cells = {name: [alike(row.get(name, "")) for row in rows] for name in told}
-    times = {name: Counter(words) for name, words in cells.items()}
-    grid = [name for name, count in times.items() if 1 < len(count) < len(rows) and len(set(count.values())) == 1]
-    size = math.prod(len(times[name]) for name in grid)
-    is_whole = size == len(rows) == len(set(zip(*(cells[name] for name in grid), strict=True)))
-    rest = [name for name in grid if name not in roles.run]
-    is_set = any(is_setting(name) or (words_of(name) or [""])[-1] in SETTINGS for name in rest)
-    return grid if is_whole and is_set and len(grid) == len(rest) + len(roles.run) else []
-
-
 def check_names(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
     """Refuse a list of runs, a row each, in which some have several rows of one name."""
     several = [part.label for part in parts if not _is_a_row_each(part, roles, options)]
+    column = roles.run[0] if len(roles.run) == 1 and is_run_name(roles.run[0]) and not options.run else ""
+    labels = {row[column] for part in parts for row in part.rows if column in row}
+    words = [word for word in labels if number(word) is None]
+    if 0 < 2 * len(words) < len(labels):
+        raise NotRuns(
+            f"{column!r} is {some_of(words, MOST_COLUMNS)} among numbers: a run, or what sums up the others",
+            hint=f"remove these rows, or type --run-column {typed_word(column)} if each is a training",
+        )
     if roles.run and several and 2 * len(several) < len(parts) and not (options.run or options.rows or roles.value):
         named = " ".join(f"--run-column {typed_word(name)}" for name in roles.run)
         raise NotRuns(
@@ -167,17 +165,6 @@ def check_words(
             )
 
 
-def telling_column(trainings: Sequence[Sequence[Row]], metrics: Sequence[str]) -> str:
-    """Return the column of whole numbers that is another one in each training, and the same in all of its rows."""
-    for name in metrics:
-        words = [{row.get(name, "") for row in each} for each in trainings]
-        numbers = [number(min(each)) for each in words if len(each) == 1]
-        is_other = len(numbers) == len(trainings) == len(set(numbers)) and _are_numbered(numbers)
-        if is_other and meaning_of(name) is None:
-            return name
-    return ""
-
-
 def _several_recipes(label: str, name: str, word: str, options: TableOptions, value: str = "") -> NotRuns:
     recipes = "" if options.experiment else f"--experiment-column {typed_word(name)} if {name!r} names recipes, "
     if value:
@@ -201,6 +188,11 @@ def check_repeated(
     times = Counter((metric, iteration) for metric, iteration, _ in known)
     (metric, iteration), most = times.most_common(1)[0] if times else (("", 0), 0)
     if most < 2 or resumed or options.in_time or options.rows == "iterations":
+        return
+    last = {reading.metric: reading.iteration for reading in readings}
+    at_end = all(count < 2 or (count == 2 and at == last[name]) for (name, at), count in times.items())
+    if at_end and len(times) >= FEWEST_IN_GRID * len(last):
+        # An evaluation of the end.
         return
     if not roles.iteration:
         raise NotRuns(
@@ -262,6 +254,20 @@ def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
             yield name, next(row[name] for row in rows if name in row)
 
 
+def check_columns(metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
+    """Refuse counted columns none of which has the name of a metric: each may be a training."""
+    are_known = any(meaning_of(name) or split_of(name) or name in options.wanted for name in metrics)
+    is_counted = roles.iteration or options.rows == "iterations"
+    if are_known or len(metrics) < 2 or not is_counted or options.in_time:
+        return
+    raise NotRuns(
+        f"none of the columns {some_of([repr(name) for name in metrics], MOST_COLUMNS)} has the name of a metric: each "
+        "may be a training, or a metric of one",
+        hint="type --set columns_are_runs=value if each is a training, with the name of what it holds in the place of "
+        f"value; {' '.join(f'--metric {typed_word(name)}' for name in metrics[:MOST_COLUMNS])} if they are metrics",
+    )
+
+
 # Columns that behave as settings, whatever they are called.
 
 #: Fewest rows in a run that show that a column holds still, and fewest rows that show that values are of a grid.
@@ -286,10 +292,7 @@ def held_columns(names: Sequence[str], trainings: Sequence[Sequence[Row]]) -> li
 
 
 def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Return the columns of a grid: few values of each, and every row or an equal number of rows for each of all pairs.
-
-    One column alone is none unless each of its values comes three times, one value after the other or all in turn.
-    """
+    """Return the columns of a grid: few values of each, equally often, and with each of another column's."""
     values = {name: [alike(row[name]) for row in rows] for name in names if all(name in row for row in rows)}
     times = {name: Counter(words) for name, words in values.items()}
     few = [
@@ -308,15 +311,11 @@ def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
 MOST_DIGITS = 2
 
 #: Words of counts that come out of a training.
-_REACHED = frozenset({"epoch", "step", "iteration", "best", "final", "stopped"})
+_REACHED = frozenset({"epoch", "ran", "step", "iteration", "best", "final", "stopped"})
 
 
 def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
-    """Return the columns that hold what was set where each row is a run.
-
-    Before the first known metric stand few values that are round, each in several runs, or whole numbers some of which
-    come again. In a tracker's list any whole numbers are of a setting.
-    """
+    """Return the columns with what was set in each row's run: few round values before the first known metric."""
     found: list[str] = []
     is_before = True
     for name in columns_of(rows):
@@ -362,8 +361,6 @@ _CALLED = frozenset({
 })  # fmt: skip
 #: What is drawn, or made of all that a run has: `9f86d081`.
 _HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[\da-f]{6,}", re.IGNORECASE)
-#: Numbers from here on are Unix seconds (2001).
-_MOMENT = 1e9
 
 #: In the place of what some runs tell and others do not.
 UNSAID = "not said"
@@ -432,6 +429,41 @@ def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
         )
 
 
+def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse files of which one has all that another has, and more, or that have no metric in common."""
+    known = {run.source: run for run in runs if run.readings and run.source}
+    if (
+        options.run
+        or options.experiment
+        or options.mean_over
+        or len(known) != len([run for run in runs if run.readings])
+    ):
+        return
+    cells = {
+        source: {(each.metric, each.iteration, each.value) for each in run.readings} for source, run in known.items()
+    }
+    whole = sorted(known, key=lambda source: len(cells[source]))
+    begin: dict[tuple[str, int, float], list[str]] = {}
+    for source in whole:
+        begin.setdefault(min(cells[source]), []).append(source)
+    for several in begin.values():
+        within = [one for one, two in pairwise(several) if len(cells[one]) >= FEWEST_HELD and cells[one] < cells[two]]
+        if within:
+            rest = [typed_word(source) for source in known if source not in within]
+            raise NotRuns(
+                f"every value of {within[0]} is in another file, which has more: an earlier state of one training, or "
+                "a training that did not vary up to there",
+                hint=f"name whole trainings alone: {some_of(rest, MOST_VALUES)}, or type --run-column file if all are",
+            )
+    names = [{reading.metric for reading in run.readings} for run in known.values()]
+    one = next((source for source, own in zip(known, names, strict=True) if own.isdisjoint(names[0])), None)
+    if one is not None:
+        raise NotRuns(
+            f"{next(iter(known))} and {one} have no metric in common: parts of one training, or several trainings",
+            hint=each_or_one(FILE),
+        )
+
+
 def assumed(runs: Sequence[ForeignRun]) -> str:
     """Return what several runs were taken for without a proof; empty where something tells that they are no repeats."""
     known = [run for run in runs if run.readings]
@@ -468,7 +500,7 @@ def _written(name: str, runs: Sequence[ForeignRun]) -> list[str]:
 def _is_own(name: str, words: Sequence[str]) -> bool:
     """Tell whether what a name holds is another in each run, whatever was set."""
     numbers = [number(word) for word in words]
-    are_moments = any(map(is_moment, words)) or all(value is not None and value > _MOMENT for value in numbers)
+    are_moments = any(map(is_moment, words)) or all(value is not None and value > UNIX_SECONDS for value in numbers)
     of = words_of(name) or [""]
     are_hashes = len(set(words)) == len(words) and all(map(_HASH.fullmatch, words))
     if is_run_name(name) or are_moments or are_hashes or of[-1] in _OWN or not _MACHINE.isdisjoint(of):
@@ -477,28 +509,29 @@ def _is_own(name: str, words: Sequence[str]) -> bool:
 
 
 def _values(name: str, runs: Sequence[ForeignRun], recorded: Collection[str]) -> list[str]:
-    """Return the values that make a setting; none where they are another in each run for another reason.
-
-    Numbers of a column that is no setting by its name may be results, and equal by chance.
-    """
+    """Return the values that make a setting; none where they are another in each run for another reason."""
     words = _written(name, runs)
     times = Counter(words)
     told = [word for word in words if word != UNSAID]
+    are_names = all(is_name(word) and len(word) <= LONGEST_NAME for word in told)
     values = [number(word) for word in told]
     is_reached = name in recorded and not _REACHED.isdisjoint(words_of(name))
-    if len(times) < 2 or is_reached or _is_own(name, told) or (plain(name) == NUMBER and _are_numbered(values)):
+    is_result = meaning_of(name) is not None and any(word.startswith("[") for word in told)
+    if (
+        len(times) < 2
+        or is_reached
+        or is_result
+        or _is_own(name, told)
+        or (plain(name) == NUMBER and _are_numbered(values))
+    ):
         return []
-    if is_setting(name) or any(name in run.held for run in runs) or _are_names(told):
+    if is_setting(name) or any(name in run.held for run in runs) or are_names:
         return list(times)
     if _are_chosen([value for value in values if value is not None]) and None not in values:
         return list(times)
     is_of_result = name in recorded and any(value is not None for value in values)
     shared = min(times.values(), default=0) > 1 if is_of_result else len(times) < len(words)
     return list(times) if shared and len(told) == len(words) else []
-
-
-def _are_names(words: Sequence[str]) -> bool:
-    return all(is_name(word) and len(word) <= LONGEST_NAME for word in words)
 
 
 def _are_chosen(values: Sequence[float]) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from deviate.core.experiment import Direction
 from deviate.source.config import STATISTICS_KEYS, TypedStatistics, says
 
-Format = Literal["csv", "json", "tensorboard", "mlflow", "wandb", "log"]
+Format = Literal["csv", "json", "tensorboard", "mlflow", "wandb", "trackio", "log"]
 
 Rows = Literal["runs", "iterations"]
 
@@ -53,7 +53,7 @@ IMPORT_KEYS = ("format", "rows", "where", "mean_over", *_COLUMNS.values(), "aggr
 class ImportSettings(TypedStatistics, frozen=True, kw_only=True, rename={**STATISTICS_KEYS, **_COLUMNS}):
     """What is rarely said of an import."""
 
-    format: Annotated[Format, says("of the files: csv, json, tensorboard, mlflow, wandb or log")] | None = None
+    format: Annotated[Format, says("of the files: csv, json, tensorboard, mlflow, wandb, trackio or log")] | None = None
     rows: Annotated[Rows, says("what a row is, if no column tells: runs or iterations")] | None = None
     where: Annotated[dict[str, str], says("COLUMN=VALUE: take only these rows, such as fold=0")] = {}  # noqa: RUF012
     mean_over: Annotated[tuple[str, ...], says("COLUMN to average over within each run, such as fold")] = ()

@@ -62,8 +62,6 @@ def own_name(name: str) -> str:
 def is_counter(name: str) -> bool:
     """Tell by its name whether a column counts what a training has done.
 
-    Examples
-    --------
     >>> [is_counter(name) for name in ("epoch", "trainer/global_step", "TotalEnvInteracts", "epoch_id", "Step")]
     [True, True, True, True, True]
     >>> [is_counter(name) for name in ("step_time", "loss_step", "batch_size", "it/s", "time")]
@@ -77,8 +75,6 @@ def is_counter(name: str) -> bool:
 def is_amount(name: str) -> bool:
     """Tell by its name whether a counter may be how many there shall be.
 
-    Examples
-    --------
     >>> [is_amount(name) for name in ("num_epochs", "epochs", "n_steps", "epoch", "global_step")]
     [True, True, True, False, False]
     """
@@ -89,8 +85,6 @@ def is_amount(name: str) -> bool:
 def counted_by(name: str) -> str:
     """Return what a column counts that is not runs: ``iterations``, ``folds``, ``test examples``, or nothing.
 
-    Examples
-    --------
     >>> counted_by("epoch"), counted_by("fold_3"), counted_by("seed")
     ('iterations', 'folds', '')
     """
@@ -112,11 +106,7 @@ def check_run_column(name: str) -> None:
 
 
 def refuse(counted: str, evidence: str, hint: str = "") -> NotRuns:
-    """Return the error for a table that has a value for each fold, iteration or test example.
-
-    `counted` is what the table counts, a key of `_WHY`; `evidence` the sentence that shows it; `hint` what to type, by
-    default to name the iterations.
-    """
+    """Return the error for a table with a value for each of `counted`, a key of `_WHY`, as `evidence` shows."""
     remedy = hint or "say which column counts them: --set iteration_column=COLUMN, or --set rows=iterations"
     return NotRuns(f"{evidence}; {_WHY[counted]}", hint=remedy)
 
@@ -129,8 +119,6 @@ def rank_correlation(order: Sequence[float], values: Sequence[float]) -> float:
 def trend(values: list[float]) -> float | None:
     """Return Spearman's rank correlation of values with their order; None where it is too little to look like a curve.
 
-    Examples
-    --------
     >>> trend([0.1, 0.4, 0.6, 0.7, 0.75, 0.78, 0.8, 0.81])
     1.0
     >>> trend([0.8, 0.7]) is None
@@ -151,12 +139,14 @@ _RUN = re.compile(
 NAMES = ("name", "id")
 #: A column that holds the name of each row's file; options may name it though no file has it.
 FILE = "file"
+#: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
+UNIX_SECONDS = 1e9
 #: Names of settings that `lexicon.words` leaves to the text around them.
 SETTINGS = frozenset({
     "lr", "learningrate", "batchsize", "bs", "weightdecay", "l2", "momentum", "dropout", "dropoutrate", "dropoutp",
     "hidden", "hiddensize", "hiddendim", "embeddim", "dmodel", "width", "depth", "layers", "nlayers", "numlayers",
     "nheads", "numheads", "nlayer", "nhead", "nembd", "dff", "nunits",
-    "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature",
+    "kernelsize", "optimizer", "patience", "gradclip", "gamma", "temperature", "nestimators", "maxdepth", "numleaves",
 })  # fmt: skip
 #: A column of numbers that may name trainings or hold what was set; keys of an object that are numbers are called so.
 NUMBER = "number"
@@ -214,15 +204,7 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_roles(rows: list[Row], options: TableOptions) -> Roles:
-    """Find the role of each column, from the options and from the columns' names.
-
-    Raises
-    ------
-    BadOption
-        If a column that an option names is not there.
-    NotRuns
-        If the column that shall tell the runs apart counts something else.
-    """
+    """Find the role of each column, from the options and from the columns' names."""
     columns = columns_of(rows)
     for name in options.run:
         check_run_column(name)
@@ -234,7 +216,7 @@ def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     metric, value = _long(columns, options)
     _check_run(options.run, metric, value, columns)
     return Roles(
-        run=options.run or _runs(rows, columns),
+        run=options.run or _runs(rows, [name for name in columns if name not in options.mean_over]),
         iteration=options.iteration,
         counters=tuple(
             name for name in columns if is_counter(name) and not is_in_settings(name) and name not in listed
@@ -274,8 +256,11 @@ def _counting(columns: list[str], words: tuple[str, ...], options: TableOptions)
 
 def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
-    named = sorted((name for name in columns if is_run_name(name)), key=_order)
+    # Names of runs come before seeds.
+    named = sorted(filter(is_run_name, columns), key=lambda name: "seed" in plain(name) or "state" in plain(name))
     own = _first_of(columns, NAMES)
+    # Numbers of rows are no names of trainings.
+    own = own if any(is_name(row.get(own, "0")) for row in rows) else ""
     if own and is_trackers(rows) and _is_list_of_runs(own, named, rows):
         return (own,)
     if len(named) < 2:
@@ -301,16 +286,9 @@ def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:
     return all(map(is_name, words)) and len(set(words)) == len(rows) > len(numbered) > 0
 
 
-def _order(name: str) -> bool:
-    """Put names of runs before seeds."""
-    return "seed" in plain(name) or "state" in plain(name)
-
-
 def is_run_name(name: str) -> bool:
     """Tell by its name whether a column tells runs apart.
 
-    Examples
-    --------
     >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
     [True, True, True, True, False]
     """
@@ -329,6 +307,17 @@ def is_setting(name: str) -> bool:
         or is_in_settings(name)
     )
     return is_named or name.startswith((*OTHER_PREFIXES, *OWN))
+
+
+def searched(rows: Sequence[Row]) -> str:
+    """Return a setting that jumps to and fro over most of the rows, as in a search; that of a schedule does not."""
+    for name in columns_of(rows):
+        if is_setting(name) and plain(name) not in CLOCKS | NOTED and not name.startswith(OWN):
+            known = [value for row in rows if (value := number(row.get(name, ""))) is not None]
+            steps = [two - one for one, two in pairwise(known) if two != one]
+            if sum(one * two < 0 for one, two in pairwise(steps)) > max(FEWEST_COUNTED - 1, len(rows) / 4):
+                return name
+    return ""
 
 
 def columns_of(rows: Iterable[Row]) -> list[str]:
@@ -393,8 +382,7 @@ class Counted(NamedTuple):
 def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: TableOptions) -> Counted:
     """Find what counts the iterations of the rows of each part, which is of one file and one run.
 
-    Of the columns whose names count, that of whole numbers which least often begins again while another one goes on,
-    then that which counts most rows, in the smallest steps.
+    Of the columns that count, that which least often begins again within another one, and counts most rows.
     """
     if roles.iteration:
         return Counted(roles.iteration)
@@ -499,6 +487,8 @@ def may_count(name: str, parts: Sequence[Sequence[Row]], roles: Roles) -> bool:
     is_even = 2 * max(rises.values(), default=0) > rises.total()
     if not is_amount(name):
         return is_even or rises.total() >= 2 * falls or len(steps) < FEWEST_FOR_TREND
+    # `epochs` of 5, 10, 15 may be how long each of three trainings took.
+    is_even = is_even if "total" in name.lower() else set(rises) == {1}
     return rises.total() > 2 * falls and (is_even or len(steps) >= FEWEST_FOR_TREND)
 
 
@@ -519,7 +509,7 @@ def _rises(name: str, step: _Step) -> bool:
 
 
 def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
-    """Tell whether a column of time rises in every part, so that its rows follow one another."""
+    """Tell whether seconds since a start rise in every part; dates may be those of a training in each row."""
     names = [name for name in columns_of(row for rows in parts for row in rows[:1]) if plain(name) in CLOCKS]
     long = [rows for rows in parts if len(rows) > 1]
     if sum(map(len, long)) < FEWEST_FOR_TREND:
@@ -529,4 +519,5 @@ def _has_clock(parts: Sequence[Sequence[Row]]) -> bool:
 
 def _goes_up(values: Sequence[float | None]) -> bool:
     known = [value for value in values if value is not None]
-    return len(known) == len(values) and known[0] < known[-1] and all(one <= two for one, two in pairwise(known))
+    rises = len(known) == len(values) and known[0] < known[-1] < UNIX_SECONDS
+    return rises and all(one <= two for one, two in pairwise(known))

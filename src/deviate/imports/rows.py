@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from deviate.core.errors import NotImportable, NotRuns, some_of
 from deviate.imports.patience import PATIENCE, time_limit
+from deviate.lexicon.words import meaning_of, plain
 
 #: A row: word by column; a cell that is empty is not in it.
 Row = dict[str, str]
@@ -54,13 +55,7 @@ ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
 
 
 def csv_rows(path: Path) -> list[Row]:
-    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks.
-
-    Raises
-    ------
-    NotImportable
-        If there is no row, two columns have one name, or a row has more values than there are columns.
-    """
+    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks."""
     text = text_of(path)
     check_cells(path, text, ",;\t\n")
     lines = text.splitlines()
@@ -85,7 +80,8 @@ def csv_rows(path: Path) -> list[Row]:
     repeated = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if repeated:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
-    if all(number(name) is not None for name in names):
+    are_values = [number(name) is not None for name in names]
+    if any(are_values) and are_values == [number(cell) is not None for cell in rows[0]]:
         raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
     longer = next((cells for cells in rows if any(cells[len(names) :])), None)
     if longer is not None:
@@ -127,6 +123,10 @@ def is_table(text: str) -> bool:
         lengths = [len(cells) for cells in _cells(below[:50], head[1])]
     except csv.Error:
         return False
+    if head[1] == "|" and 2 * sum("|" in line for line in lines) < len(lines):
+        # A log may show a table of its data.
+        names = next(_cells(below, "|"))
+        return any(meaning_of(name) or plain(name) == "epoch" for name in names)
     return lengths[0] > 1 and lengths.count(lengths[0]) > 0.8 * len(lengths)
 
 
@@ -197,8 +197,6 @@ def _facts(lines: list[str]) -> Row:
 def number(word: str) -> float | None:
     """Return the number a cell holds, of a percentage without its sign; None for anything else.
 
-    Examples
-    --------
     >>> number("97.5%"), number("nan"), number("1_0"), number("seed")
     (97.5, nan, None, None)
     """
@@ -213,8 +211,6 @@ def number(word: str) -> float | None:
 def seconds(word: str) -> float | None:
     """Return the seconds of a number, or of a duration.
 
-    Examples
-    --------
     >>> seconds("1.5"), seconds("0:01:30"), seconds("soon")
     (1.5, 90.0, None)
     """
@@ -240,8 +236,6 @@ def alike(word: str) -> str | float:
 def is_moment(word: str) -> bool:
     """Tell whether a cell holds a date, a time of day or a duration with colons.
 
-    Examples
-    --------
     >>> [is_moment(word) for word in ("08:38:07", "2024-01-31T08:38", "Mon Jan 31 08:38:07 2024", "1:30", "a:1", "3.5")]
     [True, True, True, True, False, False]
     """
@@ -262,13 +256,7 @@ def flat(value: object, name: str = "") -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds.
-
-    Raises
-    ------
-    NotImportable
-        If it cannot be read, or is too large.
-    """
+    """Return what a file holds."""
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
@@ -333,13 +321,7 @@ _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    NotImportable
-        If it is no text.
-    """
+    """Return the text of a file."""
     data = read_bytes(path)
     check_text(path, data)
     try:

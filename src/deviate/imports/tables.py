@@ -16,18 +16,19 @@ import msgspec
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
+from deviate.imports.logs import is_result
 from deviate.imports.repeated import (
+    check_columns,
     check_names,
     check_repeated,
     check_words,
+    differing_settings,
     grid_columns,
-    grid_of_runs,
     held_columns,
     is_nameless,
     refuse_rows,
     set_columns,
     settings_of,
-    telling_column,
 )
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import (
@@ -36,6 +37,7 @@ from deviate.imports.roles import (
     METRIC_PREFIX,
     NOTED,
     OWN,
+    UNIX_SECONDS,
     Roles,
     columns_of,
     counted_by,
@@ -47,6 +49,7 @@ from deviate.imports.roles import (
     may_count,
     numeric_columns,
     refuse,
+    searched,
     trend,
     whole,
 )
@@ -58,12 +61,13 @@ from deviate.imports.trainings import (
     begun_anew,
     check_began_apart,
     check_in_turn,
+    each_or_one,
     parts_of,
     split_notes,
     split_trainings,
     training_label,
 )
-from deviate.lexicon.words import is_in_settings, plain, split_of, words_of
+from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of, words_of
 
 # Which columns of a table hold the values of metrics.
 
@@ -75,13 +79,7 @@ MOST_NAMED = 6
 
 
 def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) -> list[str]:
-    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says.
-
-    Raises
-    ------
-    NotImportable
-        If there is none.
-    """
+    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says."""
     if roles.value:
         return [roles.value]
     columns = columns_of(rows)
@@ -143,10 +141,7 @@ def left_out_notes(
 def no_metrics_note(
     names: Sequence[str], columns: Sequence[str], by_values: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word.
-
-    `by_values` holds the reasons of those whose values tell.
-    """
+    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word."""
     by_reason: dict[str, list[str]] = {}
     for name in names:
         is_said = plain(name) in NOTED or name.startswith(OWN) or is_in_settings(name)
@@ -158,23 +153,12 @@ def no_metrics_note(
         yield f"No metrics: {parts}. --metric {typed_word(first)} takes one in."
 
 
-#: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
-UNIX_SECONDS = 1e9
-
 #: More runs are refused: each has its folder, its record files and its line in reports.
 MOST_RUNS = 2_000
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
-    """Find the runs in tables: by a column, by the file, or by a counter that goes back.
-
-    Raises
-    ------
-    NotRuns
-        If what would be counted as runs are epochs, folds or test examples, or could be.
-    NotImportable
-        If nothing is left, or an iteration is no whole number.
-    """
+    """Find the runs in tables: by a column, by the file, or by a counter that goes back."""
     every = [
         msgspec.structs.replace(table, rows=_chosen(table.rows, options)) for table in _with_files(tables, options)
     ]
@@ -189,25 +173,21 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     check_names(parts, roles, options)
     counted = counted_by_values([rows for part in parts for rows in part.by_file()], roles, options)
     roles = msgspec.structs.replace(roles, iteration=counted.column)
+    is_by_clock = counted.in_order and not options.rows
     if counted.in_order:
         options = msgspec.structs.replace(options, rows="iterations")
-    elif not counted.column and not options.rows and (grid := grid_of_runs(parts, roles)):
-        options = msgspec.structs.replace(options, rows="runs")
-        parts = parts_of(every, roles, options, grouped=grouped)
-        summaries.append(
-            f"Each row was read as a training, since each combination of {', '.join(map(repr, grid))} comes once. If "
-            "the rows follow one another in one training, type --set rows=iterations."
-        )
     elif not counted.column:
         refuse_rows(parts, roles, options)
     check_in_turn(parts, roles, options)
     metrics = metric_columns(all_rows, roles, options.wanted)
     metrics, were_set = _without_set(metrics, parts, roles, options)
+    if not is_by_clock:
+        check_columns(metrics, roles, options)
     made = (run for part in parts for run in _runs(part, metrics, roles, options))
-    runs = [msgspec.structs.replace(run, held=were_set) for run in made]
+    runs = [msgspec.structs.replace(run, held=[*run.held, *were_set]) for run in made]
     check_runs(len(runs))
     left_out = left_out_notes(all_rows, roles, metrics, were_set)
-    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *left_out, *_trends(runs, options)])
+    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *left_out, *_trends(runs, roles, options)])
 
 
 def _without_set(
@@ -339,6 +319,7 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
     rows = [part.rows[start:end] for start, end in pairwise([*split.starts, len(part.rows)])]
     check_words(part.label, rows, metrics, roles, options)
     if len(rows) == 1:
+        _check_searched(part, roles, options)
         _check_other_counters(part, metrics, roles, options, start)
     for each, of_training in zip(split.trainings, rows, strict=True):
         check_repeated(part.label, of_training, each, metrics, roles, options, resumed=bool(split.resumed))
@@ -350,18 +331,28 @@ def _runs(part: Part, metrics: list[str], roles: Roles, options: TableOptions) -
         seconds=took if took is not None and 0 <= took < UNIX_SECONDS else None,
         status=states[-1] if states else "",
     )  # fmt: skip
-    telling = telling_column(rows, metrics) if len(rows) > 1 else ""
-    told = [f"{part.label}, {telling} {each[0].get(telling)}" if telling else "" for each in rows]
-    labels = [label or training_label(part.label, index) for index, label in enumerate(told)]
+    free = [name for name in metrics if name not in options.wanted and not is_result(name)]
+    still = held_columns(free, rows) if len(rows) > 1 else []
+    # A whole number that is another one in each names them.
+    telling = [
+        name
+        for name in still
+        if len({each[0].get(name, ".") for each in rows if each[0].get(name, ".").isdecimal()}) == len(rows)
+    ]
+    labels = [
+        f"{part.label}, {telling[0]} {each[0][telling[0]]}" if telling else training_label(part.label, index)
+        for index, each in enumerate(rows)
+    ]
     notes = list(split_notes(part.label, split, roles.iteration, " If they are one, type --set rows=iterations."))
-    if options.in_time and not split.resumed and (twice := sum(map(_repeated, split.trainings))):
+    if not split.resumed and (twice := sum(map(_repeated, split.trainings))):
         notes.append(f"Of several values at one {roles.iteration!r} the last counts: {twice:,} before it are left out.")
     return [
         msgspec.structs.replace(
             run,
-            readings=[reading for reading in each if reading.metric != telling],
+            readings=[reading for reading in each if reading.metric not in still],
             label=label if len(rows) > 1 else part.label,
-            settings=settings_of(of_training, metrics, roles),
+            settings=settings_of(of_training, [name for name in metrics if name not in still], roles),
+            held=still,
             notes=[] if index else notes,
         )
         for index, (each, label, of_training) in enumerate(zip(split.trainings, labels, rows, strict=True))
@@ -386,6 +377,17 @@ def _without_standing(rows: list[Row], roles: Roles) -> list[Row]:
 
 def _repeated(readings: Sequence[Reading]) -> int:
     return len(readings) - len({(reading.metric, reading.iteration) for reading in readings})
+
+
+def _check_searched(part: Part, roles: Roles, options: TableOptions) -> None:
+    """Refuse rows of one training in which a setting jumps: a search numbers its trainings."""
+    name = "" if options.iteration or options.rows or not roles.iteration else searched(part.rows)
+    if name:
+        raise NotRuns(
+            f"{part.label}: {name!r} jumps from row to row, as in a search: {roles.iteration!r} may number trainings",
+            hint="type --set rows=runs if each row is a training, --set "
+            f"iteration_column={typed_word(roles.iteration)} if the rows are one training",
+        )
 
 
 def _check_other_counters(
@@ -467,16 +469,23 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
     ]
 
 
-def _trends(runs: list[ForeignRun], options: TableOptions) -> Iterator[str]:
-    """Say where the rows that were called runs look like the epochs of one."""
-    if options.rows != "runs":
+def _trends(runs: list[ForeignRun], roles: Roles, options: TableOptions) -> Iterator[str]:
+    """Say where the rows that were called runs look like the epochs of one; ask where nothing called them so."""
+    if (options.rows != "runs" and not roles.run) or options.run or differing_settings(runs):
         return
-    names = dict.fromkeys(reading.metric for run in runs for reading in run.readings)
-    for name in names:
-        values = [reading.value for run in runs for reading in run.readings if reading.metric == name]
+    last = [{reading.metric: reading.value for reading in run.readings} for run in runs]
+    for name in dict.fromkeys(name for each in last for name in each):
+        values = [each[name] for each in last if name in each]
         slope = trend([value for value in values if math.isfinite(value)])
         numbers_rows = len({later - earlier for earlier, later in pairwise(values)}) == 1
-        if slope is not None and not numbers_rows:
+        if slope is not None and not numbers_rows and options.rows != "runs" and meaning_of(name):
+            column = typed_word(roles.run[0])
+            raise NotRuns(
+                f"{name} goes {'up' if slope > 0 else 'down'} from {runs[0].label} to {runs[-1].label} (Spearman "
+                f"{slope:.2f}), as it does in one training: they may be trainings, or its episodes",
+                hint=f"{each_or_one(roles.run[0])}, --set iteration_column={column} if it counts iterations",
+            )
+        if slope is not None and not numbers_rows and options.rows == "runs":
             yield (
                 f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
                 "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
@@ -496,31 +505,29 @@ _WANDB_COLUMN = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<band>__MIN|__MAX)?
 _TENSORBOARD_NAME = re.compile(r"run-(?P<run>.+?)-tag-(?P<tag>.+)")
 _TENSORBOARD_HEAD = {"walltime", "step", "value"}
 
+#: A metric of one of several runs: ``acc_seed1``, ``run2/loss``.
+_OF_RUN = re.compile(r"(?:(.+)[ _/.-])?((?:run|seed|trial|replicate)[ _-]?\d+)(?:[ _/.-](.+))?", re.IGNORECASE)
+_OF_FOLD = re.compile(r"(?<![a-z])(?:fold|split)[ _-]?\d+(?:[ _/.-]|$)", re.IGNORECASE)
+_OF_SETTING = re.compile(r"(.+?)[ _=-]((?:\d*\.)?\d+(?:e-?\d+)?)", re.IGNORECASE)
 _RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re.IGNORECASE)
 
 
 def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
-    """Return the rows of a table in a shape that its columns explain.
-
-    `stem` is the name of the file without its ending; `runs_of` the metric whose runs the columns are, empty where they
-    are not.
-
-    Raises
-    ------
-    NotRuns
-        If the columns are epochs or folds.
-    BadOption
-        If the columns are runs, and no option names their metric.
-    """
+    """Return the rows of a table, whose file is `stem`, in a shape that its columns explain."""
     columns = columns_of(rows)
     if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
         return _tensorboard(rows, stem)
     if any(name.endswith(("__MIN", "__MAX")) for name in columns):
+        _check_bands(rows, runs_of)
         return _wandb_chart(rows, [name for name in columns if not _WANDB_COLUMN.fullmatch(name)][:1])
     _check_columns(columns)
+    if len({run for name in columns if (run := _run_and_metric(name)[0])}) > 1:
+        return list(_by_runs(rows))
     if runs_of:
         return _unpivoted(rows, runs_of)
     numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
+    if all(is_counter(name) or _set_in(name) for name in columns):
+        numbered = [name for name in columns if not is_counter(name)]
     named = [name for name in columns if name not in numbered and plain(name) not in SUMMARIES]
     if len(numbered) > 1 and len(named) == 1 and _name_rows(named[0], rows):
         return [
@@ -534,6 +541,23 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     return rows
 
 
+def _run_and_metric(name: str) -> tuple[str, str]:
+    match = _OF_RUN.fullmatch(name)
+    metric = " ".join(filter(None, (match[1], match[3]))) if match and not is_in_settings(name) else ""
+    return (match[2], metric) if match and metric else ("", name)
+
+
+def _by_runs(rows: list[Row]) -> Iterator[Row]:
+    """Yield a row for each run of columns that have it in their names: ``acc_seed1``, ``acc_seed2``."""
+    for row in rows:
+        of_runs: dict[str, Row] = {}
+        for name, word in row.items():
+            run, metric = _run_and_metric(name)
+            of_runs.setdefault(run, {})[metric] = word
+        of_all = of_runs.pop("", {})
+        yield from ({RUN: run, **of_all, **values} for run, values in of_runs.items())
+
+
 def _name_rows(column: str, rows: list[Row]) -> bool:
     """Tell whether a column has another word in each row: the names of metrics."""
     words = [row.get(column, "") for row in rows]
@@ -543,7 +567,12 @@ def _name_rows(column: str, rows: list[Row]) -> bool:
 def _check_columns(columns: list[str]) -> None:
     """Refuse a table that has folds, epochs or examples side by side."""
     for counted in ("folds", "iterations", "test examples"):
-        side_by_side = [name for name in columns if re.search(r"\d$", name) and counted_by(name) == counted]
+        side_by_side = [
+            name
+            for name in columns
+            if (re.search(r"\d$", name) and counted_by(name) == counted)
+            or (counted == "folds" and _OF_FOLD.search(name) and not is_in_settings(name))
+        ]
         if len(side_by_side) > 1:
             evidence = f"the columns {side_by_side[0]!r} to {side_by_side[-1]!r} are {counted}"
             if counted == "iterations":
@@ -556,11 +585,28 @@ def _check_columns(columns: list[str]) -> None:
 def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
     counting = {name for row in rows for name in row if is_counter(name)}
     return [
-        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}}
+        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}, **_set_in(name)}
         for row in rows
         for name, word in row.items()
         if name not in counting
     ]
+
+
+def _set_in(name: str) -> Row:
+    """Return the setting that the name of a column tells: ``lr_0.1``."""
+    match = _OF_SETTING.fullmatch(name)
+    return {f"config/{match[1]}": match[2]} if match and is_setting(match[1]) else {}
+
+
+def _check_bands(rows: list[Row], runs_of: str) -> None:
+    """Refuse a chart whose values lie between two others: means of several runs, or of several steps."""
+    ends = [(row, name.removesuffix("__MIN")) for row in rows for name in row if name.endswith("__MIN")]
+    within = [name for row, name in ends if row[f"{name}__MIN"] != row.get(name) != row.get(f"{name}__MAX")]
+    if 2 * len(within) > len(ends) and not runs_of:
+        raise NotRuns(
+            "the values of the chart lie between their __MIN and __MAX: they are means of several runs, or of steps",
+            hint="export the runs themselves; or type --set columns_are_runs=value if each column is one run",
+        )
 
 
 def _wandb_chart(rows: list[Row], axis: list[str]) -> list[Row]:

@@ -24,15 +24,7 @@ _INTEGER, _FLOAT, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("int", "floa
 
 
 def parsed(text: str, path: Path) -> Any:
-    """Return what a JSON text holds.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON.
-    NotImportable
-        If an object has two values under one name: Python would keep the last in silence.
-    """
+    """Return what a JSON text holds."""
     return json.loads(text, object_pairs_hook=partial(_object, path))
 
 
@@ -45,13 +37,7 @@ def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def yaml_value(text: str, path: Path) -> Any:
-    """Return what a YAML text holds; its dates and truths are words.
-
-    Raises
-    ------
-    NotImportable
-        If it is no YAML, is too large, refers to its own parts, or an object has two values under one name.
-    """
+    """Return what a YAML text holds; its dates and truths are words."""
     if len(text) > MOST_YAML:
         raise NotImportable(
             f"{path} has {len(text) / (1 << 20):,.1f} MiB of YAML; at most {MOST_YAML >> 20} are read",

@@ -19,7 +19,6 @@ from deviate.observe.trackers.tensorboard import (
     DamagedFileError,
     Scalar,
     TornMessageError,
-    Value,
     fields,
     inner,
     read_events,
@@ -160,12 +159,9 @@ SPLITS = ("train", "validation", "val", "valid", "test", "eval")
 
 
 def read_tensorboard(folders: list[Path]) -> ForeignResults:
-    """Read the event files below `folders`.
+    """Read the event files below `folders`: a folder is a run, copies count once.
 
-    A folder with event files is a run, as TensorBoard has it, with two exceptions: ``train`` and ``validation`` folders
-    (Keras) belong to the run that is the folder above, unless runs of other names are beside them, and so do the
-    folders ``add_scalars`` makes. A folder without a scalar is a run that failed, unless other runs are above or below
-    it. A folder whose files are copies of another one's counts once.
+    ``train`` and ``validation`` (Keras), and what ``add_scalars`` makes, belong to the folder above.
     """
     runs: dict[str, _RunEvents] = {}
     copies: dict[str, str] = {}
@@ -304,11 +300,34 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     loose = [path for path in summaries if _folder(path) not in known]
     # Without values in either, a run failed before its first.
     kept = {_folder(path) for path in loose}
-    runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
+    runs = [
+        run if run.readings or run.broken else msgspec.structs.replace(run, broken=f"no value in {path.name}")
+        for path, run in read.items()
+        if run.readings or path.parent not in kept
+    ]
     told = {path: _from_summary(path) for path in loose}
     alone = [path for path in loose if told[path].readings and not os.path.isfile(path.with_name(HISTORY_FILE))]
     notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if alone else []
-    return ForeignResults(runs=in_order([*runs, *told.values()]), notes=notes)
+    return ForeignResults(runs=in_order([*_resumed(runs), *told.values()]), notes=notes)
+
+
+def _resumed(runs: Sequence[ForeignRun]) -> list[ForeignRun]:
+    """Join what a run wrote before and after it was resumed: its id is the same."""
+    by_id: dict[str, list[ForeignRun]] = {}
+    for run in runs:
+        by_id.setdefault(run.identity if run.readings else f"{run.identity} {len(by_id)}", []).append(run)
+    joined = []
+    for several in by_id.values():
+        # Its clock may begin again.
+        readings = [
+            msgspec.structs.replace(each, elapsed_s=math.nan) if len(several) > 1 else each
+            for run in several
+            for each in run.readings
+        ]
+        said = f"{several[0].label} was resumed, as its id says: the values of {len(several)} folders are of one run."
+        notes = [said] if len(several) > 1 else []
+        joined.append(msgspec.structs.replace(several[-1], readings=readings, notes=notes))
+    return joined
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
@@ -354,10 +373,6 @@ def _folder(summary: Path) -> Path:
     return summary.parent.parent if summary.parent.name == "files" else summary.parent
 
 
-def _or_broken(path: Path, run: ForeignRun) -> ForeignRun:
-    return run if run.readings or run.broken else msgspec.structs.replace(run, broken=f"no value in {path.name}")
-
-
 def _run_files(root: Path) -> list[Path]:
     if os.path.isfile(root):
         return [root]
@@ -365,11 +380,7 @@ def _run_files(root: Path) -> list[Path]:
 
 
 def read_run(path: Path) -> ForeignRun:
-    """Read a ``.wandb`` file; a torn end is passed over, and of a damaged file nothing counts.
-
-    ``Record``: history = 2, run = 17, exit = 18. ``RunRecord``: run_id = 1, config = 4, run_group = 6,
-    display_name = 8. ``RunExitRecord``: exit_code = 1, runtime = 2.
-    """
+    """Read a ``.wandb`` file; a torn end is passed over, and of a damaged file nothing counts."""
     facts: dict[str, Any] = {}
     readings: list[Reading] = []
     try:
@@ -398,6 +409,7 @@ def read_run(path: Path) -> ForeignRun:
     settings = {**_config_of(path.parent), **facts.get("settings", {})}
     return ForeignRun(
         label=seeded_label(str(name), seed_of(settings)),
+        identity=str(facts.get("id") or path),
         readings=readings,
         settings=settings,
         group=str(facts.get("group", "")),
@@ -454,15 +466,8 @@ def _settings(config: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _exit_facts(message: bytes) -> dict[str, Any]:
-    facts: dict[str, Any] = {"exit_code": 0}
-    for number, value in fields(message):
-        facts.update(_exit_fact(number, value))
-    return facts
-
-
-def _exit_fact(number: int, value: Value) -> dict[str, Any]:
     names = {1: "exit_code", 2: "runtime"}
-    return {names[number]: signed(value)} if number in names else {}
+    return {"exit_code": 0, **{names[number]: signed(value) for number, value in fields(message) if number in names}}
 
 
 def _from_summary(path: Path) -> ForeignRun:

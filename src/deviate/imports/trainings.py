@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from bisect import bisect
+from bisect import bisect, insort
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, NoReturn
@@ -15,7 +15,7 @@ from deviate.core.errors import NotRuns
 from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun, Reading
 from deviate.imports.request import TableOptions
-from deviate.imports.roles import FILE, Roles, columns_of, refuse, whole
+from deviate.imports.roles import FILE, Roles, columns_of, may_count, refuse, searched, whole
 from deviate.imports.rows import Row, is_name, number
 
 #: Fewest values before a counter goes back that show whether the values go on.
@@ -48,17 +48,10 @@ def split_trainings(
     readings: Sequence[Sequence[Reading]], counted: Sequence[bool], label: str, counter: str, *,
     begins_anew: bool = False,
 ) -> Split:  # fmt: skip
-    """Divide the readings of rows, in their order, into trainings.
+    """Divide the readings of rows, in their order, into trainings; `counted` are the rows with an own iteration.
 
-    `counted` tells which rows have an iteration of their own, and not that of the row before.
-
-    A counter that goes back to where it began is that of a new training; one that goes back less was resumed. Values
-    that say the opposite leave two readings, unless `begins_anew` says that a training begins there.
-
-    Raises
-    ------
-    NotRuns
-        With both readings.
+    A counter that goes back to its start is of a new training, else of a resumed one; where the values say the opposite
+    both are asked about, unless `begins_anew`.
     """
     every = [reading for row in readings for reading in row]
     is_once = len({(reading.metric, reading.iteration) for reading in every}) == len(every)
@@ -72,7 +65,7 @@ def split_trainings(
     for index, row in enumerate(readings):
         rest = readings[index : index + 1 + AHEAD]
         is_counted = bool(row) and counted[index]
-        if is_counted and (training.stands(row, rest[1:]) or training.falls(row)):
+        if is_counted and (training.stands(row, rest[1:], begins_anew=begins_anew) or training.falls(row)):
             if is_once or _is_new(training, rest, label, counter, begins_anew=begins_anew):
                 training = _Training()
                 split.trainings.append(training.readings)
@@ -83,6 +76,8 @@ def split_trainings(
         training.add(row)
     if len(split.trainings) > 1 and not begins_anew:
         _check_whole(split, label, counter)
+    if split.resumed and not begins_anew and (late := training.short_of(split.resumed[-1][0])):
+        _refuse_unsure(label, counter, *split.resumed[-1], f"end at {late}")
     return split
 
 
@@ -147,18 +142,26 @@ class _Training:
         """Tell whether the counter goes back for one of the metrics in a row; those of two splits count apart."""
         return any(last is not None and each.iteration < last for each in row for last in [self._last(each)])
 
-    def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]]) -> bool:
+    def stands(self, row: Sequence[Reading], rest: Sequence[Sequence[Reading]], *, begins_anew: bool) -> bool:
         """Tell whether an iteration was made again: all of its values come twice, and those of no other one do."""
         if any(reading.iteration != self._last(reading) for reading in row):
             # `step:9 val_loss:3.2 time:5`, `step:9 loss:3.1 time:6`: two lines of one iteration.
             return False
         later = [each.iteration for after in rest for each in after if each.metric == row[0].metric]
         later = later[: next((place for place, (one, two) in enumerate(pairwise(later), 1) if two < one), None)]
+        if begins_anew and later[-1:] > [row[0].iteration]:
+            # Of starts that were broken off at once, the first iteration stands again and again.
+            later = [at for at in later if at > row[0].iteration]
         goes_on = bool(later) and later[0] > row[0].iteration and len(set(later)) == len(later)
         return goes_on and self.along[row[0].metric].is_once
 
     def _last(self, reading: Reading) -> int | None:
         return self.along[reading.metric].last if reading.metric in self.along else None
+
+    def short_of(self, at: int) -> int | None:
+        """Return the last iteration since the counter went back, where it did not come to `at` again."""
+        late = max((along.last for along in self.along.values() if along.last is not None), default=at)
+        return late if late < at else None
 
     def go_back(self) -> None:
         """Count anew."""
@@ -173,17 +176,15 @@ class _Training:
 
 
 def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[ForeignRun]:
-    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes.
-
-    Raises
-    ------
-    NotRuns
-        If the counter begins again, and no option says what that is.
-    """
+    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes."""
     # A result that was sent twice is no second one.
-    once = {(each.metric, each.iteration, each.value): each for each in reversed(run.readings)}
-    if len({metric for metric, *_ in once}) == len(once) < len(run.readings):
-        return [msgspec.structs.replace(run, readings=[*reversed(once.values())])]
+    last: dict[str, tuple[int, str]] = {}
+    once = []
+    for each in run.readings:
+        if last.get(each.metric) != (sent := (each.iteration, str(each.value))):
+            once.append(each)
+        last[each.metric] = sent
+    run = msgspec.structs.replace(run, readings=once)
     in_time = sorted(run.readings, key=lambda reading: reading.elapsed_s) if has_times(run.readings) else run.readings
     chosen = bool(options.iteration or options.rows)
     rows: list[list[Reading]] = []
@@ -200,8 +201,11 @@ def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[F
             "are one training",
         )
     notes = list(split_notes(run.label, split, counter, ""))
+    twice = len(once) - len({(each.metric, each.iteration) for each in once})
+    if twice and not split.resumed and not several:
+        notes.append(f"{run.label}: of several values at one {counter!r} the last counts; {twice:,} are left out.")
     if not several:
-        return [msgspec.structs.replace(run, notes=notes)]
+        return [msgspec.structs.replace(run, notes=[*run.notes, *notes])]
     if options.rows:
         return [msgspec.structs.replace(run, readings=_counted_on(split.trainings))]
     return [
@@ -276,19 +280,25 @@ def _refuse_unsure(label: str, counter: str, at: int, back: int, values: str) ->
 
 #: Values that may come out of their order where several processes write.
 MOST_LATE = 2
+#: Share of the rows that may.
+FEW_LATE = 0.1
 
 
 def _far_back(readings: Sequence[Sequence[Reading]]) -> tuple[int, int] | None:
     """Return from where to where a counter goes back behind several values of most metrics; None where it does not."""
     along: dict[str, list[int]] = {}
+    last: dict[str, int] = {}
+    times = 0
     for row in readings:
-        known = [along.setdefault(each.metric, []) for each in row]
-        falls = [each for each in known if each and each[0] < each[-1] > row[0].iteration]
-        late = [each for each in falls if len(each) - bisect(sorted(each), row[0].iteration) > MOST_LATE]
-        if 2 * len(late) > len(row):
-            return late[0][-1], row[0].iteration
-        for before in known:
-            before.append(row[0].iteration)
+        at = row[0].iteration if row else 0
+        falls = [each.metric for each in row if along.get(each.metric, [at])[0] < last.get(each.metric, at) > at]
+        late = [name for name in falls if len(along[name]) - bisect(along[name], at) > MOST_LATE]
+        times += 2 * len(falls) > len(row)
+        if 2 * len(late) > len(row) or (falls and times > max(MOST_LATE, FEW_LATE * len(readings))):
+            return last[falls[0]], at
+        for each in row:
+            insort(along.setdefault(each.metric, []), at)
+            last[each.metric] = at
     return None
 
 
@@ -303,11 +313,7 @@ def _is_near_start(back: int, training: _Training, row: Sequence[Reading]) -> bo
 
 
 def begun_anew(readings: Sequence[Sequence[Reading]], counted: Sequence[bool]) -> int:
-    """Count how often another counter goes back to where it began while the values begin anew.
-
-    `readings` are those of each row, in their order, with the iterations of that counter. A counter within another
-    one, which begins again and again while the values go on, begins no training: 0.
-    """
+    """Count how often another counter goes back to where it began while the values begin anew; 0 if mostly within."""
     training = _Training()
     times = others = 0
     for index, row in enumerate(readings):
@@ -397,18 +403,12 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, grouped: bool) -> list[Part]:
-    """Return the rows by what the source calls their run.
-
-    Raises
-    ------
-    NotRuns
-        If a row lacks its run, or its table counts iterations although rows shall be runs.
-    """
+    """Return the rows by what the source calls their run."""
     found: dict[tuple[str, str], dict[str, Part]] = {}
     naming = "" if roles.run or options.rows != "runs" else naming_column([r for t in tables for r in t.rows], roles)
     for table in tables:
         rises = options.rows == "runs" and _counts(table.rows, roles)
-        if rises and not roles.run:
+        if rises and not roles.run and not searched(table.rows):
             raise refuse("iterations", f"{table.source} has a column {rises!r}, so its rows are no runs")
         # A file in which no row tells its run is a run.
         told = tuple(name for name in roles.run if options.run or any(name in row for row in table.rows))
@@ -479,7 +479,8 @@ def _counts(rows: Sequence[Row], roles: Roles) -> str:
     for name in roles.counters:
         numbers = [whole(row.get(name)) for row in rows]
         known = [value for value in numbers if value is not None]
-        if len(known) == len(rows) > 1 and all(one < two for one, two in pairwise(known)):
+        rises = len(known) == len(rows) > 1 and all(one < two for one, two in pairwise(known))
+        if rises and may_count(name, [rows], roles):
             return name
     return ""
 
@@ -504,8 +505,9 @@ def _named(column: str, word: str) -> str:
 
 
 def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Refuse files whose counter continues from one to the next, or that have one row each at equal distances."""
-    if not roles.iteration or FILE in options.run + options.mean_over or roles.run or len(parts) < 2:
+    """Refuse runs that no option names whose counter continues from one to the next, or stands once at equal steps."""
+    is_said = options.run or options.rows == "runs" or FILE in options.mean_over
+    if not roles.iteration or is_said or len(parts) < 2:
         return
     spans = sorted((_span(part, roles.iteration), index) for index, part in enumerate(parts))
     first, last = (parts[index] for _, index in (spans[0], spans[-1]))
@@ -517,8 +519,14 @@ def check_in_turn(parts: Sequence[Part], roles: Roles, options: TableOptions) ->
             f"{first.label} to {last.label} "
             + ("have one row each, at equal distances" if are_rows else "count on from one to the next")
             + f" in {roles.iteration!r}: they may be trainings, or one",
-            hint="type --run-column file if each file is a training, --set mean_over=file if they are parts of one",
+            hint=each_or_one(roles.run[0] if roles.run else FILE),
         )
+
+
+def each_or_one(column: str) -> str:
+    """Say what to type if each value of a column is a training, and if all are parts of one."""
+    named = typed_word(column)
+    return f"type --run-column {named} if each is a training, --set mean_over={named} if they are parts of one"
 
 
 def _span(part: Part, counter: str) -> tuple[int, int]:
@@ -537,5 +545,5 @@ def check_began_apart(tables: Sequence[Table], roles: Roles, options: TableOptio
             raise NotRuns(
                 f"{tables[0].source} to {tables[-1].source} began together: they may be trainings, or the parallel "
                 "environments of one",
-                hint="type --run-column file if each file is a training, --set mean_over=file if they are parts of one",
+                hint=each_or_one(FILE),
             )

@@ -147,6 +147,10 @@ _RETURN_OF = re.compile(
 )
 #: A loss that is called after what it is made of: ``loss_dice``.
 _LOSS_OF = re.compile(r"(?<![a-z0-9])loss(es)?_[a-z0-9_]*[a-z0-9]$")
+#: What is left of one: ``1 - acc``, and ``-elbo``.
+_ONE_LESS = re.compile(r"\s*(1 ?)?[-−] ?[A-Za-z]\w*")
+#: How long it takes, in whatever is counted: ``steps to 90% acc``.
+_UNTIL = re.compile(r"(epoch|episode|iteration|iter|sample|step|update)s?[ _](to|until)[ _]")
 _EPISODE_LENGTH = re.compile(
     r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b"
     r"|(\b|_)len(gth)?_(of_)?ep(isode)?s?\b"
@@ -163,8 +167,8 @@ def meaning_of(text: str) -> Meaning | None:
     if _SECONDS_PER.search(_apart(text)):
         return _SLOWNESS
     if is_per_second(text):
-        return _RATE
-    if _EPISODE_LENGTH.search(lower):
+        return Meaning("quality", "lower") if _MEANT["events lower"] & {*words_of(text)} else _RATE
+    if _EPISODE_LENGTH.search(lower) or _UNTIL.match(lower):
         return UNNAMED
     if any(named.search(lower) for named in (_AT_RANK, _AVERAGED, _FIRST_RANKS)):
         return Meaning("quality", "higher")
@@ -203,7 +207,7 @@ def _read(text: str) -> tuple[Meaning | None, bool]:
         return _LOSS, True
     strong, weak = _most_telling(text, words)
     meaning = strong or _share(words) or weak
-    return (None if meaning is None else _turned(meaning, words, weak)), strong is not None
+    return (None if meaning is None else _turned(meaning, text, words, weak)), strong is not None
 
 
 def _most_telling(text: str, words: tuple[str, ...]) -> tuple[Meaning | None, Meaning | None]:
@@ -218,13 +222,17 @@ def _most_telling(text: str, words: tuple[str, ...]) -> tuple[Meaning | None, Me
     return strong, weak
 
 
-def _turned(meaning: Meaning, words: tuple[str, ...], weak: Meaning | None) -> Meaning:
+def _turned(meaning: Meaning, text: str, words: tuple[str, ...], weak: Meaning | None) -> Meaning:
     """Return the meaning of a whole name, by what its first and its last word make of it."""
-    spreads = _MEANT["spreads"]
-    if words[-1] in spreads or (words[0] in spreads and meaning.kind != "loss"):
-        return Meaning(meaning.kind, None)  # how far values lie apart is neither better nor worse
-    if words[0] == "neg" and meaning == Meaning("quality", "lower"):
+    first, last = words[0], words[-1]
+    if first == "neg" and meaning == Meaning("quality", "lower"):
         return Meaning("quality", "higher")  # an error with its sign turned, as scikit-learn's scores have it
+    in_phrases = {word for said, _ in _said(text) if " " in said for word in said.split()}
+    changes, turning = _MEANT["changes"] - in_phrases, _MEANT["turning"] - in_phrases
+    is_turned = first in changes | turning or _ONE_LESS.fullmatch(text) is not None
+    is_of_loss = first == "loss" and meaning == Meaning("quality", "higher")  # ``loss of accuracy``
+    if last in changes or is_of_loss or (is_turned and meaning.kind != "loss"):
+        return Meaning(meaning.kind, None)
     is_told = meaning.direction is not None or weak is None or weak.kind != meaning.kind
     return meaning if is_told or weak is None or weak.direction is None else weak
 
@@ -485,8 +493,8 @@ def _alike(name: str, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(alike))
 
 
-def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
-    """Return the one of `names` that is meant, as `same_name`; `what` is what is named, in one word.
+def find_name(name: str, names: Sequence[str]) -> str:
+    """Return the metric of `names` that is meant, as `same_name`.
 
     Raises BadOption with the names there are, in their order, if none of them or more than one is meant.
 
@@ -495,9 +503,9 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
     """
     match = same_name(name, names)
     if match is None and (alike := _alike(name, names)):
-        raise BadOption(f"{name!r} names {len(alike)} {what}s", hint=f"type one of them: {', '.join(map(repr, alike))}")
+        raise BadOption(f"{name!r} names {len(alike)} metrics", hint=f"type one of them: {', '.join(map(repr, alike))}")
     if match is None:
-        raise BadOption(*missing_name(name, names, f"no {what} {name!r}", what))
+        raise BadOption(*missing_name(name, names, f"no metric {name!r}"))
     return match
 
 
@@ -516,9 +524,17 @@ def missing_name(name: str, names: Sequence[str], missing: str, what: str = "met
 
 # Names that Deviate makes.
 
+#: Statistics of the values whose mean a name is of: ``Avg return`` beside ``Min`` is of returns.
+_NO_MEANS = frozenset(("min", "max", "std", "var", "median", "percentile"))
+_MEAN = re.compile(r"^(avg\.?|average|mean)[ _]+(?=\w)", re.IGNORECASE)
+
 
 def unique(names: list[str], hints: list[list[str]]) -> list[str]:
-    """Make names differ by more than case: add the first hint that tells them apart, then a number."""
+    """Make names differ by more than case: add the first hint that tells them apart, then a number.
+
+    >>> unique(["Avg return", "Avg return"], [["", ""], ["", "min"]])
+    ['Avg return', 'return (min)']
+    """
     result = list(names)
     for level in range(max((len(hint) for hint in hints), default=0)):
         same_names: dict[str, list[int]] = {}
@@ -529,7 +545,8 @@ def unique(names: list[str], hints: list[list[str]]) -> list[str]:
             if len(set(extra)) > 1:
                 for index, word in zip(indices, extra, strict=True):
                     if word and word.lower() not in result[index].lower():
-                        result[index] = f"{word} {result[index]}" if level == 0 else f"{result[index]} ({word})"
+                        name = _MEAN.sub("", result[index]) if word in _NO_MEANS else result[index]
+                        result[index] = f"{word} {name}" if level == 0 else f"{name} ({word})"
     seen: dict[str, int] = {}
     for index, name in enumerate(result):
         seen[name.lower()] = seen.get(name.lower(), 0) + 1

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,15 +140,21 @@ class Table:
         return len(next(iter(self.columns.values())))
 
 
+def _library() -> Any:
+    """Return DuckDB, where it can be had without its layer in Python, which takes longer to import than the rest."""
+    try:
+        return import_module("_duckdb")
+    except ImportError:
+        return import_module("duckdb")
+
+
 @contextmanager
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a database in memory, with views and temporary tables of its own."""
-    import duckdb
-
     try:
         with _database().cursor() as connection:
             yield connection
-    except duckdb.Error:
+    except _library().Error:
         # Some errors leave a database that answers nothing any more.
         _database.cache_clear()
         raise
@@ -156,20 +163,17 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     # Importing and connecting take a tenth of a second, so both wait until a table is asked for, and happen once.
-    import duckdb
-
-    return duckdb.connect()
+    database: duckdb.DuckDBPyConnection = _library().connect()
+    return database
 
 
 @contextmanager
 def _files() -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection; whatever goes wrong there, a damaged file or a full disk, is an OSError."""
-    import duckdb
-
     try:
         with connected() as connection:
             yield connection
-    except duckdb.Error as error:
+    except _library().Error as error:
         raise OSError(str(error)) from error
 
 

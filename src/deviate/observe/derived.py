@@ -47,11 +47,10 @@ def derived_table(target: Path, stamp: str, make: Callable[[], Table]) -> Derive
     `stamp` stands for what it is made from. The file spares making it again: where there is no room for it, where its
     folder may not be written to or the file cannot be read back, the table is held in memory.
     """
-    if _is_current(target, stamp) and _is_readable(target):
+    if _is_current(target, stamp):
         return DerivedTable(target)
     table = make()
-    kept = _keep(table, target, stamp) and _is_readable(target)
-    return DerivedTable(target, None if kept else table)
+    return DerivedTable(target, None if _keep(table, target, stamp) else table)
 
 
 def read_derived(target: Path, stamp: str, make: Callable[[], Table]) -> Table:
@@ -67,6 +66,8 @@ def read_derived(target: Path, stamp: str, make: Callable[[], Table]) -> Table:
 def _keep(table: Table, target: Path, stamp: str) -> bool:
     try:
         write_aside(target, lambda aside: write_parquet(aside, table))
+        # A head may be larger than readers allow; without what is written below, the file is made again.
+        parquet_shape(target)
         derived = Derived(made_from=stamp, content=file_sum(target))
         write_whole(_beside(target), msgspec.json.encode(derived))
     except OSError:
@@ -85,14 +86,6 @@ def _is_current(path: Path, stamp: str) -> bool:
         return derived.made_from == stamp and file_sum(path) == derived.content
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
-
-
-def _is_readable(path: Path) -> bool:
-    """Tell whether the head of a Parquet file can be read: one that was written may be larger than readers allow."""
-    with suppress(OSError):
-        parquet_shape(path)
-        return True
-    return False
 
 
 # The records of a run that has ended: in memory, and as a Parquet file that is derived from its record files.

@@ -80,6 +80,9 @@ def _looked_up(name: str, ids: Array, wanted: Array, by: Match) -> tuple[Match, 
 #: Groups of a column; a column with more different values is no column of groups.
 MOST_GROUPS = 100
 
+#: The column that says which examples are not independent of each other, such as those of one patient.
+CLUSTER = "cluster"
+
 #: Columns of an array without names.
 MOST_COLUMNS = 64
 
@@ -142,11 +145,14 @@ class Groups:
         What matched rows and examples, see `Predictions`; a ``digest`` is one of ids.
     groupings : tuple of Grouping
         One a column.
+    clusters : ndarray of int, shape (n_examples,), or None
+        The cluster of each example, where the table has them.
     """
 
     source: str
     by: Match
     groupings: tuple[Grouping, ...]
+    clusters: Array | None = None
 
 
 def group_label(column: str, name: str) -> str:
@@ -181,15 +187,27 @@ def match_groups(table: GroupTable, predicted: Predictions) -> Groups | Withheld
     if isinstance(matched, Withheld):
         return matched
     by, rows = matched
-    groupings = []
+    groupings, clusters = [], None
     for name, column in table.columns.items():
+        if plain_name(name) == CLUSTER:
+            clusters = _clusters(column[rows])
+            continue
         grouping = _grouping(name, column[rows])
         if grouping is None:
             return Withheld(
                 f"column {name!r} holds no groups: more than {MOST_GROUPS} different values, or no plain ones"
             )
         groupings.append(grouping)
-    return Groups(table.name, by, tuple(groupings))
+    return Groups(table.name, by, tuple(groupings), clusters)
+
+
+def _clusters(values: Array) -> Array:
+    """Return the number of each example's cluster; an example without one is alone."""
+    import pandas as pd
+
+    codes, found = pd.factorize(values.astype(str))
+    alone = pd.isna(values) | (values.astype(str) == "")
+    return np.where(alone, len(found) + np.arange(len(codes)), codes)
 
 
 def _grouping(name: str, values: Array) -> Grouping | None:

@@ -74,6 +74,9 @@ def same_examples(a: Parts, b: Parts) -> bool | None:
 WEIGHTS = "weights"
 BATCHES = "batches"
 
+#: Draws that become seeds: they are the author's in every run.
+SEEDS = "seed"
+
 #: Factors that decide the content of the first batches.
 IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 

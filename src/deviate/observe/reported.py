@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePath
@@ -22,7 +23,7 @@ from deviate.observe.iterations import NO_MARKS, STREAMS, Marks, by_passes, note
 from deviate.observe.metrics import UNFORESEEN, MeasuredMetric
 from deviate.observe.output.files import read_file, stable_names
 from deviate.observe.output.joining import join, shows_several
-from deviate.observe.output.judge import OF_LOAD, Judged, judge, meaning_of_slot
+from deviate.observe.output.judge import IN_LABEL, OF_LOAD, Judged, judge, meaning_of_slot
 from deviate.observe.output.slots import Slot, SlotSeries, exact_precision, mine_log
 from deviate.observe.processes import Process, run_processes
 from deviate.observe.trackers import Tracker, goes_with_metrics, tracker_of
@@ -363,6 +364,7 @@ def reported_numbers(
     sourced = _measured(by_run, recorded)
     if any(recorded.values()):
         judged = [each if each.slot.key in sourced else _with_name(each) for each in judged]
+    judged = [_outside_labels(each, by_run, sourced) for each in judged]
     said = {wish.name: wish for wish in wishes}
     wanted = {name for name, wish in said.items() if wish.metric}
     candidates = [
@@ -410,6 +412,19 @@ def _with_name(judged: Judged) -> Judged:
     if judged.kind != "metric" or judged.slot.words:
         return judged
     return msgspec.structs.replace(judged, kind="unnamed", reason=UNNAMED_NUMBER, meaning=None)
+
+
+def _outside_labels(judged: Judged, by_run: Mapping[str, Sequence[SlotSeries]], sourced: Mapping[Key, str]) -> Judged:
+    """Return a number that stands in the name of a metric behind it as none: ``Precision at 0.75 IoU 0.43``."""
+    if judged.kind != "metric" or judged.varies or judged.varies_within:
+        return judged
+    *line, position = key = judged.slot.key
+    behind = [metric for own, metric in sourced.items() if [*own[:2]] == line and own[2] > position]
+    within = {float(number) for metric in behind for number in re.findall(r"\d+(?:\.\d+)?", metric)}
+    values = (each.values[0] for series in by_run.values() for each in series if each.slot.key == key)
+    if not within or abs(next(values)) not in within:
+        return judged
+    return msgspec.structs.replace(judged, kind="constant", reason=IN_LABEL, meaning=None)
 
 
 def observed_metric(number: ReportedNumber) -> MeasuredMetric:

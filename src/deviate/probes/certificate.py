@@ -135,6 +135,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     seconds: list[float]
     #: What a round of the main loop is called.
     word: str = "iteration"
+    #: Processors that other programs of the machine used while the runs were made, on average; null: not known.
+    others: float | None = None
 
 
 def content_digest(chains: Sequence[Chain], prints: Mapping[str, Fingerprint], predicted: Mapping[str, str]) -> str:

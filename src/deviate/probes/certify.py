@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
+import psutil
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Run
@@ -153,6 +155,7 @@ def source_files(prepared: Prepared) -> dict[str, str]:
 def _certified(prepared: Prepared, runs: int, announce: Announce, threads: int | None = None) -> Certified:
     command = mask_words(prepared.target.command)
     made: list[Trained] = []
+    began, busy = time.monotonic(), _seconds_of_others()
     with open_trainings(prepared, ["certify"], [CONTROL]) as trials:
         for index in range(runs):
             announce(f"control run {index + 1} of {runs}")
@@ -162,7 +165,13 @@ def _certified(prepared: Prepared, runs: int, announce: Announce, threads: int |
             made.append(run)
             if (parted := _parted(command, made[0], run)) is not None:
                 return parted
-        certificate = _certificate(prepared, trials, made)
+        spent = [each.ended.cpu_seconds for each in made]
+        used = (
+            None
+            if None in spent
+            else (_seconds_of_others() - busy - sum(filter(None, spent))) / (time.monotonic() - began)
+        )
+        certificate = _certificate(prepared, trials, made, used)
     if not certificate.chains and WEIGHTS not in certificate.fingerprints:
         reason = "no value was recorded and no weights were seen, so there is nothing to certify"
         return Certified(command=command, failure=Failure(run=f"{CONTROL}-0", reason=reason))
@@ -197,7 +206,14 @@ def _repeats(made: Sequence[Trained], name: str) -> bool:
     return all(agree(first, each.outcome.prints.get(name)) is not False for each in made[1:])
 
 
-def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained]) -> Certificate:
+def _seconds_of_others() -> float:
+    """Return the processor time that all other programs of this machine have used so far."""
+    times = psutil.cpu_times()
+    idle = sum(getattr(times, name, 0.0) for name in ("idle", "iowait", "guest", "guest_nice"))
+    return sum(times) - idle - time.process_time()
+
+
+def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained], others: float | None) -> Certificate:
     first, experiment = made[0], trials.source.experiment
     series = {**first.outcome.printed, **first.outcome.series}
     chains = [chain_of(name, each) for name, each in sorted(series.items())]
@@ -228,6 +244,7 @@ def _certificate(prepared: Prepared, trials: Trials, made: Sequence[Trained]) ->
         unobserved=list(_unobserved(prepared, first)),
         seconds=[round(each.ended.seconds, 2) for each in made],
         word=experiment.word,
+        others=None if others is None else round(max(others, 0.0), 2),
     )
 
 

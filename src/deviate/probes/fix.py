@@ -26,7 +26,7 @@ from deviate.probes.training import Failure, Trained, open_trainings, train
 from deviate.probes.trial import Announce, Trials
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
-from deviate.stats.price import HeldPrice
+from deviate.stats.effects import HeldPrice
 
 AS_IT_IS = "as it is"
 

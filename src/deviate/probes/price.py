@@ -10,14 +10,14 @@ import numpy as np
 from deviate.core.errors import BadOption
 from deviate.core.experiment import SCHEMA, Run
 from deviate.core.secrets import mask_words
-from deviate.observe.events import used_gpu
+from deviate.observe.events import surroundings, used_gpu
 from deviate.observe.metrics import TIME_PER_ITERATION, TIME_PER_RUN
 from deviate.observe.processes import run_processes
 from deviate.probes.training import Failure, Trained, open_trainings, train
-from deviate.probes.trial import Announce
+from deviate.probes.trial import Announce, Trials
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
-from deviate.stats.price import LEAST_PAIRS, HeldPrice, paired_price
+from deviate.stats.effects import LEAST_PAIRS, HeldPrice, paired_price
 from deviate.store.folders import RunFolder
 from deviate.store.records import TICK
 
@@ -27,6 +27,21 @@ HELD, FREE = "control", "impl"
 DEFAULT_PAIRS = 5
 
 PROCESSOR_TIME, PEAK_MEMORY, GPU_MEMORY = "processor time", "peak memory", "GPU memory"
+
+
+#: Set in the runs in which operations are timed, and what these write.
+KERNELS_VARIABLE, KERNELS_FILE = "DEVIATE_KERNELS", "kernels.json"
+
+#: Operations that are said to cost most.
+MOST_SHOWN = 10
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """Milliseconds an update that an operation took itself, on the processor or on devices; 0: it was not called."""
+
+    operation: str
+    held: float
+    free: float
 
 
 class Priced(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +57,8 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
     #: Whether the runs with free kernels, and those with held ones, equal each other bit by bit.
     free_repeats: bool = False
     held_repeats: bool = False
+    #: What took most in a further run of each, of PyTorch, under its profiler.
+    kernels: list[Kernel] = []
 
     @property
     def status(self) -> int:
@@ -71,14 +88,45 @@ def price(request: Request, pairs: int = DEFAULT_PAIRS, announce: Announce = lam
                 if run.failure is not None:
                     return Priced(command=command, failure=run.failure)
                 made[variant].append(run)
-        free = made[FREE][0].files
+        free, timed = made[FREE][0].files, dict[str, Times]()
+        if "libraries.torch" in surroundings(free):
+            announce("where the time goes")
+            timed = {name: _timed(trials, Run(variant=name, index=pairs)) for name in made}
         return Priced(
             command=command,
             prices=prices(HELD, made[HELD], FREE, made[FREE]),
             may_vary=used_gpu(free) or free.info is None or free.info.threads is None,
             free_repeats=repeats(made[FREE]),
             held_repeats=repeats(made[HELD]),
+            kernels=costliest(timed[HELD], timed[FREE]) if timed else [],
         )
+
+
+#: Milliseconds an update, by operation.
+Times = dict[str, float]
+
+
+def _timed(trials: Trials, run: Run) -> Times:
+    """Train once more under the profiler and return what each operation took."""
+    trial = trials.prepare(run, {KERNELS_VARIABLE: "1"})
+    train(trials, trial)
+    path = next(iter(trial.ready.folder.path.rglob(KERNELS_FILE)), None)
+    return {} if path is None else read_times(path.read_bytes())
+
+
+def read_times(data: bytes) -> Times:
+    """Return what operations took by the profile of a run: on devices where one took any, else on the processor."""
+    known = msgspec.json.decode(data)
+    place = 2 if any(each[2] for each in known["operations"].values()) else 1
+    updates = max(known["updates"], 1)
+    return {name: each[place] / 1000 / updates for name, each in known["operations"].items() if each[place]}
+
+
+def costliest(held: Times, free: Times) -> list[Kernel]:
+    """Return the operations that took most, where kernels are held or where they are free."""
+    names = sorted({**held, **free}, key=lambda name: -max(held.get(name, 0), free.get(name, 0)))
+    rounded = [(name, round(held.get(name, 0.0), 4), round(free.get(name, 0.0), 4)) for name in names[:MOST_SHOWN]]
+    return [Kernel(operation=name, held=one, free=other) for name, one, other in rounded]
 
 
 def repeats(made: Sequence[Trained]) -> bool:

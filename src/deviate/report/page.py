@@ -131,6 +131,8 @@ class Sentences(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     listed: bool = False
     #: What is said instead on screens on which one of the sentences takes more than a line.
     brief: list[str] = []
+    #: On screens, below what stands before them without a blank line.
+    close: bool = False
 
 
 class KeyFigure(msgspec.Struct, frozen=True, kw_only=True):

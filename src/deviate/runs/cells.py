@@ -18,9 +18,8 @@ from deviate.core.errors import BadOption, DeviateError, NameTaken, UnknownExper
 from deviate.core.experiment import AT, SCHEMA
 from deviate.core.shell_words import typed_word
 from deviate.runs.cluster import Engines
-from deviate.runs.events import Idle, LeftToCluster, RunEnded
+from deviate.runs.events import Idle, LeftToCluster, RunEnded, StudyEvent
 from deviate.runs.executors.executor import ENGINES, Places
-from deviate.runs.experiment_events import StudyEvent
 from deviate.runs.housekeeping import require_idle
 from deviate.runs.pipeline import place, study
 from deviate.runs.request import Request, check_request
@@ -31,7 +30,7 @@ from deviate.store.folders import MOST_NAMED, ExperimentFolder, Workspace
 from deviate.store.locks import locked
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.until import Referee
 
 
 #: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.

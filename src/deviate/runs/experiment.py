@@ -20,10 +20,20 @@ from deviate.core.interrupts import StopRequests, at_any_end, listening
 from deviate.core.shell_words import typed_word
 from deviate.runs.cluster import Engines, make_printer
 from deviate.runs.engines.engine import Known, Printer, PrintStage, RemoteStage
-from deviate.runs.events import ColdStart, Event, Idle, RunEnded, RunShared, RunStarted
+from deviate.runs.events import (
+    Begun,
+    ColdStart,
+    Event,
+    Idle,
+    PackingTried,
+    RunEnded,
+    RunShared,
+    RunStarted,
+    StudyEvent,
+    with_ordered_values,
+)
 from deviate.runs.executors.executor import Executor, Places
 from deviate.runs.executors.warm import PACKAGES, WarmExecutor
-from deviate.runs.experiment_events import Begun, PackingTried, StudyEvent, with_ordered_values
 from deviate.runs.hardware import Gpus, chosen_gpus
 from deviate.runs.lease import LeaseHeld, acquire, live_holder
 from deviate.runs.orders import Order, clear_submissions
@@ -44,7 +54,7 @@ from deviate.store.records import has_values, read_progress
 from deviate.store.run_files import Completed, Failed, NotInstrumented
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.until import Referee
 
 
 # Make runs on this machine: a worker in each slot, all in this process.
@@ -338,7 +348,7 @@ def _rounds(
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
-    from deviate.runs.rounds import until_decided, until_enough
+    from deviate.runs.until import until_decided, until_enough
 
     if isinstance(rule, Until):
         return until_enough(make, folder, rule, list(planned), slots.jobs)

@@ -14,7 +14,7 @@ import msgspec
 from deviate.core.experiment import Experiment, Run
 from deviate.observe.fingerprints import WEIGHTS, Fingerprint, agree
 from deviate.observe.records import read_run
-from deviate.runs.events import Event, RunEnded, RunProgress
+from deviate.runs.events import Event, Packing, RunEnded, RunProgress
 from deviate.runs.executors.executor import Executor
 from deviate.runs.request import ReplicateOptions
 from deviate.runs.work import end_leftover
@@ -30,26 +30,6 @@ CONTROL = "control"
 #: Iterations of the main loop that every run of the trial begins, and the seconds it takes at most.
 ITERATIONS = 3
 LIMIT = 60.0
-
-
-class Packing(msgspec.Struct, frozen=True, kw_only=True):
-    """What a trial showed of runs that share GPUs, as many as will go on side by side."""
-
-    per_gpu: int
-    jobs: int
-    #: Values of each run that were compared with those of a run alone.
-    values: int = 0
-    #: Why runs were not shown to report what one alone does; empty where they were.
-    reason: str = ""
-
-    @property
-    def mark(self) -> tuple[str, ...]:
-        """What readers of the results have to know of runs that are made like this."""
-        if not self.reason:
-            return ()
-        return (
-            f"made with {self.per_gpu} runs on a GPU, which was not shown to leave values as they are: {self.reason}",
-        )
 
 
 @dataclass(frozen=True)

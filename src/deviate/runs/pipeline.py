@@ -18,11 +18,9 @@ from deviate.core.factors import DEFAULT_VARIANT
 from deviate.core.secrets import mask_words
 from deviate.runs.cluster import Engines, handed_to, lacks_runs
 from deviate.runs.containers import find_container
-from deviate.runs.criterion import settle_metric, settle_until
-from deviate.runs.events import Idle
+from deviate.runs.events import GoesOn, Idle, OpenedAnew, RunsPlaced, StudyEvent
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, ENGINES
 from deviate.runs.experiment import make_runs, make_slots, run_maker, shared_gpus
-from deviate.runs.experiment_events import GoesOn, OpenedAnew, RunsPlaced, StudyEvent
 from deviate.runs.prepared import (
     ReadStep,
     asked_steps,
@@ -35,6 +33,7 @@ from deviate.runs.prepared import (
 )
 from deviate.runs.request import Request, check_local, check_request, container_wish
 from deviate.runs.resume import open_experiment
+from deviate.runs.until import settle_metric, settle_until
 from deviate.source.analysis import analyse_project
 from deviate.source.config import FILE_NAME, read_config
 from deviate.source.entry import Target
@@ -42,7 +41,7 @@ from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked, locked_workspace
 
 if TYPE_CHECKING:
-    from deviate.runs.rounds import Referee
+    from deviate.runs.until import Referee
 
 
 # Where the runs of a request are made: as is typed, else where those of the experiment were made last.

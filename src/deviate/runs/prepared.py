@@ -17,7 +17,16 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from deviate.core.errors import BadOption, EntryNotFound, EntryNotPython, EntrySyntax, NoScript, WorkspaceUnusable
-from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_WEIGHTS, Decided, Experiment, ObservedWish, Step, Until
+from deviate.core.experiment import (
+    DEFAULT_PREDICTIONS,
+    DEFAULT_WEIGHTS,
+    Decided,
+    Experiment,
+    Findings,
+    ObservedWish,
+    Step,
+    Until,
+)
 from deviate.core.secrets import mask_variables, mask_words
 from deviate.core.shell_words import typed_line, typed_word
 from deviate.runs.environment import find_program, named_program
@@ -27,7 +36,6 @@ from deviate.source.analysis import join_findings
 from deviate.source.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
 from deviate.source.edits import FileCode
 from deviate.source.entry import NAME_ENTRY, Target, file_digests, find_target, unscripted_target
-from deviate.source.findings import Findings
 from deviate.source.overlay import file_codes, instrument_experiment, skipped_edits
 from deviate.source.selection import analyse_start, extract_starts
 from deviate.store.files import content_digest

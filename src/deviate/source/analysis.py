@@ -13,12 +13,11 @@ from typing import TypeVar
 import msgspec
 
 from deviate.core.errors import EntrySyntax
-from deviate.core.experiment import Comparison, Draw, MainLoop, Metric, Script
+from deviate.core.experiment import Comparison, Draw, Findings, MainLoop, Metric, Rejected, Script
 from deviate.lexicon.words import words_like
-from deviate.source.draws import find_draws
+from deviate.source.draws.classify import find_draws
 from deviate.source.entry import find_entry
 from deviate.source.files import UnreadableSourceError, read_source, with_deep_stack
-from deviate.source.findings import Findings, Rejected
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.program import Program
 from deviate.source.flow.reach import CallGraph, reached_units

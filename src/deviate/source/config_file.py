@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 import tomlkit
 
-from deviate.core.experiment import Draw, Metric, ObservedWish
+from deviate.core.experiment import Draw, Findings, Metric, ObservedWish
 from deviate.core.paths import settings_text
 from deviate.source.config import FILE_NAME, read_config
-from deviate.source.findings import Findings
 
 #: What is written of a metric, and of a number in the output.
 METRIC_KEYS = ("name", "file", "line", "expression", "aggregate", "direction", "kind")

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 
+from deviate.core.experiment import Unreadable
 from deviate.core.paths import globbed
 from deviate.source.configurations import config_names, config_targets, config_texts
 from deviate.source.files import UnreadableSourceError, exported_folders, read_source
-from deviate.source.findings import Unreadable
 from deviate.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
 from deviate.source.indexer import index_module
 from deviate.source.syntax import (

@@ -11,7 +11,17 @@ from itertools import accumulate
 from keyword import iskeyword
 from pathlib import Path
 
-from deviate.core.experiment import Capture, Comparison, Draw, Experiment, MainLoop, Metric, Span, further_loops
+from deviate.core.experiment import (
+    Capture,
+    Comparison,
+    Draw,
+    Experiment,
+    Findings,
+    MainLoop,
+    Metric,
+    Span,
+    further_loops,
+)
 from deviate.source.edits import (
     DRAW,
     LOOPS,
@@ -34,7 +44,6 @@ from deviate.source.edits import (
     wrap,
 )
 from deviate.source.files import deeply, with_deep_stack
-from deviate.source.findings import Findings
 
 # Check that an instrumented source means what the source meant.
 

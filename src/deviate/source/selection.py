@@ -13,15 +13,14 @@ from pathlib import Path
 import msgspec
 
 from deviate.core.errors import BadConfig, BadInput, BadOption
-from deviate.core.experiment import SET_BY_OPTION, Capture, Draw, MainLoop, Metric, Span
+from deviate.core.experiment import SET_BY_OPTION, Capture, Draw, Findings, MainLoop, Metric, Span
 from deviate.core.factors import SEEDED
 from deviate.lexicon.words import same_name
 from deviate.source.analysis import analyse_project, join_findings
 from deviate.source.config import FILE_NAME, Config, DrawEntry, LoopEntry, MetricEntry, bad_entry, read_config
-from deviate.source.draws import COMPILED
+from deviate.source.draws.classify import COMPILED
 from deviate.source.entry import Started, import_folders
 from deviate.source.files import console_scripts, deeply
-from deviate.source.findings import Findings
 from deviate.source.settings.lookup import words_after
 
 # Where expressions stand in the files that a user names.

@@ -16,10 +16,8 @@ from deviate.stats.churn import alike, differing
 from deviate.stats.intervals import DEFAULT_LEVEL
 from deviate.stats.pairs import METHOD_CORRECTED, Estimate, corrected_estimate, pair_estimate, unknown
 from deviate.stats.predictions import (
-    Booleans,
     Integers,
     checked_labels,
-    checked_targets,
     checked_values,
     coded,
     correctness,
@@ -103,43 +101,27 @@ def _most_frequent(codes: Integers, counts: Integers) -> tuple[Integers, Integer
 
 
 class Ambiguity(msgspec.Struct, frozen=True, kw_only=True):
-    """How the labels of a set of runs conflict with those of a baseline."""
+    """How the labels of a set of runs conflict with their majority vote."""
 
-    #: Position of the baseline among the runs; None for the majority vote.
-    baseline: int | None
-    #: Runs that were compared with the baseline.
+    #: None: the baseline is the majority vote.
+    baseline: None = None
+    #: Runs that were compared with the vote.
     runs: int
     #: Share of examples to which at least one of these runs gives another label, in [0, 1]; grows with `runs`.
-    ambiguity: float | None
+    ambiguity: float
     #: Largest share of examples to which a single one of them gives another label, in [0, 1]; grows with `runs`.
-    discrepancy: float | None
-    #: Position of that run, the first of several; None without one.
-    farthest: int | None = None
-    #: Why the numbers are None; empty where they are known.
+    discrepancy: float
+    #: Position of that run, the first of several.
+    farthest: int
     reason: str = ""
 
 
-def ambiguity(
-    labels: ArrayLike,
-    targets: ArrayLike | None = None,
-    *,
-    baseline: int | None = None,
-    within: float | None = None,
-) -> Ambiguity:
+def ambiguity(labels: ArrayLike) -> Ambiguity:
     """Measure ambiguity and discrepancy over a set of runs [1]_.
 
-    With h0 the baseline and S the set of runs: ambiguity is ``mean_i max_{h in S} (h(x_i) != h0(x_i))``, discrepancy is
-    ``max_{h in S} mean_i (h(x_i) != h0(x_i))``. Marx et al. take S as all models whose error is at most `within` above
-    that of h0; here it holds those of the runs, so both numbers are lower limits of theirs.
-
-    Parameters
-    ----------
-    targets : array_like of int, shape (n_examples,), optional
-        Needed with `within`.
-    baseline : int, optional
-        Position of the run that is the baseline; without it the majority vote of all runs, ties to the smallest label.
-    within : float, optional
-        Only runs whose share of errors is at most this much above the baseline's count; without it all do.
+    With h0 the majority vote, ties to the smallest label, and S the set of runs: ambiguity is
+    ``mean_i max_{h in S} (h(x_i) != h0(x_i))``, discrepancy is ``max_{h in S} mean_i (h(x_i) != h0(x_i))``. Marx et al.
+    take S as all models that are about as good as h0, so both numbers are lower limits of theirs.
 
     References
     ----------
@@ -147,40 +129,22 @@ def ambiguity(
 
     Examples
     --------
-    >>> measured = ambiguity([[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 0]], baseline=0)
+    >>> measured = ambiguity([[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 0]])
     >>> measured.ambiguity, measured.discrepancy, measured.farthest
     (0.75, 0.5, 2)
     """
     rows = checked_labels(labels)
-    if baseline is not None and not 0 <= baseline < len(rows):
-        raise ValueError(f"the baseline is one of the runs 0 to {len(rows) - 1}; got {baseline}")
-    base = rows[baseline] if baseline is not None else agreement(rows).majority
-    chosen = np.flatnonzero(_good_enough(rows, base, targets, within) & (np.arange(len(rows)) != baseline))
-    if chosen.size == 0:
-        reason = "no run but the baseline" if within is None else f"no other run is within {within:g} of the baseline"
-        return Ambiguity(baseline=baseline, runs=0, ambiguity=None, discrepancy=None, reason=reason)
-    changed = differing(base[None], rows[chosen])[0] / base.size
+    base = agreement(rows).majority
+    changed = differing(base[None], rows)[0] / base.size
     conflicting = np.zeros(base.size, bool)
-    for run in chosen:
-        conflicting |= rows[run] != base
+    for row in rows:
+        conflicting |= row != base
     return Ambiguity(
-        baseline=baseline,
-        runs=chosen.size,
+        runs=len(rows),
         ambiguity=float(conflicting.mean()),
         discrepancy=float(changed.max()),
-        farthest=int(chosen[changed.argmax()]),
+        farthest=int(changed.argmax()),
     )
-
-
-def _good_enough(rows: Integers, base: Integers, targets: ArrayLike | None, within: float | None) -> Booleans:
-    if within is None:
-        return np.ones(len(rows), bool)
-    if targets is None:
-        raise ValueError("which runs are within a margin of the baseline's error takes targets")
-    right = checked_targets(targets, base.size)
-    # Errors are counted, so that a run exactly at the margin is in whatever the rounding of shares.
-    allowed = np.count_nonzero(base != right) + within * base.size
-    return np.array([np.count_nonzero(row != right) for row in rows]) <= allowed + 1e-9 * base.size
 
 
 # What is gained by answering only where runs agree.
@@ -280,43 +244,22 @@ class ValueDifferences(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Mean over pairs of the mean absolute difference, in the unit of the values.
     absolute: Estimate
-    #: Mean over pairs of the share of examples that differ by more than the tolerance, in [0, 1]; None without one.
-    beyond: Estimate | None
     #: Mean absolute difference of each pair, shape ``(n_runs, n_runs)``, symmetric with a diagonal of 0.
     matrix: Any
 
 
-def value_differences(
-    values: ArrayLike, tolerance: float | None = None, level: float = DEFAULT_LEVEL
-) -> ValueDifferences:
+def value_differences(values: ArrayLike, level: float = DEFAULT_LEVEL) -> ValueDifferences:
     """Measure how far predicted values lie apart, over all pairs of runs; the churn of a regression.
 
     ``mean_i(abs(value_ri - value_si))``, averaged over the pairs r < s, with the interval of
     `deviate.stats.pairs.jackknife_interval`.
 
-    Parameters
-    ----------
-    tolerance : float, optional
-        0 or more, in the unit of the values: differences up to it do not count as churn.
-
-    Examples
-    --------
-    >>> measured = value_differences([[1.0, 2.0], [1.5, 2.0]], tolerance=0.1)
-    >>> measured.absolute.value, measured.beyond.value
-    (0.25, 0.5)
+    >>> value_differences([[1.0, 2.0], [1.5, 2.0]]).absolute.value
+    0.25
     """
     rows = checked_values(values)
-    if tolerance is not None and not tolerance >= 0:
-        raise ValueError(f"a tolerance is 0 or more; got {tolerance}")
-    absolute, beyond = np.zeros((2, len(rows), len(rows)))
+    absolute = np.zeros((len(rows), len(rows)))
     for r in range(len(rows)):
         for s in range(r):
-            apart = np.abs(rows[r] - rows[s])
-            absolute[r, s] = absolute[s, r] = apart.mean()
-            if tolerance is not None:
-                beyond[r, s] = beyond[s, r] = np.count_nonzero(apart > tolerance) / apart.size
-    return ValueDifferences(
-        absolute=pair_estimate(absolute, level, (0.0, math.inf)),
-        beyond=None if tolerance is None else pair_estimate(beyond, level),
-        matrix=absolute,
-    )
+            absolute[r, s] = absolute[s, r] = np.abs(rows[r] - rows[s]).mean()
+    return ValueDifferences(absolute=pair_estimate(absolute, level, (0.0, math.inf)), matrix=absolute)

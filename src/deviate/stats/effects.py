@@ -1,9 +1,9 @@
-"""How large is a difference: in its unit, beside the spread, as a share of won pairs, and as a ratio of SDs."""
+"""How large is a difference: in its unit, beside the spread, as a share of won pairs, as a ratio of SDs or of times."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
-from deviate.stats.intervals import DEFAULT_LEVEL, FEWEST_RUNS, Interval, bonett_centre
+from deviate.stats.intervals import DEFAULT_LEVEL, FEWEST_RUNS, Interval, bonett_centre, mean_interval
 from deviate.stats.paired_tests import paired_t
 from deviate.stats.results import (
     VERDICT_RUNS,
@@ -492,3 +492,45 @@ def _root(function: Callable[[float], float], start: float, sign: int) -> float 
             return float(scipy.optimize.brentq(function, min(before, after), max(before, after), xtol=1e-13))
         before = after
     return None
+
+
+#: Why there is no ratio.
+TOO_FEW = "it takes two runs or more of each, made here"
+
+#: Pairs of runs that give a ratio.
+LEAST_PAIRS = 2
+
+
+class HeldPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """Two variants that differ in the implementation alone, and their times."""
+
+    held: str
+    free: str
+    #: The time that is compared: per iteration where that was measured, else of the whole run.
+    metric: str = ""
+    #: Runs of one index, one of each variant.
+    pairs: int = 0
+    #: Time where it is held, as a multiple of that where it is free; None where that is not known.
+    ratio: float | None = None
+    interval: Interval | None = None
+    #: Why the ratio is not known; empty where it is.
+    reason: str = ""
+
+
+def paired_price(
+    held: str, free: str, metric: str, pairs: Sequence[tuple[float, float]], level: float = DEFAULT_LEVEL
+) -> HeldPrice:
+    """Compare what was taken by runs that were made in turn, each pair where it is held and where it is free.
+
+    The ratio is the geometric mean of those of the pairs, its interval that of Student's t on their logarithms.
+    """
+    logs = [math.log(one / other) for one, other in pairs]
+    if len(logs) < LEAST_PAIRS:
+        return HeldPrice(held=held, free=free, metric=metric, reason=TOO_FEW)
+    ratio, interval = math.exp(sum(logs) / len(logs)), _raised(mean_interval(logs, level))
+    return HeldPrice(held=held, free=free, metric=metric, pairs=len(logs), ratio=ratio, interval=interval)
+
+
+def _raised(interval: Interval) -> Interval:
+    low, high = (None if end is None else math.exp(end) for end in (interval.low, interval.high))
+    return msgspec.structs.replace(interval, low=low, high=high)

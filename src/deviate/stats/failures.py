@@ -1,17 +1,21 @@
-"""How often trainings fail, on one side and on two."""
+"""How often trainings fail, on one side and on two; weak runs: those that did not converge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 from scipy import special
 
 from deviate.core.experiment import Direction
 from deviate.stats.intervals import DEFAULT_LEVEL, Interval
 from deviate.stats.results import Tested
+from deviate.stats.spread import Floats, common_scale, unit_scale
 from deviate.stats.tests import mann_whitney_u
 
 
@@ -125,3 +129,177 @@ def stays_better(
     if test.p is None or test.statistic is None:
         return False
     return test.p <= alpha and test.statistic > first.size * second.size / 2
+
+
+Sign = Literal["<", "<=", ">", ">="]
+
+_COMPARE: dict[Sign, Callable[[Floats, float], Floats]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+#: A modified z-score beyond this is called an outlier [1]_.
+#:
+#: .. [1] B. Iglewicz and D. C. Hoaglin, "How to detect and handle outliers", ASQC, 1993.
+MAD_CUTOFF = 3.5
+
+#: A modified z-score beyond this is far from the others: of normal values fewer than 2 % of samples of 5 have one and
+#: fewer than 1 % of samples of 6 or more, of t with 3 degrees of freedom fewer than 4 % (40,000 samples each).
+FAR_CUTOFF = 13.5
+
+#: Makes the median absolute deviation from the median estimate the SD of normal values: 1 / (their upper quartile).
+MAD_TO_SD = 1.482602218505602
+
+#: Makes the mean absolute deviation from the median estimate the SD of normal values: ``sqrt(pi / 2)``.
+MEAN_DEVIATION_TO_SD = 1.2533141373155003
+
+#: Half of two runs are as far from the median as the other half: no rule can tell which of fewer than these is weak.
+FEWEST_FOR_MAD = 5
+
+
+class WeakRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs of a sample are weak, and by which rule."""
+
+    #: Positions in the sample, ascending.
+    places: list[int]
+    #: The rule in words, with its numbers.
+    rule: str
+    #: Why the rule could not be applied; empty where it was.
+    reason: str = ""
+
+
+def weak_beyond(sample: ArrayLike, sign: Sign, bar: float) -> WeakRuns:
+    """Call a run weak if its value is on the wrong side of a bar, or no number.
+
+    NaN is always weak. So is an infinity: no converged training ends there.
+
+    Parameters
+    ----------
+    sample : array_like of float, shape (n,)
+        One value per run; NaN and infinities are allowed.
+    sign : {'<', '<=', '>', '>='}
+        ``<``: weak is what lies below the bar.
+    bar : float
+        In the unit of the metric.
+
+    Notes
+    -----
+    Pham et al. leave out models that did not reach an accuracy expected of them [1]_: a run that never learnt says how
+    often training fails, and not how much trained models differ.
+
+    References
+    ----------
+    .. [1] H. V. Pham et al., "Problems and opportunities in training deep learning software systems: an analysis of
+       variance", ASE 2020.
+
+    Examples
+    --------
+    >>> weak_beyond([91.0, 10.0, float("nan"), 90.5], "<", 50.0).places
+    [1, 2]
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        weak = _COMPARE[sign](values, bar)
+    places = np.flatnonzero(weak.astype(bool) | ~np.isfinite(values))
+    return WeakRuns(places=places.tolist(), rule=f"value {sign} {bar:g}, or no finite number")
+
+
+def weak_by_mad(sample: ArrayLike, direction: Direction | None = None, cutoff: float = MAD_CUTOFF) -> WeakRuns:
+    """Call a run weak if it lies far from the median of all runs, measured by the median absolute deviation.
+
+    Where more than half of the values are equal, so that the MAD is zero, the mean absolute deviation takes its place
+    [1]_. With fewer than 5 finite values only what is not finite is weak, and the reason says so.
+
+    Parameters
+    ----------
+    sample : array_like of float, shape (n,)
+        One value per run; NaN and infinities are weak, and do not enter median and MAD.
+    direction : {'higher', 'lower'}, optional
+        Which values are better. Only runs on the worse side are weak; on both sides where it is not known.
+    cutoff : float, optional
+        Largest modified z-score ``(x - median) / (1.4826 * MAD)`` of a run that is not weak.
+
+    Notes
+    -----
+    An outlier is no mistake: excluding it makes the SD smaller than that of the trainings one would get. Where all
+    values are normal, the rule with a direction flags one or more in 12 % of samples of 5 runs, 7 % of 16 and 6 % of
+    30; without a direction in 21 %, 11 % and 10 % (2,000 samples each). So it is never applied unasked.
+
+    References
+    ----------
+    .. [1] B. Iglewicz and D. C. Hoaglin, "How to detect and handle outliers", ASQC, 1993.
+
+    Examples
+    --------
+    >>> weak_by_mad([90.1, 90.3, 89.8, 90.0, 10.0, 90.2], "higher").places
+    [4]
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    finite = np.isfinite(values)
+    if finite.sum() < FEWEST_FOR_MAD:
+        lost = np.flatnonzero(~finite).tolist()
+        return WeakRuns(places=lost, rule=_MAD_RULE, reason=f"the rule needs {FEWEST_FOR_MAD} finite values or more")
+    scaled, exponent = unit_scale(values[finite])
+    centre, scale = _robust_scale(scaled)
+    if scale == 0:
+        return WeakRuns(places=np.flatnonzero(~finite).tolist(), rule=_MAD_RULE, reason="all finite values are equal")
+    with np.errstate(invalid="ignore", over="ignore"):
+        scores = (np.ldexp(values, -exponent) - centre) / scale
+        far = {"higher": scores < -cutoff, "lower": scores > cutoff}.get(direction or "", np.abs(scores) > cutoff)
+        middle, mad = (float(np.ldexp(each, exponent)) for each in (centre, scale))
+    rule = f"more than {cutoff:g} robust SDs (median {middle:.4g}, 1.4826 MAD {mad:.2g}) from the median"
+    return WeakRuns(places=np.flatnonzero(far | ~finite).tolist(), rule=rule)
+
+
+def far_from_others(sample: ArrayLike) -> list[int]:
+    """Return the positions of values so far from the others that mean and SD describe neither.
+
+    A training that never left chance level is of this kind. The rule is that of `weak_by_mad` on both sides, with a
+    cutoff of `FAR_CUTOFF`; it leaves nothing out.
+
+    Examples
+    --------
+    >>> far_from_others([90.1, 90.3, 89.8, 90.0, 10.0, 90.2])
+    [4]
+    """
+    return weak_by_mad(sample, cutoff=FAR_CUTOFF).places
+
+
+def collapsed_runs(samples: Sequence[ArrayLike], direction: Direction) -> list[list[int]]:
+    """Return the positions, in each sample, of the values in the worse of two clusters; none where there is one.
+
+    The values of all samples are split at the largest gap between two neighbours. Those behind it are another cluster
+    if they are so far from the better ones, `FEWEST_FOR_MAD` or more, that `FAR_CUTOFF` calls them far. So collapsed
+    runs are found where they are the larger part, too. A sample that lies behind the gap as a whole, where no other
+    has a value there, is shifted and not collapsed.
+
+    Examples
+    --------
+    >>> collapsed_runs([[10.0, 10.2, 90.1, 10.1, 90.3], [90.3, 89.8, 90.0, 90.2]], "higher")
+    [[0, 1, 3], []]
+    >>> collapsed_runs([[10.0, 10.2, 10.1, 10.3], [90.3, 89.8, 90.0, 90.2, 90.1]], "higher")
+    [[], []]
+    """
+    sign = 1 if direction == "higher" else -1
+    parts, _ = common_scale([sign * np.asarray(sample, dtype=np.float64) for sample in samples])
+    values = np.sort(np.concatenate(parts))[::-1]
+    better = 1 + int(np.argmax(values[:-1] - values[1:])) if values.size > 1 else 0
+    if better < FEWEST_FOR_MAD:
+        return [[] for _ in parts]
+    centre, scale = _robust_scale(values[:better])
+    behind = [part <= values[better] for part in parts]
+    shifted = len(parts) > 1 and all(each.all() or not each.any() for each in behind)
+    if shifted or not 0 < FAR_CUTOFF * scale < centre - values[better]:
+        return [[] for _ in parts]
+    return [np.flatnonzero(each).tolist() for each in behind]
+
+
+_MAD_RULE = "far from the median by the MAD"
+
+
+def _robust_scale(values: Floats) -> tuple[float, float]:
+    centre = float(np.median(values))
+    mad = MAD_TO_SD * float(np.median(np.abs(values - centre)))
+    return centre, mad or MEAN_DEVIATION_TO_SD * float(np.abs(values - centre).mean())

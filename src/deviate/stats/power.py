@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 import numpy as np
@@ -318,6 +318,7 @@ def planned_difference(
     """
     _check(alpha, power)
 
+    @cache
     def lacking(effect: float) -> float:
         return planned_power(effect, n, alpha, m=m, paired=paired, freedom=freedom) - power
 

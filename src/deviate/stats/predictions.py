@@ -91,13 +91,13 @@ def checked_targets(targets: ArrayLike, examples: int, name: str = "targets") ->
     return values
 
 
-def checked_values(values: ArrayLike, name: str = "values") -> Floats:
+def checked_values(values: ArrayLike) -> Floats:
     """Return `values` as an array of finite float64 of shape ``(n_runs, n_examples)``; ValueError for others."""
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or 0 in rows.shape:
-        raise ValueError(f"{name} have shape (n_runs, n_examples), both 1 or more; these have shape {rows.shape}")
+        raise ValueError(f"values have shape (n_runs, n_examples), both 1 or more; these have shape {rows.shape}")
     if not np.isfinite(rows).all():
-        raise ValueError(f"{name} hold NaN or infinite values; exclude these runs or examples and count them first")
+        raise ValueError("values hold NaN or infinite values; exclude these runs or examples and count them first")
     return rows
 
 

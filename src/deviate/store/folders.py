@@ -310,6 +310,10 @@ class ExperimentFolder:
         """Return the runs that enter a statistic, by variant and index."""
         return [run for run in self.runs() if isinstance(run.read_outcome(), Completed)]
 
+    def has_completed(self) -> bool:
+        """Tell whether there is a run that enters a statistic; reads no more than the first one."""
+        return any(isinstance(run.read_outcome(), Completed) for run in self._runs())
+
     def find_run(self, word: str) -> RunFolder:
         """Return the run a user names: ``algo+impl-3``, or ``3`` where the experiment has one variant.
 

@@ -65,6 +65,11 @@ class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
     claims: list[Claim] = []
 
     @property
+    def claimed(self) -> int:
+        """Number of the last claim; 0 where nothing was claimed."""
+        return max((claim.number for claim in self.claims), default=0)
+
+    @property
     def last(self) -> tuple[int, int] | None:
         """Runs of each side at the last look; None where that was not fixed before the first."""
         return None if self.most is None else (self.most, self.most_b or self.most)
@@ -96,8 +101,8 @@ def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide, asked: As
 
 def last_claim(workspace: Workspace, sides: Collection[ComparedSide]) -> int:
     """Return the highest number of a claim about any of the sides; 0 where nothing was claimed."""
-    about = [looks for looks in _stored(workspace) if looks.a in sides or looks.b in sides]
-    return max((claim.number for looks in about for claim in looks.claims), default=0)
+    about = (looks for looks in _stored(workspace) if looks.a in sides or looks.b in sides)
+    return max((looks.claimed for looks in about), default=0)
 
 
 def add_look(

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from xml.etree import ElementTree
 
 import numpy as np
@@ -61,6 +62,7 @@ def experiments(tmp_path_factory):
 @pytest.fixture
 def project(experiments, monkeypatch):
     monkeypatch.chdir(experiments)
+    shutil.rmtree(experiments / ".deviate" / "looks", ignore_errors=True)
     return experiments
 
 

@@ -143,6 +143,7 @@ def test_three_sides_are_ranked_over_tasks_and_fall_short_of_what_is_enough(tmp_
     found = json.loads(done.stdout)
     assert found["ranked"]["ranks"] == [3, 2, 1]
     assert found["ranked"]["p"] == pytest.approx(stats.chi2.sf(12, 2))
+    assert found["pairs"][0]["tasks"]["signed_rank"]["b"] > 0.99
     short = found["pairs"][0]["tasks"]
     assert short["gap_a"] == pytest.approx(1 - np.minimum(np.ravel(values["a"]), 1).mean())
     said = " ".join(run("compare", *values, "--set", "tasks=true", "-v").stdout.split())

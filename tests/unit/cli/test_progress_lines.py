@@ -8,9 +8,8 @@ from rich.console import Console
 from deviate.cli.live_screen import screen_lines
 from deviate.cli.progress import Progress
 from deviate.core.experiment import Capture, Experiment, MainLoop, Metric, Run
-from deviate.runs.events import LeftToCluster, RunEnded, RunProgress, RunStarted
+from deviate.runs.events import Begun, LeftToCluster, RunEnded, RunProgress, RunStarted
 from deviate.runs.executors.executor import Slot
-from deviate.runs.experiment_events import Begun
 from deviate.store.run_files import Completed, Failed
 
 METRICS = [

@@ -88,12 +88,10 @@ def test_without_a_positive_class_only_the_accuracy_is_known():
 
 def test_the_group_that_varies_most_is_named_with_its_errors():
     known = stability(evaluation(), seed=0, level=0.95)
-    sentences = brief_stability(known)
-    assert sentences[-2].startswith(
-        "Group sex=b varies most: the SD of its accuracy is 29 points, 2.3 times that of all"
-    )
-    assert sentences[-1] == (
-        "The false negative rate varies most in group sex=b: its SD is 58 points, 2.0 times that of all examples."
+    group, error = [text for text in brief_stability(known) if "sex=b" in text]
+    assert group.startswith("Group sex=b varies most: the SD of its accuracy is 29 points, 2.3 times that of all")
+    assert error == (
+        "The false negative rate varies most in sex=b: its SD is 58 points, 2.0 times that of all examples."
     )
     assert json.loads(msgspec.json.encode(known.groups))["sources"] == {"groups.csv": "index"}
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from deviate.facts.stability import ONE_PASS, forgetting_table, learning_facts
+from deviate.facts.learning import ONE_PASS, forgetting_table, learning_facts
 from deviate.observe.matching import EveryPass, Predictions, Withheld
 from deviate.report.topics.stability import learning_sentences
 

@@ -29,6 +29,6 @@ def test_what_may_be_several_is_refused_with_these():
 
 
 def test_nothing_recorded_is_said():
-    with pytest.raises(BadOption, match="no variant 'a'") as raised:
-        find_name("a", [], "variant")
-    assert raised.value.hint == "there is no variant"
+    with pytest.raises(BadOption, match="no metric 'a'") as raised:
+        find_name("a", [])
+    assert raised.value.hint == "there is no metric"

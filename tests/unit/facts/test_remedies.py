@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deviate.facts.predictions import Evaluation
-from deviate.facts.remedies import NO_MAJORITY, NO_SNAPSHOTS, NO_TARGETS, ONE_PLACE, remedies
+from deviate.facts.remedies import NO_MAJORITY, NO_OTHERS, NO_SNAPSHOTS, NO_TARGETS, remedies
 from deviate.facts.samples import Sample
 from deviate.facts.stability import stabilities
 from deviate.observe.matching import EveryPass, Predictions
@@ -67,11 +67,11 @@ def test_scores_of_two_places_are_averaged():
 def test_what_cannot_be_put_together_is_said():
     plain = predictions(scores=None)
     alone = ways(evaluation(plain), evaluation(plain, line=20))
-    assert (alone["evaluations"].reason, alone["snapshots"].reason) == (ONE_PLACE, NO_SNAPSHOTS)
+    assert (alone["evaluations"].reason, alone["snapshots"].reason) == (NO_OTHERS, NO_SNAPSHOTS)
     other = evaluation(predictions(scores=None), line=20)
     assert ways(evaluation(plain), other)["evaluations"].reason == NO_MAJORITY
     elsewhere = evaluation(predictions(keys=np.arange(EXAMPLES) + 50), line=20)
-    assert ways(evaluation(plain), elsewhere)["evaluations"].reason == ONE_PLACE
+    assert ways(evaluation(plain), elsewhere)["evaluations"].reason == NO_OTHERS
 
 
 def test_snapshots_are_those_of_every_evaluation():

@@ -178,6 +178,9 @@ def test_the_class_that_varies_most_is_named_with_what_chance_may_make(flips, ch
     text = " ".join(stability_sentences(facts(predictions=wavering, goodness=[0.9] * 6)))
     assert "varies most: the SD of its accuracy is" in text
     assert chance in text
+    assert "Whether two runs are right correlates by " in text
+    screen = " ".join(screen_stability(facts(predictions=wavering, goodness=[0.9] * 6))[0])
+    assert ("varies most" in screen) == chance.startswith("more than"), "chance is no news"
 
 
 @pytest.mark.parametrize(

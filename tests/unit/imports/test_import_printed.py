@@ -286,7 +286,7 @@ AMOUNTS = "".join(
 
 
 def test_an_amount_that_is_printed_as_a_setting_counts_nothing(log):
-    results = read(log(AMOUNTS))
+    results = read(log(AMOUNTS), iteration="epoch")
     assert len(results.runs) == 3
     assert values(results, "mean_loss")["train.log, training 1"] == [50.0, 25.0, 16.667, 12.5, 10.0]
     with pytest.raises(NotImportable):

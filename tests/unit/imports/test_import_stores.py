@@ -319,6 +319,15 @@ def test_offline_runs_of_wandb(tmp_path):
     assert [(run.status, run.seconds) for run in results.runs] == [("finished", 9), ("crashed", 9), ("not ended", None)]
 
 
+def test_what_a_run_of_wandb_wrote_when_it_was_resumed_is_of_one_run(tmp_path):
+    write_wandb(tmp_path, 1, wandb_run(1)).parent.rename(tmp_path / "wandb" / "run-1-id1")
+    more = field(17, field(1, "id1") + field(8, "happy-1"))
+    write_wandb(tmp_path, 1, wandb_log([more, history(3, acc=0.5), field(18, field(2, 9))]))
+    (run,) = read_wandb([tmp_path / "wandb"]).runs
+    assert sorted(each.iteration for each in run.readings) == [0, 1, 2, 3]
+    assert "the values of 2 folders are of one run" in run.notes[0]
+
+
 def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
     data = wandb_run(1, steps=6, padding=20_000)
     path = write_wandb(tmp_path, 1, data)
@@ -656,6 +665,12 @@ def test_a_result_that_was_sent_twice_is_one_value():
     readings = [Reading("rmse", 0, 8.5, 1.0), Reading("mae", 0, 6.5, 1.0), Reading("rmse", 0, 8.5, 9.0)]
     (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
     assert {(each.metric, each.elapsed_s) for each in run.readings} == {("rmse", 1.0), ("mae", 1.0)}
+    readings = [Reading("f1", step, math.nan, step + late) for step in (1, 2) for late in (0.0, 0.5)]
+    (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
+    assert ([each.iteration for each in run.readings], run.notes) == ([1, 2], [])
+    readings = [Reading("f1", step, value, step) for step, value in ((1, 0.5), (2, 0.6), (2, 0.7))]
+    (run,) = split_stored(ForeignRun(label="a", readings=readings), "step", TableOptions())
+    assert run.notes == ["a: of several values at one 'step' the last counts; 1 are left out."]
 
 
 def test_the_latest_run_without_values_is_no_second_run(tmp_path):

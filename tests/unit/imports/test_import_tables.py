@@ -15,10 +15,11 @@ from deviate.imports.formats import read_results, sources_of
 from deviate.imports.request import ImportRequest, TableOptions
 
 
-def read(*paths, patterns=(), kind=None, **options):
+def read(*paths, patterns=(), kind=None, wanted=(), **options):
     request = ImportRequest(
-        paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns), format=kind
-    )
+        paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns),
+        format=kind, metrics=tuple(wanted),
+    )  # fmt: skip
     return read_results(request, sources_of(request))
 
 
@@ -231,6 +232,11 @@ def test_columns_may_be_runs(table):
     assert values(read(path, runs_of="acc"), "acc") == {"run_1": [0.1, 0.3], "run_2": [0.2, 0.4]}
     with pytest.raises(BadOption, match="look like runs"):
         read(path)
+    path = table("lr_0.1,lr_0.01\n0.1,0.2\n0.3,0.4\n")
+    with pytest.raises(BadOption, match="look like runs"):
+        read(path)
+    results = read(path, runs_of="acc", rows="iterations")
+    assert [run.settings["config/lr"] for run in results.runs] == ["0.1", "0.01"]
 
 
 @pytest.mark.parametrize(
@@ -538,7 +544,7 @@ def test_lists_of_values_are_asked_about_unless_they_fall_as_a_loss_does(table):
     with pytest.raises(NotRuns, match=r"the 3 rows of scores\.json may be runs"):
         read(path)
     assert len(read(path, rows="runs").runs) == 3
-    assert len(read(path, rows="iterations").runs) == 1
+    assert len(read(path, rows="iterations", wanted=("Orbit", "River")).runs) == 1
 
 
 def test_an_object_of_runs_and_an_object_of_series_are_read(table):
@@ -680,9 +686,22 @@ HINTS = {
     + "".join(f"{e},{9 * s + e},{9 / (e + 1)}\n" for s in (0, 1) for e in range(6)),
     "near its start": "epoch,loss,f1\n"
     + "".join(f"{e},{9 / (e + 1 - s)},{e}\n" for s in (0, 2) for e in range(s, 10)),
+    "parts by a column": "run,epoch,loss\n" + "".join(f"{e // 3},{e},{9 - e}\n" for e in range(9)),
+    "a seed in each row": "seed,epoch,loss\n" + "".join(f"{97 * e % 31},{e},{9 - e}\n" for e in range(9)),
+    "episodes": "trial,step,reward\n" + "".join(f"{k},{s},{k * k + s}\n" for k in range(9) for s in range(3 + k)),
+    "a training in each column": "epoch,fox,owl\n" + "".join(f"{e},{9 - e},{8 - e}\n" for e in range(5)),
+    "a search": "iter,lr,acc\n" + "".join(f"{e},{12 * e % 31},{31 * e % 7}\n" for e in range(12)),
+    "dates": "time,acc\n" + "".join(f"{1.7e9 + k},{31 * k % 7}\n" for k in range(9)),
+    "lengths": "epochs,acc\n5,1\n10,2\n15,3\n",
+    "all among seeds": "seed,acc\n1,5\n2,6\n3,7\nall,6\n",
+    "two at once": "step,loss\n" + "".join(f"{10 * e},{e}.1\n{10 * e - 15},{e}.2\n" for e in range(2, 9)),
+    "the best again": "epoch,acc\n" + "".join(f"{e},{e}.1\n" for e in (*range(9), 5)),
 }  # fmt: skip
 
-NAMES = {"iteration_column": "iteration", "experiment_column": "experiment", "run_column": "run"}
+NAMES = {
+    "iteration_column": "iteration", "experiment_column": "experiment", "run_column": "run", "metric": "wanted",
+    "columns_are_runs": "runs_of",
+}  # fmt: skip
 
 
 def typed(options, alternative):
@@ -697,7 +716,7 @@ def typed(options, alternative):
         several = (tuple(value.split("=")),) if name == "where" else (value,)
         known = together.get(name, ())
         together[name] = (*known, *(each for each in several if each not in known)) if name in (
-            "run", "mean_over", "where"
+            "run", "mean_over", "where", "wanted"
         ) else value  # fmt: skip
     return together
 
@@ -908,7 +927,8 @@ def test_numbers_in_objects_of_jsonpickle_are_read_and_each_metric_has_its_own_s
             "loss_T": [wrapped(100 * k) for k in range(4)],
             "return": [1.5 * k for k in range(3)],
             "return_T": [150 * k for k in range(3)],
-            "grad": {"py/reduce": [{"py/b64": "abc"}]},
+            "grad": [{"py/reduce": [{"py/b64": "abc"}]}],
+            "grad_T": [100],
         }
         table(json.dumps(whole), f"{seed}/info.json")
         path = table(json.dumps({"status": status, "start_time": "2020"}), f"{seed}/run.json")
@@ -951,3 +971,31 @@ def test_files_of_one_seed_that_count_epochs_in_fractions_are_trainings(table):
     results = read(table(rows(10), "a.json"), table(rows(20), "b.json"))
     assert [run.label for run in results.runs] == ["seed 1, a.json", "seed 1, b.json"]
     assert any("epoch (counters)" in note for note in results.notes)
+
+
+def test_files_of_two_kinds_are_named_apart(table, tmp_path):
+    table("epoch,loss\n0,2\n1,1\n", "a/metrics.csv")
+    table("name,acc\nx,0.5\ny,0.6\n", "b/runs.csv")
+    with pytest.raises(NotImportable) as asked:
+        read(tmp_path)
+    assert re.search(r"deviate import \S+metrics.csv; or deviate import \S+runs.csv", asked.value.hint)
+
+
+def test_what_holds_still_in_the_trainings_of_one_file_was_set(table):
+    rows = "".join(f"{n},{e},{9 - e}.{n}\n" for n in (70, 95) for e in range(4))
+    results = read(table(f"n_params,epoch,loss\n{rows}"))
+    assert [run.settings["n_params"] for run in results.runs] == ["70", "95"]
+
+
+def test_two_values_at_the_end_are_said_and_a_head_of_values_is_none(table):
+    rows = "".join(f"{e},{9 - e}.5\n" for e in range(8))
+    (run,) = read(table(f"epoch,loss\n{rows}7,0.5\n")).runs
+    assert (run.readings[-1].value, len(run.notes)) == (0.5, 1)
+    with pytest.raises(NotImportable, match="no names of columns"):
+        read(table("Jun01,2,0.4\nJun02,3,0.5\n"))
+
+
+def test_a_table_of_data_within_a_log_is_not_read(table):
+    text = "subset | ids | images\n-----\ntrain | 7 | 9\n" + "".join(f"epoch {e} loss {9 - e}.5\n" for e in range(9))
+    (run,) = read(table(text, "train_log.txt")).runs
+    assert {each.metric for each in run.readings} == {"loss"}

@@ -191,3 +191,37 @@ def test_epochs_that_rise_and_fall_by_chance_are_results_of_trainings(table):  #
         read(path)
     assert "--set rows=runs" in asked.value.hint
     assert len(read(path, rows="runs").runs) == len(epochs)
+
+
+def test_the_run_in_the_name_of_a_column_is_one(table):  # noqa: F811
+    rows = "".join(f"{e},0.{e},0.{e + 1}\n" for e in range(5))
+    results = read(table("epoch,acc_seed1,acc_seed2\n" + rows))
+    assert {run.label: run.readings[-1].value for run in results.runs} == {"seed1": 0.4, "seed2": 0.5}
+    with pytest.raises(NotRuns, match="are folds"):
+        read(table("epoch,fold1_acc,fold2_acc\n" + rows))
+
+
+def test_a_chart_of_means_is_asked_about(table):  # noqa: F811
+    path = table("Step,a - acc,a - acc__MIN,a - acc__MAX\n0,0.5,0.4,0.6\n1,0.6,0.5,0.7\n")
+    with pytest.raises(NotRuns, match="means of several runs"):
+        read(path)
+    assert len(read(path, runs_of="value").runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "why"), [("epoch,loss\n0,9\n1,8\n2,7\n", "every value of"), ("epoch,acc\n0,9\n1,8\n", "no metric in")]
+)
+def test_files_that_are_parts_of_one_training_are_asked_about(table, other, why):  # noqa: F811
+    paths = [table("epoch,loss\n0,9\n1,8\n2,7\n3,6\n", "1.csv"), table(other, "2.csv")]
+    with pytest.raises(NotRuns, match=why):
+        read(*paths)
+    assert len(read(*paths, run=("file",)).runs) == 2
+
+
+def test_trainings_behind_other_lines_of_a_log_are_asked_about(table):  # noqa: F811
+    epochs = "".join(f"epoch {e} loss {3 - e / 2}\n" for e in range(5))
+    path = table("".join(f"Task: {name}\n{epochs}" for name in "AB"), "a.log")
+    with pytest.raises(NotRuns, match="'Task: A', 'Task: B'"):
+        read(path)
+    assert len(read(path, iteration="epoch").runs) == 2
+    assert len(read(table(f"seed 1\n{epochs}seed 2\n{epochs}", "b.log")).runs) == 2

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from deviate import api
 from deviate.cli.main import group
 from deviate.stats.effects import cohen_d
-from deviate.stats.tests import welch_t
+from deviate.stats.tests import brown_forsythe, welch_t
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
 
@@ -81,6 +81,26 @@ def test_fairness_variance(deviate):
         a, b = base[name], changed[name]
         ours = np.array([a.mean(), b.mean(), one_sided(a, b), cohen_d(a, b).value])
         assert np.all(np.abs(ours - published) <= [5.001e-7, 5.001e-7, 5.001e-6, 5.001e-3]), name
+
+
+def test_all_of_fairness_variance():
+    """154 U tests to the last digit, 150 d (four have none), and 154 tests by Levene, whose means are of other sums."""
+    with (PUBLISHED / "fairness_variance.csv").open(newline="") as file:
+        values = {}
+        for run in csv.DictReader(file):
+            for metric in S_RS:
+                values.setdefault((run["technique"], metric), []).append(float(run[metric]))
+    technique, same = "", {"U": 0, "d": 0, "Levene": 0}
+    with (PUBLISHED / "fairness_variance_tests.csv").open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    for name, metric, _, _, u, d, _, _, spread in filter(any, rows):
+        technique = name or technique
+        a, b = (np.array(values[each, metric]) for each in (f"{technique[0]}-Base", technique))
+        p = one_sided(a, b) if a.mean() > b.mean() else one_sided(b, a)
+        same["U"] += abs(p - float(u.split()[0])) <= 5.001e-6
+        same["d"] += d[:1].isdigit() and abs(abs(cohen_d(a, b).value) - float(d)) <= 5.001e-3
+        same["Levene"] += abs(brown_forsythe(a / a.mean(), b / b.mean()).p - float(spread.split()[0])) <= 2.1e-4
+    assert same == {"U": 154, "d": 150, "Levene": 154}
 
 
 def one_sided(a, b):

@@ -188,13 +188,14 @@ def test_seeds_that_hold_the_data_are_kept(tmp_path):
     assert [seed.line for seed in replaced_seeds(read(runs))] == [12]
 
 
-def test_a_seed_that_only_data_were_drawn_from_is_kept_and_not_replaced(tmp_path):
+@pytest.mark.parametrize("name", ["data", "seed"])
+def test_a_seed_that_only_data_or_seeds_were_drawn_from_is_not_replaced(tmp_path, name):
     place = {"call": "numpy.random.default_rng", "file": "train.py", "line": 6, "given": "1"}
     print_of = {"event": "fingerprint", "digest": "aa", "moment": "end", "count": 1}
-    data = {**print_of, "name": "data", "sources": [{"generator": "numpy", **place}]}
+    data = {**print_of, "name": name, "sources": [{"generator": "numpy", **place}]}
     seed = {**SEED, **place, "replaced": True}
-    only_data, both = made(tmp_path, [data, seed], [data, {**data, "name": "shuffle"}, seed])
-    assert replaced_seeds(read([only_data])) == []
+    alone, both = made(tmp_path, [data, seed], [data, {**data, "name": "shuffle"}, seed])
+    assert replaced_seeds(read([alone])) == []
     assert [each.line for each in replaced_seeds(read([both]))] == [6]
 
 

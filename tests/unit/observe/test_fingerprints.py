@@ -3,6 +3,7 @@
 import pytest
 from made import make_experiment, make_run, metric, read, write_process
 
+from deviate.observe.events import warned_operations
 from deviate.observe.fingerprints import (
     Fingerprint,
     Given,
@@ -15,7 +16,6 @@ from deviate.observe.fingerprints import (
 )
 from deviate.observe.processes import processes
 from deviate.observe.records import read_run
-from deviate.observe.unseen import warned_operations
 
 SEEDED_BY = {"generator": "torch", "call": "torch.manual_seed", "file": "train.py", "line": 12, "given": "42"}
 

@@ -71,6 +71,7 @@ def test_distances_are_those_of_directions():
     facts = weight_facts("control", weights([3.0, 0.0], [0.0, 7.0]), 0.95)
     assert facts.distance.value == pytest.approx(np.sqrt(2))
     assert [(layer.name, layer.elements) for layer in facts.layers] == [("w", 2)]
+    assert weight_facts("control", weights([3.0], [7.0]), 0.95).layers == []  # no direction
     assert weight_sentences(facts)[0].startswith(
         "The final weights of two runs, each brought to length 1, are 1.41 apart"
     )

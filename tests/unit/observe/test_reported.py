@@ -269,6 +269,16 @@ def test_where_the_source_shows_metrics_a_number_that_nothing_names_is_none(tmp_
         assert (number.metric, number.reason) == ("", "nothing names it")
 
 
+def test_a_number_in_the_name_of_a_metric_of_the_source_is_none(tmp_path):
+    experiment = make_experiment(tmp_path, [metric("Precision at 0.75 IoU")])
+    for index in range(2):
+        values = [0.4171 + index / 983 + epoch / 1013 for epoch in range(4)]
+        run = make_run(experiment, index, [(0, k, float(k), value) for k, value in enumerate(values)])
+        run.stdout_file.write_text("".join(f"Precision at 0.75 IoU {value:.6f}\n" for value in values))
+    with open_tables(experiment) as tables:
+        assert [name for name, _ in tables.names] == ["Precision at 0.75 IoU"]
+
+
 def test_what_is_a_metric_in_one_variant_is_one_in_the_others(tmp_path):
     experiment = make_experiment(tmp_path, [])
     for index in range(2):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from deviate.core.experiment import Run
+from deviate.observe.events import unseen_programs
 from deviate.observe.processes import Process
 from deviate.observe.records import RunFiles
-from deviate.observe.unseen import unseen_programs
 from deviate.store.folders import RunFolder
 from deviate.store.run_files import Completed, Outcome
 

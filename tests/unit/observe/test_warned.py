@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from made import make_experiment, make_run, metric, read
 
-from deviate.observe.unseen import WarnedOperation, warned_operations
+from deviate.observe.events import WarnedOperation, warned_operations
 
 
 def test_operations_are_heard_of_from_the_runtime_and_from_standard_error(tmp_path):

@@ -242,6 +242,8 @@ def test_the_screen_says_what_fixes_each_source():
                   "other draws, dropout", "none", "kernels", "no noise seen, no GPU", "see how much it matters:",
                   "deviate run -n 8 --vary sources -- python train.py"):  # fmt: skip
         assert words in text
+    several = audit(factor("data", "pinned", pins=[pin, pin]), compared=WHOLE)
+    assert "train.py:12 and 1 more" in render_terminal(page_view(several).page("screen"), 80)
     varying = render_terminal(page_view(audit(factor("init"), compared=DIFFERENT)).page("screen"), 80)
     assert "initialisation  nothing" in varying
     # Draws of no known purpose may be of any that none was counted for.

@@ -38,7 +38,7 @@ def certificate(values=(0.5, 0.25, 0.125), **changes):
         "digest": content_digest(chains, prints, {}), "source": "5" * 64, "files": {"train.py": "1" * 64},
         "data_files": {"/data/a.npy": "2" * 64}, "environment": {"python": "3.11.7", "threads": 2, "host": "one"},
         "threads": 2, "processes": 1, "switches": [], "differed": [], "unobserved": ["predictions"],
-        "seconds": [1.0, 1.0],
+        "seconds": [1.0, 1.0], "others": 0.42,
     }  # fmt: skip
     return Certificate(**{**fields, **changes})
 
@@ -124,6 +124,7 @@ def test_a_page_says_what_repeated_and_what_was_not_observed():
     )
     text = repr(page_view(Certified(command=made.command, certificate=made)))
     assert all(part in text for part in ("not equal", "data order", "not observed", "predictions", made.digest))
+    assert "other programs used 0.4 processors" in text
     assert "over 3 epochs" in repeated_sentence(msgspec.structs.replace(made, word="epoch"))
     predicted = certificate(predicted={"train.py:3 test (last)": "66"})
     assert "predictions over" in repeated_sentence(predicted)

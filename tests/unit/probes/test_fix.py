@@ -7,11 +7,11 @@ import pytest
 from deviate.probes import fix
 from deviate.probes.certificate import Parting
 from deviate.probes.fix import SWITCHES, Fixed, Mended, applicable
-from deviate.probes.price import Priced
+from deviate.probes.price import Priced, costliest, read_times
 from deviate.probes.training import Failure
 from deviate.report.topics.certificate import fixed_sentences, priced_sentences
 from deviate.report.views import page_view
-from deviate.stats.price import paired_price
+from deviate.stats.effects import paired_price
 
 COMMAND = ["python", "train.py"]
 HASH, *_, THREADS = SWITCHES
@@ -111,6 +111,17 @@ def test_a_price_says_what_it_buys():
     ]
     assert "peak" not in repr(page_view(pinned))
     assert "time per run" in repr(page_view(pinned))
+
+
+def test_the_operations_that_take_most_are_of_either_side():
+    held = read_times(b'{"updates": 10, "operations": {"aten::mm": [10, 5000, 0], "aten::add": [1, 10, 0]}}')
+    free = read_times(b'{"updates": 10, "operations": {"aten::mm": [10, 900, 3000], "wait": [1, 9, 0]}}')
+    kernels = costliest(held, free)
+    assert [(each.operation, each.held, each.free) for each in kernels] == [
+        ("aten::mm", 0.5, 0.3),
+        ("aten::add", 0.001, 0),
+    ]
+    assert "aten::add" in repr(page_view(Priced(command=COMMAND, prices=TIMES, kernels=kernels)))
 
 
 def test_the_cheapest_switches_are_named_first():

@@ -27,7 +27,7 @@ from deviate.facts.grid import Grid
 from deviate.facts.live import LiveExperiment
 from deviate.facts.plan import Plan, PlanOptions, make_plan
 from deviate.facts.proof import Evidence
-from deviate.facts.sources import timeline_of
+from deviate.facts.run import timeline_of
 from deviate.probes.trial import Verification
 from deviate.probes.verdicts import Audit
 from deviate.report.page import Page

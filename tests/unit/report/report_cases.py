@@ -14,17 +14,22 @@ from msgspec import structs
 from deviate.core.experiment import Capture, Experiment, Metric
 from deviate.core.factors import SEEDED, VARIANTS
 from deviate.facts.experiment import ExperimentFacts, experiment_facts
-from deviate.facts.run import RunResult
+from deviate.facts.run import RunResult, timeline_of
 from deviate.facts.samples import DEFAULTS, SampleOptions
-from deviate.facts.sources import timeline_of
 from deviate.facts.stored import Results, known_metrics, samples_by_variant
 from deviate.facts.variant import VariantFacts
-from deviate.observe.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
+from deviate.observe.events import (
+    EnvironmentDifference,
+    ReachedDraw,
+    ReplacedSeed,
+    RuntimeNote,
+    Switch,
+    WarnedOperation,
+)
 from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference, Identity, RunValues, Series
 from deviate.observe.metrics import SampleRow
 from deviate.observe.surroundings import SharedFiles
-from deviate.observe.unseen import WarnedOperation
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.checklist import checklist
 from deviate.report.topics.experiment import experiment_page

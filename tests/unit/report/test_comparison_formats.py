@@ -107,7 +107,7 @@ def test_terminal_keeps_to_the_width_and_names_the_verdict(width):
 
 def test_terminal_shows_means_in_80_columns():
     head = next(line for line in terminal(comparison(), 80).splitlines() if "B − A" in line)
-    assert head.split()[:2] == ["baseline", "proposed"]
+    assert head.split()[:4] == ["A", "baseline", "B", "proposed"]
     assert "B − A [95% CI]" in head
 
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from deviate.core.experiment import Decided
 from deviate.report.topics.runs import compared_line
-from deviate.runs.experiment_events import Compared
+from deviate.runs.events import Compared
 
 DECIDED = Decided(against="base", variant="algo+impl", least=10, most=30)
 

@@ -19,7 +19,7 @@ from deviate.report.topics.gate import gate_methods, gate_page
 from deviate.report.writers.contracts import gate_json
 from deviate.report.writers.gate_junit import gate_junit
 from deviate.report.writers.terminal import render_terminal
-from deviate.stats.noninferiority import share_noninferiority
+from deviate.stats.gates import share_noninferiority
 
 HALVES = Groups("groups.csv", "index", (Grouping("half", ("first", "second"), np.arange(120) // 60),))
 BASE = made.predictions(8, examples=120, seed=1)

@@ -138,7 +138,10 @@ def test_columns_without_a_value_are_left_out_with_what_to_type():
     facts = varied(algo_impl=1.0, init=1.0)
     table = sources_table(facts.across[0], facts)
     assert [column.head for column in table.columns] == ["what varied", "mean", "SD", "range"]
-    assert table.notes == ["L2, CKA: run with --weights final --predictions scores"]
+    assert table.notes == []
+    weights = Evidence(name="weights", meant="varies", found="varied", groups=[["init-0"], ["init-1"]])
+    seen = structs.replace(facts, variants=[structs.replace(each, evidence=[weights]) for each in facts.variants])
+    assert sources_table(seen.across[0], seen).notes == ["L2, CKA: run with --weights final --predictions scores"]
 
 
 def test_what_runs_leave_open_is_said():

@@ -19,8 +19,7 @@ from deviate.report.topics.curves import Charts
 from deviate.report.topics.experiment import experiment_page
 from deviate.report.topics.metrics import ORDER
 from deviate.report.writers.latex import render_latex
-from deviate.runs.events import RunProgress, RunStarted
-from deviate.runs.experiment_events import values_ordered, with_ordered_values
+from deviate.runs.events import RunProgress, RunStarted, values_ordered, with_ordered_values
 
 #: By CV the reverse of what a reader wants.
 VALUES = {

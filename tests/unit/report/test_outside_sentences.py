@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from deviate.facts.proof import Evidence, VariantProof
+from deviate.observe.events import UnseenPrograms
 from deviate.observe.surroundings import ChangedInput, ChangedVariable, KeptState
-from deviate.observe.unseen import UnseenPrograms
 from deviate.report.topics.caveats import surrounding_caveats
 from deviate.report.topics.headline import screen_headline
 from deviate.report.topics.varied import varied_statement

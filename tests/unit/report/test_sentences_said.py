@@ -89,6 +89,7 @@ def test_what_is_not_drawn_for_or_not_varied_is_said_of_the_variant():
     _, facts, _ = told("algo+impl", runs=[structs.replace(run, threads=1) for run in cases.proven("algo+impl", 5)])
     unseen = "No draw was counted under: augmentation, other draws of the training."
     assert unseen in factors_of(facts.facts).caveats
+    assert "Sets of strings have another order in each run (PYTHONHASHSEED)." in factors_of(facts.facts).caveats
     facts = structs.replace(
         facts.facts, evidence=[structs.replace(facts.facts.evidence[0], found="unknown", groups=[])]
     )

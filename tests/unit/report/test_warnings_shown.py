@@ -10,8 +10,7 @@ from msgspec import structs
 from deviate.facts.comparison import compare_sides
 from deviate.facts.comparison_options import ComparisonOptions
 from deviate.facts.proof import Evidence
-from deviate.observe.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
-from deviate.observe.unseen import WarnedOperation
+from deviate.observe.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch, WarnedOperation
 from deviate.report.topics.caveat import Caveat, more_warnings, warning_lines
 from deviate.report.topics.comparison import comparison_page
 from deviate.report.topics.experiment import experiment_page

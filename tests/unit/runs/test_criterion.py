@@ -5,12 +5,10 @@ from compared_sides import write_experiment
 from msgspec import structs
 
 from deviate.core.errors import BadOption
-from deviate.core.experiment import Capture, Metric
+from deviate.core.experiment import Capture, Findings, Metric
 from deviate.report.topics.runs import progress_line
-from deviate.runs.criterion import Criterion, parse_until, settle_metric, settle_until
 from deviate.runs.request import Request
-from deviate.runs.rounds import until_enough
-from deviate.source.findings import Findings
+from deviate.runs.until import Criterion, parse_until, settle_metric, settle_until, until_enough
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from compared_sides import write_experiment
 
 from deviate.core.errors import BadOption
 from deviate.core.experiment import Decided
-from deviate.runs.criterion import settle_until
-from deviate.runs.experiment_events import Compared
+from deviate.runs.events import Compared
 from deviate.runs.pipeline import run
 from deviate.runs.request import Request
-from deviate.runs.rounds import until_decided
+from deviate.runs.until import settle_until, until_decided
 from deviate.store.folders import Workspace
 
 

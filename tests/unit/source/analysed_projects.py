@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+from deviate.core.experiment import Findings
 from deviate.source.analysis import analyse_project
-from deviate.source.findings import Findings
 
 #: A training step that any idiom can stand in.
 HEAD = """

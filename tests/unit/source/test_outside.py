@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from analysed_projects import write
 
+from deviate.core.experiment import Findings
 from deviate.source import imports
 from deviate.source.analysis import analyse_project
-from deviate.source.findings import Findings
 
 MAKING = """
 import numpy as np

@@ -4,10 +4,9 @@ import msgspec
 import pytest
 
 from deviate.core.errors import BadConfig
-from deviate.core.experiment import Capture, Metric, Span
+from deviate.core.experiment import Capture, Findings, Metric, Span
 from deviate.source.config import read_config
 from deviate.source.entry import Started
-from deviate.source.findings import Findings
 from deviate.source.selection import apply_config, extract_starts
 
 SOURCE = """\

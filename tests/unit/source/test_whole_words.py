@@ -7,10 +7,10 @@ import pytest
 
 from deviate.lexicon.words import TRAIN
 from deviate.source import analysis as comparisons
+from deviate.source.draws.calls import OPTIMIZER
 from deviate.source.draws.handling import HOLDERS
 from deviate.source.draws.moments import _SAME_THING
 from deviate.source.draws.roles import _NAMES
-from deviate.source.draws.tables import OPTIMIZER
 from deviate.source.flow.calls import _LOSS
 from deviate.source.flow.expressions import _MAIN_PROCESS, _NOT_FINITE
 from deviate.source.loop_candidates import _OPTIMISERS, _TRAIN_OPS

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.api import OLS
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 
-from deviate.stats.crossed import crossed_difference, mcnemar
+from deviate.stats.factorial import crossed_difference, mcnemar
 
 
 def scores(runs, examples, seed):
@@ -84,3 +85,29 @@ def test_mcnemar_is_exact():
     counts = [[int(((a == x) & (b == y)).sum()) for y in (1, 0)] for x in (1, 0)]
     assert mcnemar(a, b).p == pytest.approx(reference_mcnemar(counts, exact=True).pvalue, rel=1e-9)
     assert mcnemar(a, a).reason == "the two are right on the same examples"
+
+
+def test_clusters_are_drawn_as_wholes():
+    """The error from examples alone is that of statsmodels' `OLS(d, 1).fit(cov_type="cluster")`."""
+    a, b, clusters = scores(4, 60, 0), scores(5, 60, 1), np.random.default_rng(2).integers(0, 12, 60)
+    found = crossed_difference(a, b, clusters=clusters)
+    difference = a.mean(axis=0) - b.mean(axis=0)
+    fitted = OLS(difference, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    assert found.se_examples == pytest.approx(fitted.bse[0], rel=1e-9)
+    assert found.difference.value == pytest.approx(difference.mean(), rel=1e-9)
+    assert found.clusters == len(set(clusters))
+    alone = crossed_difference(a, b, clusters=np.arange(60))
+    assert (alone.se, alone.df) == pytest.approx((crossed_difference(a, b).se, crossed_difference(a, b).df), rel=1e-9)
+
+
+def test_an_interval_over_clusters_covers_where_one_over_examples_does_not():
+    rng, held = np.random.default_rng(5), {True: 0, False: 0}
+    clusters = np.repeat(np.arange(40), 5)
+    for _ in range(300):
+        shared = np.repeat(rng.standard_normal(40), 5)
+        a = shared + 0.3 * rng.standard_normal((5, 1)) + rng.standard_normal((5, 200))
+        b = 0.3 * rng.standard_normal((5, 1)) + rng.standard_normal((5, 200))
+        for given in held:
+            interval = crossed_difference(a, b, clusters=clusters if given else None).difference.interval
+            held[given] += interval.low < 0 < interval.high
+    assert held[True] >= 0.93 * 300 > held[False]

@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from deviate.stats.failures import failure_contrast, failure_rate, rate_seen
-from deviate.stats.weak import far_from_others
+from deviate.stats.failures import failure_contrast, failure_rate, far_from_others, rate_seen
 
 
 @pytest.mark.parametrize(("failed", "runs"), [(0, 5), (1, 10), (7, 30), (30, 30)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deviate.stats.noninferiority import FEW_ERRORS, few_errors_p, noninferiority, share_noninferiority
+from deviate.stats.gates import FEW_ERRORS, few_errors_p, noninferiority, share_noninferiority
 from deviate.stats.tests import is_permuted
 
 #: Five runs that are all right on five examples, and the accuracies of ten less 2 points.

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
-from deviate.stats.noninferiority import drop_seen, judge_gate, moved, noninferiority, runs_to_decide
+from deviate.stats.gates import drop_seen, judge_gate, moved, noninferiority, runs_to_decide
 
 RNG = np.random.default_rng(6)
 A, B = RNG.normal(90, 1.0, 9), RNG.normal(90.2, 2.0, 8)

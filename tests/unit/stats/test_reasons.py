@@ -12,12 +12,12 @@ from deviate.stats.contrast import (
     WELCH_AND_PERMUTATION,
 )
 from deviate.stats.effects import cohen_d, cohen_dz, dominance, mean_difference, p_superiority, sd_ratio
+from deviate.stats.failures import weak_by_mad
 from deviate.stats.intervals import fixed_width, robust_sd_interval
 from deviate.stats.paired_tests import correlation_interval, paired_brown_forsythe, paired_t, pitman_morgan
 from deviate.stats.results import outcome
 from deviate.stats.spread import spread
 from deviate.stats.tests import bartlett, brown_forsythe, kruskal_wallis, levene, welch_anova
-from deviate.stats.weak import weak_by_mad
 
 A, B = [1.0, 2.0, 4.0, 3.0], [2.0, 3.0, 7.0, 1.0]
 SAME = [5.0] * 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deviate.stats.splits import split_spread
+from deviate.stats.factorial import split_difference, split_spread
 
 LOOMS = [[98, 97, 99, 96], [91, 90, 93, 92], [96, 95, 97, 95], [95, 96, 99, 98]]
 
@@ -65,3 +65,23 @@ def test_intervals_hold_their_level_and_a_split_without_effect_may_be_0():
 @pytest.mark.parametrize("samples", [[[1.0, 2.0]], [[1.0, 2.0], [3.0]], [[1.0, 1.0], [2.0, 2.0]]])
 def test_too_little_is_not_divided(samples):
     assert split_spread(samples) is None
+
+
+def test_a_difference_over_splits_is_the_t_interval_of_those_of_the_splits():
+    found = split_difference(LOOMS, [[100, 99], [93, 94, 92], [97, 96], [99, 98]], 0.9)
+    each = [np.mean(b) - np.mean(a) for a, b in zip(LOOMS, [[100, 99], [93, 94, 92], [97, 96], [99, 98]], strict=True)]
+    wanted = stats.ttest_1samp(each, 0).confidence_interval(0.9)
+    assert (found.interval.low, found.interval.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+    assert found.value == pytest.approx(np.mean(each), rel=1e-9)
+    assert split_difference(LOOMS[:1], LOOMS[:1]) is None
+
+
+def test_a_difference_of_runs_with_the_same_seeds_is_for_other_seeds_too():
+    rng = np.random.default_rng(3)
+    covered = {True: 0, False: 0}
+    for _ in range(400):
+        a, b = (rng.normal(0, 0.5, (5, 1)) + rng.normal(0, 1, (1, 3)) + rng.normal(0, 0.5, (5, 3)) for _ in range(2))
+        for crossed in covered:
+            interval = split_difference(a, b, crossed=crossed).interval
+            covered[crossed] += interval.low < 0 < interval.high
+    assert covered[True] >= 0.93 * 400 > covered[False]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deviate.stats.targets import convergence, reach_target
+from deviate.stats.gates import convergence, reach_target
 
 RNG = np.random.default_rng(5)
 VALUES = (3.279 + 0.0012 * RNG.standard_normal(9)).tolist()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deviate.stats.tasks import over_tasks, ranked_tasks
+from deviate.stats.tasks import over_tasks, ranked_tasks, signed_rank
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
 
@@ -94,3 +94,18 @@ def test_ties_share_a_rank_and_sides_that_are_alike_are_not_ranked():
     assert (found.statistic, found.p) == pytest.approx((6.625, 0.08486104229185666), abs=1e-9)
     assert found.pairs[0][1:] == pytest.approx([0.22910353693815144, 0.6853421409087451, 0.16793644180648737], abs=1e-9)
     assert ranked_tasks([[1, 1, 1], [2, 2, 2]]) is None
+
+
+@pytest.mark.parametrize(
+    ("pair", "seed", "margin", "published"),
+    [
+        (("mlp", "ft_transformer"), 1, 0.0, (0.00045, 0, 0.99955)),
+        (("mlp", "ft_transformer"), 1, 0.005, (0.0, 0.31455, 0.68545)),
+        (("mlp", "resnet"), 7, 0.01, (0.0, 0.99655, 0.00345)),
+    ],
+)
+def test_the_bayesian_signed_rank_test_is_baycomps(pair, seed, margin, published):
+    """Numbers of baycomp 1.0.3's `SignedRankTest` with 20,000 samples of the same generator."""
+    first, second = (np.array([np.mean(runs) for runs in rtdl(name)]) for name in pair)
+    found = signed_rank(second - first, np.random.RandomState(seed), margin, draws=20_000)
+    assert (found.a, found.alike, found.b) == pytest.approx(published, abs=1e-9)

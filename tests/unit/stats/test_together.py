@@ -10,9 +10,14 @@ from made_predictions import TARGETS
 from scipy import stats
 
 from deviate.stats.churn import churn
-from deviate.stats.ensembles import vote_ensembles
+from deviate.stats.ensembles import (
+    reports_together,
+    runs_together,
+    sd_ratio_of_pairs,
+    snapshots_together,
+    vote_ensembles,
+)
 from deviate.stats.intervals import cautious_sd_interval, sd_factors
-from deviate.stats.remedies import reports_together, runs_together, sd_ratio_of_pairs, snapshots_together
 
 RNG = np.random.default_rng(3)
 REPORTS = RNG.normal(90, 1, (8, 1)) + RNG.normal(0, 1, (8, 5))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deviate.stats.weak import (
+from deviate.stats.failures import (
     MAD_CUTOFF,
     MEAN_DEVIATION_TO_SD,
     collapsed_runs,

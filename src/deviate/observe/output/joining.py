@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deviate.lexicon.words import meaning_of, split_of, words_of
 from deviate.observe.output.names import DURATIONS, UNNAMED_TIMES
-from deviate.observe.output.slots import Decimals, Slot, SlotSeries
+from deviate.observe.output.slots import SLACK, Slot, SlotSeries
 
 #: A match is accepted if values of that size, range and trend would agree by chance less often than this.
 MOST_CHANCE = 1e-3
@@ -20,8 +20,6 @@ MOST_CHANCE_NAMED = 0.05
 #: A form of line shows metrics if this part of its values does: another value may be printed in the same form.
 MOSTLY = 0.9
 
-#: Beyond half a unit of the last digit: the relative error of a float32, which one of the two may have been stored as.
-_SLACK = 2.0**-24 * (1 + 1e-6)
 #: Percentages are printed of fractions, and fractions are written to files where percentages are printed.
 FACTORS = (1.0, 100.0, 0.01)
 
@@ -98,7 +96,7 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
         return 1.0
     values = series.values[np.isfinite(series.values)]
     printed = 10.0 ** -series.precision[np.isfinite(series.values)].astype(np.float64)
-    units = np.maximum(printed, 2 * _SLACK * np.abs(values))
+    units = np.maximum(printed, 2 * SLACK * np.abs(values))
     _, once = np.unique(values, return_index=True)
     spread = _typical_step(recorded)
     scales = np.full(len(once), spread) if spread is not None else _scale(values[once])
@@ -124,9 +122,9 @@ def _log_ways(series: SlotSeries, recorded: Floats) -> float:
     Where each epoch shows its first value, or its last, there are these two.
     """
     every, chosen = len(recorded), len(series.values)
-    step, halves = every // chosen, _halves(series.values, series.precision)
+    step = every // chosen
     ends = (recorded[begin::step] for begin in (0, step - 1) if step * chosen == every)
-    if any(bool(np.all(_agree(series.values, shown, halves))) for shown in ends):
+    if any(bool(np.all(_agree(series.values, shown, series.halves))) for shown in ends):
         return math.log(2)
     return _log_choose(every, chosen)
 
@@ -137,7 +135,7 @@ def _log_choose(total: int, chosen: int) -> float:
 
 def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
     """Whether the printed values are recorded ones, rounded as printed, in the same order."""
-    halves = _halves(series.values, series.precision)
+    halves = series.halves
     if len(recorded) == len(series.values):
         return bool(np.all(_agree(series.values, recorded, halves)))
     if _is_every_nth(series.values, halves, recorded):
@@ -149,12 +147,6 @@ def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
             return False
         at += 1
     return True
-
-
-def _halves(values: Floats, precision: Decimals) -> Floats:
-    """Return half a unit of the last digit of each value, with what 32 bits take off."""
-    halves: Floats = 0.5 * 10.0 ** -precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(values)
-    return halves
 
 
 def _is_every_nth(printed: Floats, halves: Floats, recorded: Floats) -> bool:
@@ -230,7 +222,7 @@ def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapp
     """
     checked = checked & np.isfinite(series.values)
     values, first = np.unique(series.values[checked], return_index=True)
-    halves = _halves(values, series.precision[checked][first])
+    halves = series.halves[checked][first]
     shown = {metric: _is_among(values, np.sort(each), halves) for metric, each in recorded.items() if len(each)}
     known = np.any(list(shown.values()), axis=0) if shown else np.zeros(len(values), bool)
     if not len(values) or known.mean() < MOSTLY:

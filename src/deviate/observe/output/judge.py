@@ -145,6 +145,10 @@ CLOCK_UNITS = (1.0, 1e3, 1e6, 1e9)
 IDENTIFIER_DIGITS = 12
 
 
+#: Why a number that never changes is none, though words name it.
+IN_LABEL = "it stands in the name of the number behind it"
+
+
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What a slot is, over all runs of a variant."""
 
@@ -301,6 +305,8 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
             return "setting", "one value in all runs, and the name is of a setting"
         # A number of steps, whatever else its name has: ``gradient_accumulation_steps``, ``Loss at 299: 0.21``.
         is_count = seen.slot.decimals == 0 and meaning_of_slot(seen.slot).kind == "loss"
+        if _is_in_label(seen.slot):
+            return "constant", IN_LABEL
         if is_metric and not is_count and not _is_entry(seen) and POSITIONS.isdisjoint(words_of(name)[-1:]):
             return "metric", "the name is of a metric, though it was equal in all runs"
         return "constant", "one value in all runs" if len(seen.values) > 1 else "one value in the only run that has it"
@@ -313,6 +319,12 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     if len(seen.values) > 1:
         return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"
+
+
+def _is_in_label(slot: Slot) -> bool:
+    """Whether nothing but marks stands between the number and the colon of the next one: ``F1 @ 0.5: 0.82``."""
+    behind = _around(slot)[1]
+    return re.match(rf"(?:[^\w,;|⟨]*{NUMBER})?[^\w,;|⟨]*[:=]\s*{NUMBER}", behind) is not None
 
 
 def _is_entry(seen: _Seen) -> bool:
@@ -368,7 +380,8 @@ def _is_counter(seen: _Seen) -> bool:
     # Trainers print parts of an epoch: 0.5, 1.0.
     counts = is_bookkeeping(name) or (is_counting(name) and seen.whole)
     may_count = counts and not is_metric_word(name) and not _is_statistic(name) and not _unit_costs(seen.slot)
-    return may_count and seen.varies_within and (seen.ascends or not seen.varies)
+    in_turn = seen.ascends or not seen.varies or all(map(_is_of_several, seen.values))
+    return may_count and seen.varies_within and in_turn
 
 
 def _is_statistic(name: str) -> bool:
@@ -379,6 +392,14 @@ def _is_statistic(name: str) -> bool:
 def _ascends(values: Floats) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.all((values[1:] >= values[:-1]) | (np.abs(values[1:] - values[0]) <= 1)))
+
+
+def _is_of_several(values: Floats) -> bool:
+    """Whether each number of an even count comes equally often, as where processes that count alike write in turn."""
+    numbers, times = np.unique(values, return_counts=True)
+    return (
+        len(numbers) > 1 and times[0] > 1 and bool(np.all(times == times[0])) and len(np.unique(np.diff(numbers))) == 1
+    )
 
 
 def _counts_evenly(seen: _Seen) -> bool:

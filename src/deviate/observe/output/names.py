@@ -95,14 +95,12 @@ def names_in(template: Template, whole: Sequence[bool] = (), rising: Sequence[bo
         right = template.texts[position + 1].removeprefix(" ").removeprefix(unit) if last else lefts[position + 1]
         after = _words_after(right) if last or _ends_clause(right) else ""
         inside = position > 0 and lefts[position - 1].endswith(("(", "["))
-        if (
-            position
-            and whole[position - 1]
-            and _is_behind_step(left, named[-1], rising[position - 1], whole=whole[position])
+        if position and _is_behind_step(
+            left, named[-1], whole[position - 1], rising[position - 1], whole=whole[position]
         ):
             # ``loss 250 tensor(0.5)``
             named.append(named[-1]._replace(unit=unit))
-            named[-2] = Name(STEP)
+            named[-2] = Name(STEP if whole[position - 1] else "")
             continue
         part = _part_of_earlier(left, named[-1], unit, whole[position], after, inside) if named else None
         if part is not None:
@@ -178,17 +176,18 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
     )
 
 
-def _is_behind_step(left: str, earlier: Name, rising: bool, *, whole: bool) -> bool:
-    """Whether a number has the name before the whole number in front of it: ``loss 250 tensor(0.5)``, ``loss 9: 0.5``.
+def _is_behind_step(left: str, earlier: Name, is_step: bool, rising: bool, *, whole: bool) -> bool:
+    """Whether a number has the name before the number in front of it: ``loss 250 tensor(0.5)``, ``F1 @ 0.5: 0.8``.
 
-    It is wrapped or behind a colon, or the whole number goes up, which it must in front of a `whole` one.
+    It is behind a colon, or wrapped behind a whole number, which `is_step`, or that goes up, which it must in front of
+    a `whole` one.
     """
     if earlier.unit or earlier.role != "value" or not is_metric_word(earlier.name):
         return False
     mark = _WRAPPERS.sub("", left).strip()
     if mark in {":", "="}:
         return rising or not whole
-    return not mark and not whole and (rising or bool(left.strip()))
+    return is_step and not mark and not whole and (rising or bool(left.strip()))
 
 
 def _next_of(name: str) -> str:

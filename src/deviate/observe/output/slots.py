@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -173,7 +174,11 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
         return self.source, self.template, self.position
 
 
-class SlotSeries(msgspec.Struct, frozen=True, eq=False):
+#: Beyond half a unit of the last digit: the relative error of a float32, which one of the two may have been stored as.
+SLACK = 2.0**-24 * (1 + 1e-6)
+
+
+class SlotSeries(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The values of a slot in one run, in the order of the log.
 
     `values` and `offsets` have one item for each occurrence; an offset is where the line begins. `precision` has the
@@ -184,6 +189,12 @@ class SlotSeries(msgspec.Struct, frozen=True, eq=False):
     values: Floats
     offsets: Integers
     precision: Decimals
+
+    @cached_property
+    def halves(self) -> Floats:
+        """Half a unit of the last digit of each value, with what 32 bits take off."""
+        halves: Floats = 0.5 * 10.0 ** -self.precision.astype(np.float64) * (1 + 1e-6) + SLACK * np.abs(self.values)
+        return halves
 
 
 def exact_precision(values: Floats) -> Decimals:

@@ -66,7 +66,7 @@ def is_database(path: Path, head: bytes) -> bool:
     if not head.startswith(SQLITE):
         return False
     try:
-        with closing(_open(path)) as database:
+        with closing(open_database(path)) as database:
             database.execute("SELECT run_uuid, key, value, step, timestamp, is_nan FROM metrics LIMIT 1")
             return True
     except sqlite3.Error:
@@ -100,7 +100,7 @@ def read_database(path: Path) -> Iterator[StoredRun]:
     Raises DamagedFileError if it is none (a column of SQLite takes words where numbers belong), or has no end.
     """
     try:
-        with closing(_open(path)) as database:
+        with closing(open_database(path)) as database:
             yield from _runs(database)
     except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
         raise DamagedFileError(str(error)) from error
@@ -108,7 +108,7 @@ def read_database(path: Path) -> Iterator[StoredRun]:
 
 def read_parents(path: Path) -> set[str]:
     """Return the runs of a SQLite store that others name as theirs."""
-    with suppress(sqlite3.Error), closing(_open(path)) as database:
+    with suppress(sqlite3.Error), closing(open_database(path)) as database:
         return {str(parent) for (parent,) in database.execute(_PARENTS, (PARENT,)).fetchmany(MOST_VALUES)}
     return set()
 
@@ -135,7 +135,8 @@ def _runs(database: sqlite3.Connection) -> Iterator[StoredRun]:
         )
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open a SQLite file of others: nothing is written, and no query is without an end."""
     database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
     late = time.process_time() + MOST_SECONDS

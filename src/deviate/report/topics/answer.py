@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from deviate.core.factors import plain_name
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.metric import MetricSpread
+from deviate.facts.metric import MetricSpread, reported_of
 from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.report.numbers import show_level
 from deviate.report.page import (
@@ -100,7 +100,7 @@ def _result(variant: VariantFacts, facts: ExperimentFacts, charts: Charts) -> li
     if answer.figure is None or main is None or len(facts.variants) > 1:
         return [answer, *(failures(variant, facts) if not variant.completed else [])]
     dots, curves = drawings(charts, "distribution"), curves_by_metric(facts, charts)
-    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n]
+    reported = reported_of(variant.metrics)
     panels = []
     for metric in reported:
         is_main = metric.name == main.name
@@ -131,7 +131,7 @@ def _answer(variant: VariantFacts, facts: ExperimentFacts) -> Answer:
 
 def _badge(variant: VariantFacts) -> Badge | None:
     """Say that there is nothing to measure, and why; None where there is a number."""
-    if variant.completed and any(metric.n for metric in variant.metrics if metric.kind != "speed"):
+    if variant.completed and reported_of(variant.metrics):
         return None
     if variant.completed:
         return Badge(text="no finite value", emphasis="bad")
@@ -162,7 +162,7 @@ def remarks_of(facts: ExperimentFacts) -> list[Remark]:
 # One screen: what failed, the answer, its table, how it was made, and what to type next.
 
 #: Metrics in the table below the main one.
-METRICS_SHOWN = 6
+METRICS_SHOWN = 4
 
 #: Caveats that `screen_failures` shows, and that which the answer begins with.
 _SHOWN_ABOVE = frozenset((*(f"run-{status}" for status in ENDED), "control-differs"))
@@ -208,19 +208,19 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterator[Block]:
         yield table
     if notes := asked_footnotes(variant.metrics):
         yield Sentences(sentences=notes, emphasis="quiet", listed=True)
-    yield Sentences(sentences=[f"{made_text(variant, facts)} {varied_text(variant)}"])
+    yield Sentences(sentences=[f"{made_text(variant, facts)} {varied_text(variant)}"], close=bool(table))
 
 
 def others_table(variant: VariantFacts, facts: ExperimentFacts) -> Table | None:
     """Return the metrics beside the main one, times apart; None where there is none."""
     main = main_of(variant)
-    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n]
+    reported = reported_of(variant.metrics)
     others = distinct(sorted(reported, key=lambda metric: metric is not main), lambda metric: (metric,))[1:]
     if not others:
         return None
     shown = on_screen(others, METRICS_SHOWN, lambda metric: metric.name)
     level, left = show_level(facts.level), len(others) - len(shown)
-    more = [f"{count(left, 'more metric')}: deviate report {typed_word(facts.experiment)} -v"] if left > 0 else []
+    more = [f"{count(left, 'more metric')}: -v"] if left > 0 else []
     alone = all(metric.n == 1 for metric in others)
     table = Table(
         caption="",

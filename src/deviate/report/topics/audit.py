@@ -343,7 +343,8 @@ def _fixed_cells(factor: AuditedFactor) -> list[Cell]:
         return [Cell("a constant or a fixed order"), Cell("")]
     argument, _, of = pin.call.partition(" of ")
     call = f"{argument}={pin.given}" if of else f"{pin.call}({pin.given})"
-    return [Cell(call), Cell(f"{pin.file}:{pin.line}" if pin.line else pin.file)]
+    more = f" and {len(factor.pins) - 1} more" if factor.pins[1:] else ""
+    return [Cell(call), Cell(f"{pin.file}:{pin.line}{more}" if pin.line else f"{pin.file}{more}")]
 
 
 def _brief(audit: Audit) -> Iterator[Section]:

@@ -61,6 +61,9 @@ _UNOBSERVED: dict[Unobserved, str] = {
     "control": "draws of programs other than Python",
 }
 
+#: Of a machine that others use as well times say little.
+OTHERS = "other programs used {used:.1f} processors"
+
 #: Parts of the environment that a screen names.
 _SHOWN = ("python", "libraries.torch", "libraries.tensorflow", "libraries.jax", "libraries.numpy", "threads", "cpu")
 
@@ -203,6 +206,7 @@ def _rests(certificate: Certificate) -> Facts:
             if certificate.unobserved
             else []
         ),
+        *([("meanwhile", OTHERS.format(used=certificate.others))] if certificate.others is not None else []),
         ("digest", f"{certificate.digest} ({certificate.hash}, version {certificate.hash_version})"),
     ]
     if certificate.differed:
@@ -425,6 +429,8 @@ def priced_page(facts: Priced, reader: Reader) -> Page:
         ends = (price.interval.low, price.interval.high) if price.interval else (None, None)
         rows.append([Cell(price.metric), *map(_ratio, (price.ratio, *ends))])
     blocks.append(_table("Kernels held, as a multiple of kernels free", ["what", "ratio", "CI low", "CI high"], rows))
+    timed = [[Cell(each.operation), *map(_ratio, (each.held, each.free))] for each in facts.kernels]
+    blocks.append(_table("Milliseconds an update, of PyTorch", ["operation", "held", "free"], timed, "kernels"))
     return _page(facts, "--price", blocks, reader)
 
 
@@ -440,9 +446,9 @@ def _page(facts: Priced | Fixed, option: str, blocks: Sequence[Block], reader: R
     )
 
 
-def _table(caption: str, heads: Sequence[str], rows: Sequence[list[Cell]]) -> Table:
+def _table(caption: str, heads: Sequence[str], rows: Sequence[list[Cell]], slug: str = "prices") -> Table:
     made = [Row(cells=cells) for cells in rows]
-    return Table(caption=caption, slug="prices", titled=True, columns=columns(*heads), rows=made)
+    return Table(caption=caption, slug=slug, titled=True, columns=columns(*heads), rows=made)
 
 
 def _ratio(value: float | None) -> Cell:

@@ -9,7 +9,7 @@ import msgspec
 
 from deviate.core.experiment import IMPORTED
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.sources import Timeline
+from deviate.facts.run import Timeline
 from deviate.facts.variant import VariantFacts
 from deviate.report.numbers import last_place, mean_and_sd, show_level, show_seconds
 from deviate.report.page import Cell, Fold, Latex, Row, Section, Sentences, Table

@@ -12,8 +12,9 @@ from itertools import combinations
 from deviate.core.experiment import Run
 from deviate.core.shell_words import typed_line
 from deviate.facts.compared_metric import MetricComparison, MetricOmnibus, is_measured_time
-from deviate.facts.comparison import Comparison, PairComparison, TaskComparison
+from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import ExperimentFacts
+from deviate.facts.tasks import TaskComparison
 from deviate.observe.headline import main_metric
 from deviate.report.figures import slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval, show_shares, significant
@@ -166,7 +167,19 @@ def task_sentences(facts: TaskComparison, pair: PairComparison) -> list[str]:
         f"A run of {pair.b} {better} than one of {pair.a} with probability {_text(facts.improvement, _SHARE)}, mean "
         "over the tasks.",
         *_gaps(facts, pair, place),
+        *_signed_rank(facts, pair),
         "These intervals are about other runs on the same tasks, and with few runs of each task they are too narrow.",
+    ]
+
+
+def _signed_rank(facts: TaskComparison, pair: PairComparison) -> list[str]:
+    ranked, better = facts.signed_rank, "better" if facts.direction else "higher"
+    if ranked is None:
+        return []
+    alike = f", the two alike within {show(ranked.margin)} with {show(ranked.alike, _SHARE)}" if ranked.margin else ""
+    return [
+        f"Over other tasks like these {pair.b} is {better} with probability {show(ranked.b, _SHARE)}, {pair.a} with "
+        f"{show(ranked.a, _SHARE)}{alike} (Bayesian signed rank test)."
     ]
 
 

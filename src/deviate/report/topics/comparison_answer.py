@@ -123,16 +123,21 @@ def _size(metric: MetricComparison) -> str:
     interval = metric.contrast.difference.interval
     unit = difference_unit(metric.unit)
     ends = f" {show_interval(interval if value > 0 else interval.negated, place)}" if interval.known else ""
-    # A time is as long as the machine makes it: what share it is tells more than seconds.
+    name = f"{'of' if unit == POINTS else 'in'} {metric.name}{_share(abs(value), metric)}"
+    return f"{show(abs(value), place)}{unit} {name}{ends}"
+
+
+def _share(value: float, metric: MetricComparison) -> str:
+    """Write a difference of times as a part of the first side's: seconds are as long as the machine makes them."""
     mean = metric.a.spread.mean if metric.kind == "speed" else None
-    share = f" ({show_percent(abs(value / mean))})" if mean else ""
-    return f"{show(abs(value), place)}{unit} {'of' if unit == POINTS else 'in'} {metric.name}{share}{ends}"
+    return f" ({show_percent(value / mean)})" if mean else ""
 
 
 def _signed(metric: MetricComparison) -> str:
     effect, place = metric.contrast.difference.negated, last_digit(metric)
     ends = f" {show_interval(effect.interval, place)}" if effect.interval.known else ""
-    return f"{metric.name} {show(effect.value, place)}{difference_unit(metric.unit)}{ends}"
+    share = _share(effect.value or 0.0, metric)
+    return f"{metric.name} {show(effect.value, place)}{difference_unit(metric.unit)}{share}{ends}"
 
 
 def _far(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
@@ -200,7 +205,7 @@ def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
         return []
     if known is None or not (known.smaller and known.runs_for_smaller):
         return kept
-    alpha = "" if known.alpha == 0.05 else f" --set alpha={known.alpha:g}"
+    alpha = "" if known.alpha == 0.05 else f" --set alpha={known.alpha:.3g}"
     named = f" --metric {typed_word(main.name)}" if comparison.claimed else ""
     command = f"deviate plan {typed_word(pair.a)} --against {typed_word(pair.b)}{named} --difference {known.smaller:g}"
     size = f"{known.smaller:g}{difference_unit(main.unit)}"

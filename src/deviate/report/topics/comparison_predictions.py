@@ -14,7 +14,7 @@ from deviate.report.page import Block, Cell, Row, Section, Sentences, Table
 from deviate.report.topics.metrics import columns, number, share_cell
 from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import WELCH_AND_PERMUTATION
-from deviate.stats.crossed import Crossed
+from deviate.stats.factorial import Crossed
 from deviate.stats.intervals import Interval
 from deviate.stats.multiplicity import CORRECTION_NAMES
 from deviate.stats.results import Tested
@@ -192,11 +192,12 @@ def _crossed(crossed: Crossed, score: str, a: str, b: str) -> list[str]:
     value = (
         f"{show(scale * (effect.value or 0.0), place)}{unit} {show_interval(_scaled(effect.interval, scale), place)}"
     )
+    within = f" in {count(crossed.clusters, 'cluster')}" if crossed.clusters is not None else ""
     runs, examples = (f"{show(each, place)}{unit}" for each in errors[1:])
     return [
         f"For other runs on other test examples, {b} less {a} in {score}: {value}.",
         f"Its standard error is {runs} from the runs alone and {examples} from the "
-        f"{count(crossed.examples, 'example')} alone.",
+        f"{count(crossed.examples, 'example')}{within} alone.",
     ]
 
 

@@ -277,7 +277,7 @@ def metric_rows(metrics: Iterable[MetricComparison], pair: PairComparison, *name
 NAME_WIDTH = 20
 
 #: Metrics beside what is claimed that a screen shows; it counts the others.
-EXPLORED_ON_SCREEN = 6
+EXPLORED_ON_SCREEN = 3
 
 
 def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = EXPLORED_ON_SCREEN) -> Table:
@@ -295,7 +295,8 @@ def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = 
     rows = metric_rows([*claimed, *chosen], pair, *shown)
     names = joined([metric.name for metric in claimed])
     left = len(others) - len(chosen)
-    hint = Hint(text=f"{count(left, 'more metric')}:", command=f"{comparison.command} -v")
+    unclaimed = [f"Not claimed beforehand: all but {names}."] if claimed and others else []
+    more = [f"{count(left, 'more metric')}: -v"] if left else []
     return Table(
         caption=f"{pair.a} and {pair.b}",
         titled=len(comparison.pairs) > 1,
@@ -303,14 +304,13 @@ def pair_table(pair: PairComparison, comparison: Comparison, most: int | None = 
         continued=most is None,
         columns=_columns(pair, comparison, levels=bool(levels), tested=bool(tested)),
         rows=rows,
-        more=hint if left else None,
-        notes=[f"Not claimed beforehand: all but {names}."] if claimed and others else [],
+        notes=[*unclaimed, *more],
     )
 
 
 def _columns(pair: PairComparison, comparison: Comparison, *, levels: bool, tested: bool) -> list[Column]:
     level, ci_levels = Numbers(pair.alpha).level(), pair.metrics[0].ci_levels
-    between = "\n" if tested else " "
+    between = "\n" if tested and max(len(pair.a), len(pair.b)) > SHORT_NAME else " "
     difference = (
         [Column(head="B − A"), *(Column(head=f"{show_level(each.level)} CI", sacrifice=1) for each in ci_levels)]
         if levels
@@ -458,8 +458,8 @@ def screen_reasons(comparison: Comparison) -> Section | None:
     (pair,) = comparison.pairs
     main = main_metric(pair.metrics)
     claimed = [*superiority_sentence(main, pair), *short_reasons(main, pair, comparison)] if comparison.claimed else []
-    sentences = [*claimed, *screen_changed(pair)]
-    return Section(slug="reasons", blocks=[Sentences(sentences=sentences, listed=True)]) if sentences else None
+    said = Sentences(sentences=[*claimed, *screen_changed(pair)], listed=True, close=True)
+    return Section(slug="reasons", blocks=[said]) if said.sentences else None
 
 
 def warnings(comparison: Comparison, *, hinted: bool = True) -> Section | None:

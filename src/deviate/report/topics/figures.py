@@ -6,7 +6,7 @@ import numpy as np
 
 from deviate.facts.curves import MetricCurves, VariantCurves
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.metric import MetricSpread
+from deviate.facts.metric import MetricSpread, reported_of
 from deviate.observe.headline import main_metric
 from deviate.report.numbers import show, unit_in_name
 from deviate.report.page import Block, ByMetric, Cell, Column, Drawing, Panel, Row, Section, Sentences, Strips, Table
@@ -21,8 +21,7 @@ _LEGEND = "Median of the runs by iteration, each metric on its own scale, from i
 
 
 def _measured(facts: ExperimentFacts) -> list[MetricSpread]:
-    metrics = [metric for variant in facts.variants for metric in variant.metrics]
-    return [metric for metric in metrics if metric.kind != "speed" and metric.n]
+    return reported_of(metric for variant in facts.variants for metric in variant.metrics)
 
 
 def main_name(facts: ExperimentFacts) -> str:

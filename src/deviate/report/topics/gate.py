@@ -72,6 +72,7 @@ from deviate.report.topics.metrics import (
 from deviate.report.topics.verdicts import runs_at_looks
 from deviate.report.words import capital, count, listed
 from deviate.stats.contrast import TESTS
+from deviate.stats.multiplicity import claim_factor
 
 # Why a metric passes a gate or does not, in sentences with numbers, and what to know before trusting it.
 
@@ -143,7 +144,7 @@ def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
     if metric.same and not metric.lost_a:
         return [*_stand(metric)]
     numbers = Numbers(alpha)
-    return [*_stand(metric), *_decided(metric, numbers), *_undecided(metric, numbers)]
+    return [*_stand(metric), *_decided(metric, numbers), *_undecided(metric, numbers), *_later(metric)]
 
 
 def _stand(metric: GateMetric) -> Iterator[str]:
@@ -173,6 +174,15 @@ def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         yield (
             f"No drop is shown (p {numbers.compared_p(metric.p_worse)}, one-sided){seen}. A --max-drop "
             "above 0 asks for proof that no larger one is there."
+        )
+
+
+def _later(metric: GateMetric) -> Iterator[str]:
+    if metric.claim > 1:
+        yield (
+            f"{count(metric.claim - 1, 'earlier check')} of these runs asked about other metrics, so p of being worse "
+            f"is multiplied by {claim_factor(metric.claim)}: only the first check has all of alpha. Metrics that are "
+            "named in one check share it."
         )
 
 
@@ -224,9 +234,22 @@ def _look_caveats(gate: Gate) -> Iterator[Caveat]:
         yield Caveat(slug="stopped-by-rule", message=message, severity="note")
     if look.number > 1:
         yield Caveat(slug="checked-again", message=_checked_again(look), severity="note")
+    later = [each for each in gate.judged if each.claim > 1 and each.outcome != "worse"]
+    if names := [each.name for each in later if _alone(each) <= look.alpha]:
+        message = (
+            f"{listed(names)}: the first check of these runs would have shown the drop, but earlier ones asked about "
+            "other metrics: name all metrics in one check."
+        )
+        yield Caveat(slug="later-check", message=message)
     if look.unrecorded:
         message = f"This check could not be recorded ({look.unrecorded}): the next one of them will not know of it."
         yield Caveat(slug="look-unrecorded", message=message)
+
+
+def _alone(metric: GateMetric) -> float:
+    """Return p of being worse as the first check would have it."""
+    p = metric.p_worse_adjusted
+    return 1.0 if p is None or metric.p_worse is None else max(metric.p_worse, p / claim_factor(metric.claim))
 
 
 def _checked_again(look: GateLook) -> str:

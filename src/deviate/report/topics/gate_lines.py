@@ -27,7 +27,7 @@ from deviate.report.numbers import (
 from deviate.report.page import AT_TERMINAL, Answer, Badge, Block, Page, Reader, Section, Sentences
 from deviate.report.words import compared_runs, count, joined, listed
 from deviate.stats.contrast import PAIRED
-from deviate.stats.targets import NANOGPT_MARGIN, Convergence, Reached
+from deviate.stats.gates import NANOGPT_MARGIN, Convergence, Reached
 
 #: The word of each outcome; what is undecided and counts as passed says so.
 _ORDER = ("FAIL", "UNDECIDED", "PASS")

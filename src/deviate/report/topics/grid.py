@@ -12,6 +12,7 @@ from deviate.facts.grid import Grid, GridCell, GridMetric, GridSpread, GridTerm
 from deviate.report.figures import Figure, slug, unique
 from deviate.report.numbers import (
     Numbers,
+    last_place,
     metric_place,
     show,
     show_effect,
@@ -51,6 +52,7 @@ from deviate.report.topics.metrics import (
 )
 from deviate.report.topics.reasons import checklist_of_all, runs_methods
 from deviate.report.words import code, count, listed
+from deviate.stats.factorial import SplitSpread
 
 # What a grid shows, in sentences: which cell is best, what its factors change, and on what that rests.
 
@@ -475,11 +477,24 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
 
 def family_sentences(metric: GridMetric, grid: Grid) -> list[str]:
     """Say how much of the spread a split is, which factors change the SD, and which cells differ from the first."""
-    return [*_split(metric), *([] if metric.withheld else [*_spreads(metric, grid), *_against(metric)])]
+    return [*_splits(metric), *([] if metric.withheld else [*_spreads(metric, grid), *_against(metric)])]
 
 
-def _split(metric: GridMetric) -> list[str]:
-    facts, unit = metric.split, unit_text(metric.unit)
+def _splits(metric: GridMetric) -> Iterator[str]:
+    for recipe, spread in metric.recipes.items():
+        yield from (f"{recipe}: {text}" if recipe else text for text in _split(spread, metric))
+    for pair in metric.over_splits:
+        value, interval = pair.difference.value, pair.difference.interval
+        place = last_place((interval.high or 0.0) - (interval.low or 0.0) or None)
+        together = f", as one of {len(metric.over_splits)} that hold together" if len(metric.over_splits) > 1 else ""
+        yield (
+            f"For other splits and seeds, {pair.b} less {pair.a}: {show(value, place)}{unit_text(metric.unit)} "
+            f"{show_interval(interval, place)}{together}."
+        )
+
+
+def _split(facts: SplitSpread | None, metric: GridMetric) -> list[str]:
+    unit = unit_text(metric.unit)
     if facts is None:
         return []
     place = metric_place(metric.decimals, facts.whole)

@@ -12,7 +12,7 @@ from deviate.core.experiment import IMPORTED, Experiment
 from deviate.core.factors import FACTORS, IMPLEMENTATION, PLAIN, find_variant
 from deviate.core.shell_words import typed_word
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.metric import MetricSpread, by_cv
+from deviate.facts.metric import MetricSpread, by_cv, reported_of
 from deviate.facts.proof import broken
 from deviate.facts.run import RunResult
 from deviate.facts.sources import SpreadAcross
@@ -30,10 +30,10 @@ from deviate.report.topics.runs import until_sentences
 from deviate.report.topics.stability import screen_stability
 from deviate.report.topics.varied import varied_statement
 from deviate.report.words import count, ended_as, listed
+from deviate.stats.effects import HeldPrice
 from deviate.stats.failures import FailureRate
 from deviate.stats.intervals import CHI_SQUARE, Interval
 from deviate.stats.power import Misranking
-from deviate.stats.price import HeldPrice
 
 #: The answer has a sentence for so many metrics at most, where none of them stands before the others.
 ALIKE = 2
@@ -41,13 +41,13 @@ ALIKE = 2
 
 def headline(facts: VariantFacts) -> list[str]:
     """Say in a few sentences how much the runs of a variant differ."""
-    beside = [*_extremes(_reported(facts)), *_time(facts.metrics)] if facts.completed else []
+    beside = [*_extremes(reported_of(facts.metrics)), *_time(facts.metrics)] if facts.completed else []
     return [*_answer(facts), *beside, *until_sentences(facts.stopped)]
 
 
 def screen_headline(facts: VariantFacts) -> list[str]:
     """Say what has to be known before the main metric is read, or why there is none; nothing where all is well."""
-    reported = _reported(facts) if facts.completed else []
+    reported = reported_of(facts.metrics) if facts.completed else []
     first = [*_other_inputs(facts), *_other_data(facts), *broken_control(facts)]
     if not reported:
         return [*first, *_spread(facts, brief=True)]
@@ -62,7 +62,7 @@ def screen_headline(facts: VariantFacts) -> list[str]:
 
 
 def _others_equal(facts: VariantFacts) -> list[str]:
-    others = len(_reported(facts)) - 1
+    others = len(reported_of(facts.metrics)) - 1
     if others < 1 or not all_equal(facts):
         return []
     which = "other metric" if others == 1 else f"{others} other metrics"
@@ -71,7 +71,7 @@ def _others_equal(facts: VariantFacts) -> list[str]:
 
 def all_equal(facts: VariantFacts) -> bool:
     """Whether at least two runs have the same value of each metric that is no time."""
-    reported = _reported(facts)
+    reported = reported_of(facts.metrics)
     return bool(reported) and all(metric.n > 1 and metric.spread.identical for metric in reported)
 
 
@@ -105,7 +105,7 @@ def _other_data(facts: VariantFacts) -> list[str]:
 def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
     if not facts.completed:
         return [_nothing_completed(facts.variant, facts.runs)]
-    reported = _reported(facts)
+    reported = reported_of(facts.metrics)
     if not reported:
         completed = count(facts.completed, "run")
         if all(metric.kind == "speed" for metric in facts.metrics):
@@ -121,10 +121,6 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
     # What went wrong needs the room of a screen; `-v` says what varied.
     varied = [] if brief and (len(first) > 1 or diverged_runs) else _varied(facts, brief=brief)
     return [*first, *_rankings(facts), *varied, *diverged_runs]
-
-
-def _reported(facts: VariantFacts) -> list[MetricSpread]:
-    return [metric for metric in facts.metrics if metric.kind != "speed" and metric.n]
 
 
 def _varied(facts: VariantFacts, *, brief: bool = False) -> list[str]:
@@ -267,7 +263,7 @@ def all_sentence(facts: VariantFacts) -> list[str]:
     loss = next(iter(diverged_runs(facts.metrics).values()), "")
     if facts.sound is None or not loss:
         return []
-    text = MetricText(main_metric(_reported(facts)))
+    text = MetricText(main_metric(reported_of(facts.metrics)))
     return [f"All {text.n}: {text.mean} ± {text.sd}{text.unit}; leave them out: --set {typed_word(f'weak={loss}')}"]
 
 
@@ -350,7 +346,7 @@ def _unknown(prices: Sequence[HeldPrice]) -> str:
 
 def main_of(variant: VariantFacts) -> MetricSpread | None:
     """Return the main metric of a variant; None where no run gave a finite value."""
-    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n]
+    reported = reported_of(variant.metrics)
     return main_metric(reported) if reported and variant.completed else None
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from deviate.core.factors import plain_name
 from deviate.facts.compared_metric import round_below
-from deviate.facts.pilot import Pilot
 from deviate.facts.plan import Answer as PlanAnswer
-from deviate.facts.plan import Plan, Rung
+from deviate.facts.plan import Pilot, Plan, Rung
 from deviate.report.figures import Figure, axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.numbers import (
     UNKNOWN,

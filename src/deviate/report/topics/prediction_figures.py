@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.stability import ClassStability, Correctness, Labels, LearningFacts, Stability
+from deviate.facts.learning import LearningFacts
+from deviate.facts.stability import ClassStability, Correctness, Labels, Stability
 from deviate.facts.weights import MomentDistance, WeightFacts
 from deviate.report.escape import clean
 from deviate.report.figures import (

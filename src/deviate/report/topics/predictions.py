@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.stability import ClassStability, Correctness, Flip, LearningFacts, Stability
+from deviate.facts.learning import LearningFacts
+from deviate.facts.stability import ClassStability, Correctness, Flip, Stability
 from deviate.facts.weights import WeightFacts
 from deviate.report.figures import Figure, slug
 from deviate.report.numbers import Numbers, last_place, show, show_interval, show_percent, significant
@@ -216,10 +217,12 @@ def _class_table(classes: Sequence[ClassStability]) -> Table:
     return Table(
         caption="Accuracy by class over the runs",
         slug="classes",
-        columns=columns("class", "examples", "mean", "SD", "× overall", "by chance", "p", "churn", "FPR", "FNR"),
+        columns=columns(
+            "class", "examples", "mean", "SD", "range", "× overall", "by chance", "p", "churn", "FPR", "FNR"
+        ),
         rows=[_class_row(each) for each in classes],
         notes=[
-            "SD, by chance: percentage points; by chance: the SD of runs that guess each example anew with this "
+            "SD, range, by chance: percentage points; by chance: the SD of runs that guess each example anew with this "
             "accuracy.",
             "p: by Holm over the classes, that runs differ no more than independent errors on the same examples make "
             "them.",
@@ -233,6 +236,7 @@ def _class_row(each: ClassStability) -> Row:
         number(str(each.examples), each.examples),
         share_cell(each.accuracy),
         points_cell(each.sd),
+        points_cell(each.range),
         plain_cell(each.ratio),
         points_cell(each.floor),
         number(Numbers(ALPHA).p(each.p), each.p),

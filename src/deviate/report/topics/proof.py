@@ -52,6 +52,11 @@ def identity_text(facts: VariantProof) -> str:
     return f"{count(len(identity.runs), 'run')}, {count(identity.values, 'value')}{seen}"
 
 
+def shows_weights(variants: Iterable[VariantProof]) -> bool:
+    """Tell whether the final weights of any run were seen: of other programs none can be kept."""
+    return any(each.name == WEIGHTS and each.groups for variant in variants for each in variant.evidence)
+
+
 def _same(identity: Identity, weights: Evidence | None) -> str:
     if not identity.values:
         return f"{count(len(identity.runs), 'run')} recorded no value that could be compared."

@@ -10,8 +10,8 @@ from deviate.report.page import Block, Cell, Column, Row, Section, Table
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import number, share_cell
 from deviate.report.words import listed
+from deviate.stats.ensembles import Together
 from deviate.stats.intervals import Interval
-from deviate.stats.remedies import Together
 
 #: What a row of several is called.
 _NAMES: dict[Way, str] = {

@@ -27,7 +27,7 @@ from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.curves import Charts
 from deviate.report.topics.metrics import columns, number, telling
 from deviate.report.words import ENDED, command_text, count, ended_as, listed
-from deviate.runs.experiment_events import Compared
+from deviate.runs.events import Compared
 from deviate.stats.intervals import EXTRA_RUNS
 from deviate.stats.multiplicity import Look
 

@@ -16,7 +16,7 @@ from deviate.report.page import Answer, Bar, Bars, Block, Cell, Column, Hint, Ro
 from deviate.report.topics.distribution import SpreadText
 from deviate.report.topics.headline import alarms, taken_text
 from deviate.report.topics.metrics import number
-from deviate.report.topics.proof import identity_text
+from deviate.report.topics.proof import identity_text, shows_weights
 from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
 from deviate.report.words import capital, command_text, count, joined
 from deviate.stats.intervals import Interval
@@ -76,7 +76,7 @@ def sources_table(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool = 
     ]
     columns = columns if whole else columns[:_OF_METRIC]
     kept = [(column, cells) for column, cells in columns if any(cell.text != UNKNOWN for cell in cells)]
-    is_bare = whole and {"L2", "CKA"}.isdisjoint(column.head for column, _ in kept)
+    is_bare = whole and {"L2", "CKA"}.isdisjoint(column.head for column, _ in kept) and shows_weights(facts.variants)
     return Table(
         caption=f"{table.metric}{unit_in_name(table.unit)} by what varied",
         remark=f"({show_level(facts.level)} CI in brackets)",
@@ -210,7 +210,7 @@ def sources_blocks(facts: ExperimentFacts, *, brief: bool = False) -> list[Block
     table = facts.across[0]
     left = len(facts.across) - 1
     report = f"deviate report {typed_word(facts.experiment)}"
-    more = [f"{count(left, 'more metric')}: {report} -v"] if left and not brief else []
+    more = [f"{count(left, 'more metric')}: -v"] if left and not brief else []
     title = Sentences(sentences=[_title(table, facts)], brief=[_title(table, facts, brief=True)], emphasis="quiet")
     shown = sources_table(table, facts)
     return [

@@ -6,19 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deviate.facts.experiment import ExperimentFacts
 from deviate.facts.groups import GroupFacts, GroupRate, GroupStability
-from deviate.facts.stability import (
-    ClassStability,
-    Correctness,
-    EvaluationFacts,
-    Forgotten,
-    Labels,
-    LearningFacts,
-    Stability,
-    Values,
-)
+from deviate.facts.learning import Forgotten, LearningFacts
+from deviate.facts.stability import ClassStability, Correctness, EvaluationFacts, Labels, Stability, Values
 from deviate.facts.weights import RepresentationFacts, WeightFacts
 from deviate.observe.matching import Match
-from deviate.report.numbers import Numbers, points, show_level, show_percent, show_share, show_shares, significant
+from deviate.report.numbers import Numbers, points, show, show_level, show_percent, show_share, show_shares, significant
 from deviate.report.page import Cell, Row, Section, Table
 from deviate.report.topics.caveat import Caveat
 from deviate.report.topics.curves import Charts
@@ -96,7 +88,9 @@ def brief_stability(facts: Stability) -> list[str]:
     if facts.withheld:
         return [f"Predictions are not compared: {facts.withheld}."]
     if facts.labels is not None:
-        return [_churn(facts.labels, facts.examples), _stable(facts.labels), *_groups(facts.groups)]
+        known = facts.labels.correctness
+        of_classes = [] if known is None else [*_classes(known), *_correlation(known)]
+        return [_churn(facts.labels, facts.examples), _stable(facts.labels), *_groups(facts.groups), *of_classes]
     return _values(facts.values) if facts.values is not None else []
 
 
@@ -111,7 +105,16 @@ def screen_stability(facts: Stability) -> tuple[list[str], list[str]]:
     if churn.value == 0:
         return [f"{_labelled(facts.labels, examples)}.", *of_others], ["All runs answer alike.", *of_others]
     shortly = f"Churn: two runs differ on {_share(churn)} of {examples} examples."
-    return [f"{_labelled(facts.labels, examples)}.", *of_others], [shortly, *of_others]
+    news = [*_groups(facts.groups, brief=True), *_surprising_class(facts.labels.correctness)]
+    return [f"{_labelled(facts.labels, examples)}.", *news, *of_others], [shortly, *news, *of_others]
+
+
+def _surprising_class(known: Correctness | None) -> list[str]:
+    """Name the class that varies most where it is shown to vary by more than chance."""
+    widest = _widest_class(known) if known else None
+    if widest is None or not widest.sd or widest.p is None or widest.p >= ALPHA:
+        return []
+    return [f"Class {widest.name} varies most: the SD of its accuracy is {points(widest.sd)}{_times(widest)}."]
 
 
 def stability_sentences(facts: Stability) -> list[str]:
@@ -122,7 +125,6 @@ def stability_sentences(facts: Stability) -> list[str]:
         return [*brief_stability(facts), *course]
     return [
         *brief_stability(facts),
-        *_classes(known),
         *_variance(known),
         *_ensembles(known),
         *course,
@@ -158,15 +160,25 @@ def _stable(labels: Labels) -> str:
 
 
 def _classes(known: Correctness) -> Iterator[str]:
-    spreads = [each for each in known.classes if each.sd is not None]
-    if len(spreads) < 2 or len(spreads) != len(known.classes):
-        return
-    widest = max(spreads, key=lambda each: each.sd or 0.0)
-    if widest.sd and _is_largest(widest.sd, [each.sd or 0.0 for each in spreads]):
+    if widest := _widest_class(known):
         yield f"Class {widest.name} varies most: the SD of its accuracy is {_wide(widest, widest.examples)}."
 
 
-def _groups(facts: GroupFacts | None) -> Iterator[str]:
+def _widest_class(known: Correctness) -> ClassStability | None:
+    spreads = [each for each in known.classes if each.sd is not None]
+    if len(spreads) < 2 or len(spreads) != len(known.classes):
+        return None
+    widest = max(spreads, key=lambda each: each.sd or 0.0)
+    return widest if widest.sd and _is_largest(widest.sd, [each.sd or 0.0 for each in spreads]) else None
+
+
+def _correlation(known: Correctness) -> Iterator[str]:
+    if known.correlation.value is not None:
+        ends = show_interval(known.correlation.interval, lambda end: show(end, -2))
+        yield f"Whether two runs are right correlates by {show(known.correlation.value, -2)}{ends}."
+
+
+def _groups(facts: GroupFacts | None, *, brief: bool = False) -> Iterator[str]:
     if facts is None:
         return
     for rate in ("accuracy", max(ERRORS, key=lambda name: _widest(facts, name)[1])):
@@ -174,12 +186,12 @@ def _groups(facts: GroupFacts | None) -> Iterator[str]:
         sds = [group.rates[rate].sd or 0.0 for group in facts.groups if rate in group.rates]
         if group is None or not sd or not _is_largest(sd, sds):
             continue
+        chance = _chance(group.rates[rate].p, group.examples) if rate == "accuracy" and not brief else ""
+        wide = f"{points(sd)}{_times(group.rates[rate])}{chance}"
         if rate == "accuracy":
-            wide = _wide(group.rates[rate], group.examples)
             yield f"Group {group.label} varies most: the SD of its accuracy is {wide}."
         else:
-            wide = f"{points(sd)}{_times(group.rates[rate])}"
-            yield f"The {ERRORS[rate]} varies most in group {group.label}: its SD is {wide}."
+            yield f"The {ERRORS[rate]} varies most in {group.label}: its SD is {wide}."
 
 
 def _is_largest(sd: float, sds: Sequence[float]) -> bool:
@@ -344,7 +356,7 @@ def group_tables(facts: GroupFacts) -> list[Table]:
         caption="Rates by group of examples over the runs",
         slug="groups",
         columns=columns(
-            *("group", "examples", "accuracy", "SD", "× all", "FPR", "SD of FPR", "× all"),
+            *("group", "examples", "positives", "accuracy", "SD", "× all", "FPR", "SD of FPR", "× all"),
             *("FNR", "SD of FNR", "× all"),
         ),
         rows=[Row(cells=_spread_cells(each)) for each in groups],
@@ -365,7 +377,8 @@ def group_tables(facts: GroupFacts) -> list[Table]:
 
 
 def _spread_cells(group: GroupStability) -> list[Cell]:
-    cells = [Cell(group.label), number(str(group.examples), group.examples)]
+    positives = number("–" if group.positives is None else str(group.positives), group.positives)
+    cells = [Cell(group.label), number(str(group.examples), group.examples), positives]
     for name in ("accuracy", "fpr", "fnr"):
         rate = group.rates.get(name)
         known = (None, None, None) if rate is None else (rate.mean, rate.sd, rate.ratio)

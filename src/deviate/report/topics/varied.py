@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from deviate.core.experiment import IMPORTED
-from deviate.core.factors import ALGORITHMIC, DATA, DESCRIBED, FACTORS, IMPLEMENTATION, Variant, find_variant
+from deviate.core.factors import ALGORITHMIC, DATA, DESCRIBED, FACTORS, IMPLEMENTATION, OTHER, Variant, find_variant
 from deviate.facts.proof import VariantProof
 from deviate.report.words import capital, joined, listed
 
@@ -176,14 +176,20 @@ def _is_noiseless(facts: VariantProof, variant: Variant) -> bool:
     return IMPLEMENTATION in variant.varying and facts.without_noise
 
 
+#: What a run hashes strings with is the seed of other draws, drawn or not.
+_HASHED = (OTHER, "varies", "absent")
+_HASHES = "Sets of strings have another order in each run (PYTHONHASHSEED)."
+
+
 def absences(facts: VariantProof) -> list[str]:
-    """Say for which factors no run drew anything."""
+    """Say for which factors no run drew anything, and what follows from the seed of one of them all the same."""
     absent, unwatched = (
         ", ".join(DESCRIBED[factor] for factor in FACTORS if factor in names)
         for names in (facts.absent, facts.unwatched)
     )
     return [
         *([f"No draw was counted under: {absent}."] if absent else []),
+        *([_HASHES] if any((each.name, each.meant, each.found) == _HASHED for each in facts.evidence) else []),
         *([f"Drawn, but not watched, so that nothing is known of it: {unwatched}."] if unwatched else []),
     ]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 
@@ -56,6 +57,20 @@ def unbroken(text: str) -> str:
 def with_blanks(text: str) -> str:
     """Return a text that was laid out with plain blanks in it, to be read and copied."""
     return text.replace(JOINT, " ")
+
+
+def packed(notes: Iterable[str], width: int) -> list[str]:
+    """Put sentences on one line where it has the room.
+
+    >>> packed(["One.", "Two.", "and three"], 12), packed(["no end", "Two."], 12)
+    (['One. Two.', 'and three'], ['no end', 'Two.'])
+    """
+    lines: list[str] = []
+    for note in notes:
+        if lines and lines[-1].endswith(".") and cell_len(lines[-1]) + 1 + cell_len(note) <= width:
+            note = f"{lines.pop()} {note}"
+        lines.append(note)
+    return lines
 
 
 #: Width of the text where no terminal gives one.
@@ -108,13 +123,20 @@ def plain_text(draw: Callable[[Console], None], width: int = PLAIN_WIDTH) -> str
     return stream.getvalue()
 
 
-def print_parts(parts: Iterable[RenderableType], console: Console) -> None:
+class Close(NamedTuple):
+    """What stands below the part before it without a blank line."""
+
+    part: RenderableType
+
+
+def print_parts(parts: Iterable[RenderableType | Close], console: Console) -> None:
     """Print the parts with a blank line between them."""
     with console.capture() as captured:
         for index, part in enumerate(parts):
-            if index:
+            if index and not isinstance(part, Close):
                 console.print()
-            console.print(part, markup=False, highlight=False, emoji=False)
+            shown = part.part if isinstance(part, Close) else part
+            console.print(shown, markup=False, highlight=False, emoji=False)
     # Cells are filled up with blanks, which would be copied along with the text.
     text = _TRAILING_BLANKS.sub("", with_blanks(captured.get()))
     if console.options.ascii_only:

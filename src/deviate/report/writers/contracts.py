@@ -10,17 +10,17 @@ import numpy as np
 from deviate.facts.comparable import Comparability
 from deviate.facts.compared_metric import MetricComparison, MetricOmnibus
 from deviate.facts.compared_predictions import ChangedPredictions
-from deviate.facts.comparison import Comparison, PairComparison, TaskComparison
+from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import Completeness, ExperimentFacts
 from deviate.facts.gate import Gate, GateGroup
 from deviate.facts.gate_metric import GateMetric
 from deviate.facts.grid import Grid, GridCell, GridMetric, GridSpread, GridTerm
 from deviate.facts.metric import MetricSpread, by_cv
-from deviate.facts.pilot import Pilot
-from deviate.facts.plan import Answer, Plan
+from deviate.facts.plan import Answer, Pilot, Plan
 from deviate.facts.run import RunResult
 from deviate.facts.sources import SpreadAcross
 from deviate.facts.stability import Stability
+from deviate.facts.tasks import TaskComparison
 from deviate.facts.variant import Stopped, VariantFacts
 from deviate.report.topics.caveats import experiment_caveats
 from deviate.report.topics.checklist import checklist
@@ -273,6 +273,7 @@ def task_contract(facts: TaskComparison) -> dict[str, Any]:
         **fields(facts, "enough"),
         **_effects(gap_a=facts.gap_a, gap_b=facts.gap_b),
         "profile": [{**fields(each, "threshold"), **_effects(a=each.a, b=each.b)} for each in facts.profile],
+        **fields(facts, "signed_rank"),
     }
 
 
@@ -293,7 +294,8 @@ def _predictions(facts: ChangedPredictions, pair: PairComparison) -> dict[str, A
 def _look(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
     look = msgspec.to_builtins(pair.look)
     most_b = look.pop("most_b")
-    return {**look, "open": pair in comparison.open_pairs, "most_b": most_b}
+    first = {name: look[name] for name in ("number", "sizes", "alpha", "whole", "most")}
+    return {**first, **look, "open": pair in comparison.open_pairs, "most_b": most_b}
 
 
 def changed_contract(facts: ChangedPredictions, a: str, b: str) -> dict[str, Any]:
@@ -545,6 +547,7 @@ def _grid_metric(metric: GridMetric) -> dict[str, Any]:
         "spread_effects": [_spread_effect(each) for each in metric.spreads],
         **fields(metric, "against_first"),
         "split": metric.split and fields(metric.split, *metric.split.__struct_fields__),
+        **fields(metric, "recipes", "over_splits"),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from deviate.core.errors import BadOption
 from deviate.report.escape import encodable, json_shown
-from deviate.report.page import Page, Reader
+from deviate.report.page import Reader
 
 
 class Writer(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,49 +26,31 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     render: Callable[[Any], str | Iterator[str]]
 
 
-def _terminal(page: Page) -> str:
-    from deviate.report.writers.terminal import render_terminal
+def imported(place: str, *arguments: Any) -> Callable[[Any], Any]:
+    """Return a function of a module beside this one, as ``latex.render_latex``, which is imported when it is called.
 
-    return render_terminal(page)
+    It takes a page or facts, and then the `arguments`.
+    """
+    module, _, name = place.partition(".")
 
-
-def _markdown(page: Page) -> str:
-    from deviate.report.writers.markdown import render_markdown
-
-    return render_markdown(page)
-
-
-def _latex(page: Page) -> str:
-    from deviate.report.writers.latex import render_latex
-
-    return render_latex(page)
-
-
-def _styled(name: str) -> Callable[[Page], str]:
-    def render(page: Page) -> str:
-        from deviate.report.writers.latex import render_styled
-
-        return render_styled(page, name)
+    def render(written: Any) -> Any:
+        return getattr(import_module(f"deviate.report.writers.{module}"), name)(written, *arguments)
 
     return render
-
-
-def _html(page: Page) -> str:
-    # Loads the figures' library, about a second that no other format needs.
-    from deviate.report.writers.html import render_html
-
-    return render_html(page)
 
 
 #: LaTeX in the style of a conference or journal, see `deviate.report.writers.latex`.
 PAPER_STYLES = ("neurips", "icml", "jmlr")
 
 PAGE_WRITERS = (
-    Writer(name="terminal", suffixes=(".txt",), reader="brief", render=_terminal),
-    Writer(name="md", suffixes=(".md", ".markdown"), reader="full", render=_markdown),
-    Writer(name="tex", suffixes=(".tex",), reader="paper", render=_latex),
-    *(Writer(name=name, suffixes=(f".{name}.tex",), reader="paper", render=_styled(name)) for name in PAPER_STYLES),
-    Writer(name="html", suffixes=(".html", ".htm"), reader="full", render=_html),
+    Writer(name="terminal", suffixes=(".txt",), reader="brief", render=imported("terminal.render_terminal")),
+    Writer(name="md", suffixes=(".md", ".markdown"), reader="full", render=imported("markdown.render_markdown")),
+    Writer(name="tex", suffixes=(".tex",), reader="paper", render=imported("latex.render_latex")),
+    *(
+        Writer(name=name, suffixes=(f".{name}.tex",), reader="paper", render=imported("latex.render_styled", name))
+        for name in PAPER_STYLES
+    ),
+    Writer(name="html", suffixes=(".html", ".htm"), reader="full", render=imported("html.render_html")),
 )
 
 #: Formats of facts have one suffix, whichever topic writes them; trackers have none.
@@ -91,10 +74,13 @@ _ALIASES = {
     "xml": "junit",
 }
 
+#: Trackers that a summary can be put into, see `tracked`.
+TRACKERS = ("mlflow", "trackio", "wandb")
+
 #: Names in the order in which they are offered.
 _ORDER = (
     *("terminal", "md", "tex", *PAPER_STYLES, "json", "html", "csv", "summary", "groups", "weights", "junit"),
-    *("mlflow", "trackio", "wandb"),
+    *TRACKERS,
 )
 
 DEFAULT_FORMAT = "terminal"
@@ -143,6 +129,11 @@ def _by_suffix(path: Path, offered: Mapping[str, Writer]) -> Writer:
             f"type --format with one of {', '.join(offered)}",
         )
     return suffixes[max(fitting, key=len)]
+
+
+def put_into() -> dict[str, Callable[[Any], Any]]:
+    """Return what puts the summary of facts into a tracker, by the tracker's name."""
+    return {tracker: imported("tracked.put_into", tracker) for tracker in TRACKERS}
 
 
 def facts_json(facts: msgspec.Struct) -> str:

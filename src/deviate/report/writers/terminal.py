@@ -40,7 +40,17 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.strips import BLOCKS, EMPTY, ONE, SEVERAL, add_bars, add_curves, strip
-from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts, unbroken
+from deviate.report.writers.console import (
+    INDENT,
+    PLAIN_WIDTH,
+    Close,
+    Room,
+    packed,
+    page_in_ascii,
+    plain_text,
+    print_parts,
+    unbroken,
+)
 
 # Tables on terminals: as many columns as the width allows, the important ones first.
 
@@ -379,7 +389,7 @@ def print_page(page: Page, console: Console) -> None:
     print_parts(_parts(page, Room.of(console)), console)
 
 
-def _parts(page: Page, room: Room) -> Iterable[RenderableType]:
+def _parts(page: Page, room: Room) -> Iterable[RenderableType | Close]:
     if page.title:
         beside = ("  ", (clean(page.subtitle), "dim")) if page.subtitle else ()
         yield Text.assemble((clean(page.title), "bold"), *beside)
@@ -387,23 +397,30 @@ def _parts(page: Page, room: Room) -> Iterable[RenderableType]:
         yield from _section(section, room)
 
 
-def _section(section: Section, room: Room) -> Iterable[RenderableType]:
+def _section(section: Section, room: Room) -> Iterable[RenderableType | Close]:
     parts = _blocks(section.blocks, room)
     if section.title and parts:
         yield Text(clean(section.title), style="bold")
     yield from parts
 
 
-def _blocks(blocks: Sequence[Block], room: Room) -> list[RenderableType]:
-    parts: list[RenderableType] = []
+def _blocks(blocks: Sequence[Block], room: Room) -> list[RenderableType | Close]:
+    parts: list[RenderableType | Close] = []
     for common, run in groupby(blocks, key=_common):
         neighbours = list(run)
         tables = [block for block in neighbours if isinstance(block, Table)]
         if common and len(tables) > 1:
             parts += grids(tables, room)
         else:
-            parts += [part for block in neighbours for part in _block(block, room)]
+            for block, above in zip(neighbours, [None, *neighbours], strict=False):
+                parts += _spaced(block, above, room)
     return parts
+
+
+def _spaced(block: Block, before: Block | None, room: Room) -> list[RenderableType | Close]:
+    """Return the parts of a block; what one types stands below what else one may type."""
+    is_close = block.close if isinstance(block, Sentences) else isinstance(block, Hint) and isinstance(before, Hint)
+    return [Close(part) if is_close else part for part in _block(block, room)]
 
 
 def _common(block: Block) -> object:
@@ -531,7 +548,8 @@ def _(block: Fold, room: Room) -> list[RenderableType]:
 
 @_block.register
 def _(block: ByMetric, room: Room) -> list[RenderableType]:
-    return [part for panel in block.in_text for part in _blocks(panel.blocks, room)]
+    parts = (part for panel in block.in_text for part in _blocks(panel.blocks, room))
+    return [part.part if isinstance(part, Close) else part for part in parts]
 
 
 @_block.register
@@ -554,7 +572,7 @@ def _around(table: Table, grid: RenderableType, room: Room) -> RenderableType:
     title.append(_prose(table.remark), style="dim")
     more = [_hint(table.more, room)] if table.more else []
     below = [Text(_prose(sentence)) for sentence in table.sentences]
-    notes = [Text(_prose(note), style="dim") for note in table.small_print]
+    notes = [Text(note, style="dim") for note in packed(map(_prose, table.small_print), room.text)]
     folded = [_folded(table, name, why) for name, why in table.folded]
     above = [room.narrow(title)] if table.titled else []
     return Group(*above, grid, *map(room.narrow, [*folded, *more, *below, *notes]))
@@ -572,7 +590,9 @@ def _typed(pairs: Sequence[tuple[str, str]], room: Room) -> Iterable[RenderableT
     width = max((name.cell_len for name, _ in named), default=0) + GAP
     beside = all(width + command.cell_len <= room.text for _, command in named)
     for name, command in named:
-        if beside:
+        # One alone stands beside what it is for, where it has the room.
+        width = width if beside else name.cell_len + GAP
+        if width + command.cell_len <= room.text:
             yield Text.assemble(name, " " * (width - name.cell_len), command)
         else:
             yield name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -131,13 +130,10 @@ def _wandb(summary: Summary) -> str:
 TRACKERS: dict[str, Callable[[Summary], str]] = {"mlflow": _mlflow, "trackio": _trackio, "wandb": _wandb}
 
 
-def put_into(summarised: Callable[[Any], Summary]) -> dict[str, Callable[[Any], Iterator[str]]]:
-    """Return what puts facts into each tracker and says where they are."""
-
-    def putting(tracker: str) -> Callable[[Any], Iterator[str]]:
-        return lambda facts: iter([f"{tracker}: {_put(tracker, summarised(facts))}\n"])
-
-    return {tracker: putting(tracker) for tracker in TRACKERS}
+def put_into(facts: ExperimentFacts | Comparison, tracker: str) -> Iterator[str]:
+    """Put the summary of an experiment or a comparison into a tracker and say where it is."""
+    summary = experiment_summary(facts) if isinstance(facts, ExperimentFacts) else comparison_summary(facts)
+    yield f"{tracker}: {_put(tracker, summary)}\n"
 
 
 def _put(tracker: str, summary: Summary) -> str:

@@ -58,7 +58,7 @@ def split(argv: Sequence[str]) -> Words:
         raise Cold("the command is not that of a script or a module")
     if os.path.isabs(rest[0]):
         raise Cold("the script is named by an absolute path")
-    head, forked = tuple(argv[: count + 1]), (*argv[:count], str(INJECTED / "deviate_runtime" / "forked.py"))
+    head, forked = tuple(argv[: count + 1]), (*argv[:count], str(INJECTED / "deviate_runtime" / "warm.py"))
     return Words(head, forked, tuple(rest), os.path.dirname(rest[0]))
 
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from deviate.core.experiment import Draw, MainLoop
-from deviate.source.draws.find import Compiled, Drawn, find_drawn, gives_array
+from deviate.source.draws.calls import PERMUTATIONS, SEEDING, Compiled, Drawn, find_drawn, gives_array
 from deviate.source.draws.handling import SHOWN, is_action, is_latent, targets
 from deviate.source.draws.moments import Moments, Serving, ServingFinder
 from deviate.source.draws.roles import Role, Roles, builds_model, gives_shapes
 from deviate.source.draws.steps import ActionFinder, MinibatchFinder, StepFinder, received_as
-from deviate.source.draws.tables import PERMUTATIONS, SEEDING
 from deviate.source.draws.uses import DestinationFinder, UseFinder
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.reach import CallGraph

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from deviate.core.experiment import MainLoop
 from deviate.lexicon.words import words_like
-from deviate.source.draws.find import Drawn
+from deviate.source.draws.calls import Drawn
 from deviate.source.draws.handling import targets
 from deviate.source.draws.roles import Role
 from deviate.source.flow.evaluation import Flow

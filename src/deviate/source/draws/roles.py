@@ -7,8 +7,8 @@ import re
 from typing import NamedTuple
 
 from deviate.source.draws import handling
+from deviate.source.draws.calls import Gives
 from deviate.source.draws.handling import Reads
-from deviate.source.draws.tables import Gives
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.values import Instance
 from deviate.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup

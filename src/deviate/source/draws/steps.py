@@ -15,10 +15,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from deviate.source.draws import handling
-from deviate.source.draws.find import Drawn, gives_array
+from deviate.source.draws.calls import PERMUTATIONS, Drawn, gives_array
 from deviate.source.draws.handling import targets
 from deviate.source.draws.roles import builds_model
-from deviate.source.draws.tables import PERMUTATIONS
 from deviate.source.draws.uses import DestinationFinder, UseFinder, Walk, is_descent, measured
 from deviate.source.flow.reach import CallGraph
 from deviate.source.index import Binding, CallSite, Scope, Unit, enclosing_loops, lookup

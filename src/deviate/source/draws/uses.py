@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from deviate.source.draws import handling
-from deviate.source.draws.find import Drawn
+from deviate.source.draws.calls import SEED_NAME, SEEDING, Drawn, learns
 from deviate.source.draws.handling import Destination, Read, Reads, State
 from deviate.source.draws.moments import Moments
-from deviate.source.draws.tables import SEED_NAME, SEEDING, learns
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.expressions import is_scaled_step
 from deviate.source.flow.values import External, Instance, Ref

@@ -157,9 +157,9 @@ class _Reach:
                 self._all_plugins()
             elif module is None and name == "getattr" and len(args) > 1:
                 self._methods_called_like(site, args[1])
-        elif _is_builtin(site, "eval") and args and (text := self._named_by(args[0], site.scope)):
+        elif _evaluates(site) and args and (text := self._named_by(args[0], site.scope)):
             self._name(text, site.scope)
-        elif _is_builtin(site, "eval") and args and not isinstance(args[0], ast.Constant):
+        elif _evaluates(site) and args and not isinstance(args[0], ast.Constant):
             package = constant_start(args[0]).rpartition(".")[0]
             named = self._module_of(ast.parse(package, mode="eval").body, site.scope) if package else site.scope.module
             if isinstance(named, ModuleIndex):
@@ -342,9 +342,9 @@ class _Reach:
             self._reach_all(self.objects.make(cls))
 
 
-def _is_builtin(site: CallSite, name: str) -> bool:
-    """Whether a call is of Python's own function of a name: no ``model.eval(data)``, no function of the project."""
-    return isinstance(site.node.func, ast.Name) and site.node.func.id == name and not bindings_of(name, site.scope)
+def _evaluates(site: CallSite) -> bool:
+    """Whether a call is of Python's own ``eval``: no ``model.eval(data)``, no function of the project."""
+    return isinstance(site.node.func, ast.Name) and site.node.func.id == "eval" and not bindings_of("eval", site.scope)
 
 
 def _executes(module: ModuleIndex) -> bool:

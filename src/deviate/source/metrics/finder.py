@@ -10,7 +10,7 @@ from functools import cached_property
 
 import msgspec
 
-from deviate.core.experiment import Metric
+from deviate.core.experiment import Metric, Reason, Rejected
 from deviate.lexicon.words import (
     UNNAMED,
     Meaning,
@@ -27,7 +27,6 @@ from deviate.lexicon.words import (
     split_of,
     unique,
 )
-from deviate.source.findings import Reason, Rejected
 from deviate.source.flow.expressions import is_alarm, split_at, switches
 from deviate.source.flow.program import COMMON_METHODS, Evaluator, Program
 from deviate.source.flow.values import METRIC_ORIGINS, From, Value
@@ -50,6 +49,7 @@ from deviate.source.metrics.finding import (
     Verdict,
     by_words,
     hints_of,
+    is_vocabulary,
     last_word,
     metric_of,
     names_position,
@@ -213,7 +213,7 @@ def _reason_by_form(case: Case) -> Reason | None:
     flow, reported = case.flow, case.reported
     if isinstance(reported.expr, ast.Constant):
         return "constant"
-    if _is_made_object(case):
+    if _is_made_object(case) or is_vocabulary(reported):
         return "identifier"
     if case.name in FLAGS or _ASKING.match(case.name):
         return "setting"

@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from deviate.core.experiment import Capture, Direction, Kind, Metric, Pace
+from deviate.core.experiment import Capture, Direction, Kind, Metric, Pace, Reason
 from deviate.lexicon.words import (
     UNNAMED,
     Meaning,
@@ -27,7 +27,6 @@ from deviate.lexicon.words import (
     word_lists,
     words_of,
 )
-from deviate.source.findings import Reason
 from deviate.source.flow.program import Evaluator
 from deviate.source.flow.values import From, Instance, Param, Value
 from deviate.source.index import Scope, Unit, bindings_of, enclosing_loops, is_within
@@ -84,6 +83,13 @@ def names_samples(variable: str) -> bool:
     """Whether a variable is called after samples, models or files."""
     words = words_of(last_name(variable))
     return bool(words) and words[-1] in _SAMPLES
+
+
+def is_vocabulary(reported: ReportedValue) -> bool:
+    """Whether a mapping numbers what it holds: ``stoi = {letter: i + 1 for i, letter in enumerate(letters)}``."""
+    bindings = bindings_of(reported.expr.id, reported.scope) if isinstance(reported.expr, ast.Name) else []
+    taken = (one.value.generators[0].iter for one in bindings if isinstance(one.value, ast.DictComp))
+    return any(isinstance(each, ast.Call) and called_name(each) == "enumerate" for each in taken)
 
 
 def names_count(name: str) -> bool:

@@ -20,7 +20,7 @@ from deviate.source.metrics.names import plain_variable, statistic_of
 from deviate.source.sinks.rows import Report
 from deviate.source.syntax import text_of
 
-# What a loop reports in some of its rounds and once more when it is done: one value, recorded at both places.
+# What a loop reports in some rounds here and in others there, or once more when it is done: one value, of each place.
 
 
 def is_left_behind(one: Report, other: Report) -> bool:
@@ -36,6 +36,12 @@ def is_left_behind(one: Report, other: Report) -> bool:
     if not isinstance(left, ast.stmt) or outer.line <= (left.end_lineno or left.lineno):
         return False
     return _is_conditional(inner, left)
+
+
+def are_branches(one: Report, other: Report) -> bool:
+    """Whether two reports are in different branches of one condition: of each round one of them is made."""
+    branches = dict(enclosing_branches(one.nesting))
+    return any(branches.get(node, branch) != branch for node, branch in enclosing_branches(other.nesting))
 
 
 def _is_conditional(report: Report, loop: ast.AST) -> bool:
@@ -272,9 +278,7 @@ def _is_alternative(finding: Finding, other: Finding) -> bool:
     """Whether the two branches of a condition of the training report a value, each under a name of its own."""
     if finding.switches or other.switches or _is_plain(finding) or _is_plain(other):
         return False
-    branches = dict(enclosing_branches(finding.report.nesting))
-    apart = any(branches.get(node, branch) != branch for node, branch in enclosing_branches(other.report.nesting))
-    return apart and plain(finding.name) != plain(other.name)
+    return are_branches(finding.report, other.report) and plain(finding.name) != plain(other.name)
 
 
 def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
@@ -287,7 +291,8 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
         best.name, best.verdict = _name_for(best, namesake), replace(best.verdict, meaning=namesake.verdict.meaning)
     best.aliases.extend(other.aliases)
     best.also += [*([other.reported] if equal else []), *other.also]
-    further = further_capture(best, other) if is_left_behind(best.report, other.report) else None
+    is_elsewhere = are_branches(best.report, other.report) or is_left_behind(best.report, other.report)
+    further = further_capture(best, other) if is_elsewhere else None
     best.further += [*([further] if further else []), *(other.further if best.capture == other.capture else [])]
     best.split = best.split or other.split
     best.confidence = max(first.confidence, second.confidence)

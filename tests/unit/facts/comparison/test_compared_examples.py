@@ -4,9 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from deviate.facts.compared_predictions import changed_predictions
 from deviate.facts.predictions import Evaluation
+from deviate.observe.examples import match_groups, read_group_table
 from deviate.observe.matching import Predictions
 from deviate.observe.predictions import Frame
 from deviate.report.topics.comparison_predictions import example_sentences
@@ -49,6 +51,20 @@ def test_the_difference_for_other_runs_on_other_examples_is_said():
         f"{100 * facts.crossed.se_examples:.1f} points from the 200 examples alone.",
     ]
     assert said(side(4, 0.7, 0), side(5, 0.9, 1), one_draw=True)[1] == []
+
+
+def test_examples_of_a_cluster_are_counted_as_one(tmp_path):
+    (tmp_path / "patients.csv").write_text("cluster\n" + "".join(f"p{index // 4}\n" for index in range(EXAMPLES)))
+    a, b = side(4, 0.7, 0), side(5, 0.9, 1)
+    (evaluation,) = a.evaluations
+    groups = match_groups(read_group_table(tmp_path / "patients.csv"), evaluation.predictions)
+    a.evaluations = [structs.replace(evaluation, groups=[groups])]
+    facts, sentences = said(a, b)
+    assert (groups.groupings, facts.crossed.clusters, facts.groups) == ((), 50, [])
+    assert sentences[1].endswith("points from the 200 examples in 50 clusters alone.")
+    assert facts.crossed.se_runs == pytest.approx(said(side(4, 0.7, 0), b)[0].crossed.se_runs, rel=1e-9)
+    a.evaluations, b = [structs.replace(each, groups=[groups]) for each in side(1, 0.7, 0).evaluations], side(1, 0.9, 1)
+    assert said(a, b)[0].mcnemar is None
 
 
 def test_values_are_scored_by_their_squared_error():

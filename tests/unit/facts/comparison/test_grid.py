@@ -31,8 +31,8 @@ from deviate.report.writers.tables_csv import grid_csv
 from deviate.report.writers.terminal import render_terminal
 from deviate.runs.housekeeping import rename
 from deviate.source.cells import read_cells
+from deviate.stats.factorial import split_difference, split_spread
 from deviate.stats.multiplicity import adjust
-from deviate.stats.splits import split_spread
 from deviate.store.folders import Workspace
 
 FILE = """\
@@ -415,6 +415,33 @@ def test_splits_are_set_apart_from_seeds(tmp_path):
     assert f"{found.share:.0%} of the variance by the split" in first
     assert mean.startswith("Mean for other splits and seeds: ")
     assert json.loads(grid_json(grid))["metrics"][0]["split"]["split"]["sd"] == found.split.sd
+
+
+def test_recipes_are_compared_over_splits(tmp_path):
+    (tmp_path / "deviate.toml").write_text(
+        '[[experiment]]\nname = "s"\ncommand = "python train.py {lr} {split}"\n'
+        "[experiment.grid]\nlr = [0.1, 0.3]\nsplit = [0, 1, 2]\n"
+    )
+    both = read_cells(tmp_path)
+    values = [
+        [98, 97, 99, 96],
+        [91, 90, 93, 92],
+        [95, 96, 99, 98],
+        [99, 97, 98, 99],
+        [93, 91, 93, 94],
+        [96, 98, 99, 99],
+    ]
+    grid = compared(
+        both, [side(cell.name, [side_metric("test acc", each)]) for cell, each in zip(both, values, strict=True)]
+    )
+    wanted = split_difference(values[:3], values[3:], crossed=True)
+    metric = grid.metrics[0]
+    assert [*metric.recipes] == ["lr 0.1", "lr 0.3"]
+    assert metric.over_splits[0].difference == wanted
+    said = family_sentences(metric, grid)
+    assert said[0].startswith("lr 0.1: One run on one of 3 splits")
+    assert said[4].startswith(f"For other splits and seeds, lr 0.3 less lr 0.1: {wanted.value:.1f}")
+    assert json.loads(grid_json(grid))["metrics"][0]["over_splits"][0]["difference"]["value"] == wanted.value
 
 
 def test_where_no_factor_changes_the_sd_it_is_said(cells):

@@ -65,6 +65,10 @@ def kinds(*runs: str) -> dict[str, str]:
         ("".join(f"right {k} 0.5{k}\n" for k in (3, 1, 4, 5)), "".join(f"right {k} 0.4{k}\n" for k in range(4)),
          {"right": "metric", "right (2)": "metric"}),
         ("Best is trial 3", "Best is trial 5", {"Best is trial": "identifier"}),
+        ("epoch 0\nepoch 0\nepoch 1\nepoch 2\nepoch 1\nepoch 2", "epoch 0\nepoch 1\nepoch 2\nepoch 0\nepoch 1\nepoch 2",
+         {"epoch": "counter"}),
+        ("mAP 50-95: 0.3", "mAP 50-95: 0.4", {"mAP": "constant", "column 2 of stdout line 'mAP N-N:N'": "constant",
+                                              "column 3 of stdout line 'mAP N-N:N'": "metric"}),
     ],
 )  # fmt: skip
 def test_kinds(first, second, expected):

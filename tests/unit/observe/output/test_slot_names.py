@@ -28,6 +28,7 @@ def names(text: str) -> list[str]:
         ("Wrong (actual, guess): [(6, 8), (8, 1)]",
          [f"column {column} of stdout line 'Wrong (actual, guess): [(N,N), (N,N)]'" for column in range(1, 5)]),
         ("scores [(0.25, 8)]", ["scores", "scores (2)"]),
+        ("F1 @ 0.5: 0.123", ["column 1 of stdout line 'F1 @N:N'", "F1"]),
         ("'compile' took 1.0 s", ["compile time [s]"]),
         ("Average batch time: 12.5 ms, 8.1 it/s", ["Average batch time [ms]", "speed [it/s]"]),
         ("Accuracy of the network on the 10000 test images: 53 %",

@@ -19,7 +19,7 @@ USUAL = cases.usual().facts
 
 
 def put(tracker, facts=USUAL):
-    return "".join(put_into(experiment_summary)[tracker](facts))
+    return "".join(put_into(facts, tracker))
 
 
 def test_an_experiment_is_means_and_sds_with_their_intervals():

@@ -13,7 +13,7 @@ from making_projects import PROJECTS as MAKING
 from receiving_projects import PROJECTS as RECEIVING
 from stepping_projects import PROJECTS as STEPPING
 
-from deviate.source.findings import Findings
+from deviate.core.experiment import Findings
 
 PROJECTS = {**COLLECTING, **DRAWING, **MAKING, **RECEIVING, **STEPPING}
 _TOLD = re.compile(r"!(\w+)")

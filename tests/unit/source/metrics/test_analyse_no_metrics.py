@@ -209,3 +209,9 @@ def test_a_correlation_of_the_inputs_is_no_metric_by_its_word(tmp_path):
     known = "from scipy.stats import spearmanr\nprint('spearman correlation', spearmanr(model(x).detach(), y)[0])"
     (metric,) = analyse(tmp_path, train=looped(known)).metrics
     assert (metric.kind, metric.direction) == ("quality", "higher")
+
+
+def test_a_vocabulary_is_no_metric_though_it_is_called_like_one(tmp_path):
+    before = "import json\nletters = open('a.txt').read()\nstoi = {each: i + 1 for i, each in enumerate(letters)}\n"
+    report = "print('loss', loss.item())\njson.dump({'stoi': stoi}, open('v.json', 'w'))"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss"}

@@ -88,3 +88,19 @@ def test_a_count_is_no_value_of_the_share_that_is_computed_of_it(tmp_path):
     found, _ = metrics_of(tmp_path, SUMS, "'accuracy', correct")
     assert {"correct", "100. * correct / (step + 1)"} <= set(found)
     assert not any(metric.further for metric in found.values())
+
+
+MODELS = """
+for number, model in enumerate(models):
+    model.fit(x, y)
+    if number == 0:
+        print("SVC accuracy", model.score(x, y), "acc_score", accuracy_score(y, model.predict(x)))
+    elif number == 1:
+        print("forest accuracy", model.score(x, y), "acc_score", accuracy_score(y, model.predict(x)))
+"""
+
+
+def test_what_each_branch_of_a_condition_reports_is_recorded_in_each(tmp_path):
+    head = "from sklearn.metrics import accuracy_score\n"
+    found = {metric.name: metric for metric in analyse(tmp_path, train=HEAD + head + MODELS).metrics}
+    assert [len(found["acc_score"].further), len(found["SVC accuracy"].further)] == [1, 0]

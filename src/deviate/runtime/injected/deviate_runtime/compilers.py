@@ -10,9 +10,8 @@ import os
 import sys
 from functools import partial
 
-from .given import read
+from .given import program_words, read
 from .patching import replaces
-from .script import program_words
 from .wraps import BASES, NotANumberError, read_element
 
 #: The argument that each function which instrumented code calls hands on.

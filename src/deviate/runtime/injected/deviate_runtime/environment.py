@@ -28,11 +28,10 @@ def describe_environment(modules):
 
 
 def library_versions(modules):
-    """Return the version of each library that is loaded."""
-    loaded = {
-        name: vars(modules[name]).get("__version__") for name in every("packages") if modules.get(name) is not None
-    }
-    return {name: str(version) for name, version in loaded.items() if version is not None}
+    """Return the version of each library that is loaded; a module that loads its parts late keeps it among them."""
+    loaded = {name: vars(modules[name]) for name in every("packages") if modules.get(name) is not None}
+    versions = {key: own.get("__version__", own.get("_objects", {}).get("__version__")) for key, own in loaded.items()}
+    return {name: str(version) for name, version in versions.items() if version is not None}
 
 
 def core_count():

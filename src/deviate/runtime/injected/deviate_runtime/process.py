@@ -7,10 +7,9 @@ import sys
 import time
 
 from . import children, diverging, opened, watch
-from .events import Events
-from .given import Given, give_to_loaders
+from .files import Events
+from .given import Given, give_to_loaders, program_words, watch_script
 from .records import Records
-from .script import program_words, watch_script
 from .weights import Weights
 from .wraps import install
 

@@ -1,7 +1,7 @@
 """Import frameworks once, and fork each run of a training from that instead of starting Python and importing again.
 
 A parent is started with the options of a run's Python and stops in its `sitecustomize`. What it forks goes on from
-there as that Python would have, and runs the module of ``-m``, or the script in the place of `forked`. The parent has
+there as that Python would have, and runs the module of ``-m``, or the script in the place of this file. The parent has
 the runtime with its hooks, so that frameworks are patched while they are imported, as in any other run; each child then
 makes the runtime its own (`adopt`).
 
@@ -32,7 +32,7 @@ import sys
 
 from . import start as start_runtime
 from .factors import OTHER
-from .script import run_for, script_name
+from .given import run_for, script_name
 
 VARIABLE, IMPORTS, ROOM, RUNTIME = "DEVIATE_WARM", "DEVIATE_WARM_IMPORTS", "DEVIATE_ROOM", "DEVIATE_RUNTIME"
 
@@ -221,7 +221,7 @@ def become(order):
     adopt(process)
     if sys.argv[0] != "-m":
         script = script_name(sys.argv[0])
-        run_for(os.path.join(os.path.dirname(__file__), "forked.py"), script, process.given.code(script, script))
+        run_for(os.path.join(os.path.dirname(__file__), "warm.py"), script, process.given.code(script, script))
 
 
 def lead(descriptor, path):

@@ -218,6 +218,8 @@ def wanted_hooks(process):
 
         for module, target in fixing_hooks():
             hooks.setdefault(module, []).append(target)
+    if os.environ.get("DEVIATE_KERNELS"):
+        hooks.setdefault("torch", []).append("kernels:watch")
     if process.diverging is not None:
         for module, target in process.diverging.hooks():
             hooks.setdefault(module, []).insert(0, target)

@@ -5,6 +5,7 @@ sign, of an order or of one unit in the last place moves. Of short plain values 
 what has no content that can be read without running the program's own code.
 """
 
+import _random
 import ctypes
 import marshal
 import pickle
@@ -20,11 +21,17 @@ DEPTH, ITEMS = 6, 5000
 
 PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
+#: Of these values `marshal` knows the bytes, if it knows those of all in it.
+MARSHALLED = PLAIN | {list, tuple, dict, set, frozenset}
+
 #: What has no content of its own.
 CODE = frozenset({types.FunctionType, type})
 
 #: Modules with a generator that everybody shares, and its name among the streams.
 SHARED = {"random": "random", "numpy.random": "numpy", "torch": "torch"}
+
+#: Those whose state lies in one piece of memory that stays where it is.
+IN_PLACE = ("random", "numpy")
 
 #: Bytes of an array that are read where not every bit counts; of a larger one as many are, evenly spread.
 SAMPLED = 16 << 20
@@ -38,8 +45,14 @@ READ = 0x100
 #: Bytes from which on a content is kept to be compared with, and how many are kept in all.
 KEPT, MOST_KEPT = 1 << 14, 1 << 28
 
+#: Bytes of NumPy's Mersenne twister: 624 numbers and a position.
+TWISTER = 2500
+
 #: A number of an object as long as it lives; unlike `id` it calls no audit hook.
 identity = object.__hash__
+
+#: Modules with types that draw.
+GENERATORS = ("random", "numpy.random._generator", "numpy.random.mtrand", "torch", "torch._C")
 
 #: Of named values that hold settings, and nothing that computes.
 NAMESPACES = ("Namespace", "SimpleNamespace", "AttrDict", "EasyDict")
@@ -54,6 +67,10 @@ class Digests:
         self.is_reading = False
         #: How digests begin, by type and shape.
         self.kinds = {}
+        #: Types of values that have no content.
+        self.empty = set(CODE)
+        #: Of states of generators that everybody shares: the state, and the memory that holds all of it.
+        self.held = {}
         #: States of generators that are known while nothing runs; None: something may.
         self.states = None
         self.contents = Contents()
@@ -64,7 +81,7 @@ class Digests:
         if kind in PLAIN:
             text = repr(value)
             return text if len(text) <= SHORT else "%s:%s" % (kind.__name__, crc(text.encode("utf-8", "replace")))
-        if kind in CODE:
+        if kind in self.empty:
             return None
         try:
             return self.content(kind, value, depth) if depth < DEPTH else None
@@ -88,6 +105,7 @@ class Digests:
         if torch is not None and isinstance(value, torch.Tensor):
             return self.tensor(torch, value)
         if torch is not None and isinstance(value, torch.nn.Module) and not hasattr(kind, "get_weights"):
+            self.empty.add(kind)
             return None
         if torch is not None and hasattr(value, "param_groups"):
             return self.container(list, settings(value), depth)
@@ -97,12 +115,13 @@ class Digests:
 
     def container(self, kind, value, depth):
         """Return the digest of a list, a tuple or a dictionary, in its order."""
+        items = list(value.items()) if kind is dict else list(value)
         try:
             # By this version equal values have equal bytes, however often an object is used.
-            return "%s of %d:%s" % (kind.__name__, len(value), crc(marshal.dumps(value, 2)))
+            if not items or type(items[0]) in MARSHALLED:
+                return "%s of %d:%s" % (kind.__name__, len(value), crc(marshal.dumps(value, 2)))
         except ValueError:
             pass
-        items = list(value.items()) if kind is dict else list(value)
         parts = [self.of(item, depth + 1) for item in items[:ITEMS]]
         known = [part for part in parts if part is not None]
         if items and not known:
@@ -131,12 +150,12 @@ class Digests:
 
     def generator(self, value):
         """Return the digest of the state of a generator, or of that which a method draws from."""
-        value = getattr(value, "__self__", value)
+        kind, value = type(value), getattr(value, "__self__", value)
         streams = self.process.streams
         for known in streams.all_generators() if streams is not None else ():
             item = getattr(known, "item", None) or getattr(known, "find", None)
             if item is not None and item() is value:
-                return "state:%08x" % known.mark(known.live())
+                return self.mark(known)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch._C.Generator):
             # The object that an operation is given need not be the one that the program made.
@@ -144,6 +163,8 @@ class Digests:
         numbers = getattr(value, "bit_generator", None)
         if numbers is not None and type(value).__module__.startswith("numpy."):
             return "state:" + crc(repr(numbers.state).encode())
+        if type(value) is kind and kind.__module__ not in GENERATORS and not hasattr(kind, "add_param_group"):
+            self.empty.add(kind)
         return None
 
     def shared(self, name):
@@ -159,20 +180,33 @@ class Digests:
         streams = self.process.streams
         for each in streams.generators if name is not None and streams is not None else ():
             if each.name == name:
-                return "state:%08x" % each.mark(each.live())
+                return self.mark(each)
         return None
+
+    def mark(self, generator):
+        """Return the digest of the state that a generator is in now."""
+        state = generator.live()
+        if generator.name not in IN_PLACE:
+            return "state:%08x" % generator.mark(state)
+        known = self.held.get(identity(state))
+        if known is None:
+            known = self.held[identity(state)] = state, whole(state)
+        return "state:%08x" % (generator.mark(state) if known[1] is None else zlib.crc32(known[1]))
 
     def shared_states(self):
         """Return the digests of all generators that everybody shares, by name."""
         streams = self.process.streams
         generators = streams.generators if streams is not None else ()
-        return {each.name: "%08x" % each.mark(each.live()) for each in generators}
+        return {each.name: self.mark(each) for each in generators}
 
     # Arrays
 
     def array(self, numpy, value):
         """Return the digest of an array of NumPy."""
         value = numpy.asarray(value)
+        known = self.kinds.get((value.dtype, value.shape))
+        if known is not None and value.nbytes < KEPT and value.flags.c_contiguous:
+            return known + crc(value)
         if value.dtype == object:
             return self.container(list, value.reshape(-1).tolist(), 1)
         data = value
@@ -182,10 +216,14 @@ class Digests:
         # Its short name takes less time than its long one, and says nothing of fields.
         kind = value.dtype.str if value.dtype.names is None else value.dtype
         # What is no number may not be read as it lies.
-        content = data if data.dtype.kind in "biufc" else data.reshape(-1).view("uint8")
+        is_number = data.dtype.kind in "biufc"
+        content = data if is_number else data.reshape(-1).view("uint8")
         is_large = KEPT <= data.nbytes and data is value
         text = self.contents.crc(data.__array_interface__["data"][0], data.nbytes) if is_large else crc(content)
-        return "%s%s:%s" % (kind, list(value.shape), text)
+        begin = "%s%s:" % (kind, list(value.shape))
+        if is_number:
+            self.kinds[value.dtype, value.shape] = begin
+        return begin + text
 
     def tensor(self, torch, value):
         """Return the digest of a tensor, None where it has no content; nothing that is done for it is recorded."""
@@ -199,6 +237,16 @@ class Digests:
             return None
         finally:
             self.is_reading = before
+
+
+def whole(state):
+    """Return the memory that holds all of a state, None where it is not known."""
+    if isinstance(state, _random.Random):
+        size = _random.Random.__basicsize__ - object.__basicsize__
+        return memory(id(state) + object.__basicsize__, size, READ)
+    if type(state).__name__ == "MT19937":
+        return memory(state.ctypes.state_address, TWISTER, READ)
+    return None
 
 
 def settings(optimizer):

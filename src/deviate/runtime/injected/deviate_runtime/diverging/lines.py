@@ -10,6 +10,11 @@ from .digests import identity
 #: Attributes that are followed from a name.
 CHAIN = 4
 
+#: What of a module is followed: NumPy's generator, and of PyTorch what draws nothing.
+FOLLOWED = {("numpy", "random")} | {
+    ("torch", name) for name in "as_tensor cat float32 from_numpy int64 long no_grad ones stack tensor zeros".split()
+}
+
 #: Functions that put a generator into a state of its own, whatever it was in.
 SEEDING = {"seed", "manual_seed", "seed_everything", "set_seed", "set_random_seed", "set_state", "setstate"}
 
@@ -31,6 +36,9 @@ LIMIT = 400000
 
 #: Written is a part of an object; an object may be changed.
 INSIDE, ACTS = "inside", "acts"
+
+#: What a frame may be: a function of the program, a call of a module, a loader of data, or none of these.
+PROGRAM, MODULE, LOADER, OTHER = range(1, 5)
 
 #: Names that begin so are what instrumented code calls.
 OURS = "__dv"
@@ -55,6 +63,8 @@ class Lines:
         self.statements = {}
         self.files = {}
         self.frames = {}
+        #: What the globals of a frame say of it, and these, by identity: the code of a frame calls an audit hook.
+        self.scopes = {}
         self.count = self.made = 0
         #: In a forked child, how many frames its parent had entered.
         self.inherited = 0
@@ -71,7 +81,7 @@ class Lines:
             trace = self.enter(frame, "call", None)
             if trace is not None:
                 frame.f_trace = trace
-                trace.open(frame, frame.f_lineno)
+                trace.open(frame, frame.f_lineno, frame.f_locals)
         sys.settrace(self.enter)
 
     def stop(self):
@@ -83,11 +93,14 @@ class Lines:
             trace = self.frames.get(identity(frame))
             if trace is not None and trace.code is frame.f_code:
                 frame.f_trace = None
-                trace.close(frame)
+                trace.close(frame, frame.f_locals)
             frame = frame.f_back
 
     def enter(self, frame, event, argument):
         """Return what traces a frame that is entered; None where it is none of the program's."""
+        scope = self.scopes.get(identity(frame.f_globals)) or self.scope(frame.f_globals)
+        if scope[0] is not PROGRAM:
+            return None
         code = frame.f_code
         # The hash of code takes longer than all else that is done for a function of a library.
         plan = self.plans.get(identity(code))
@@ -101,6 +114,16 @@ class Lines:
             known = self.frames[identity(frame)] = FrameTrace(self, frame, plan)
         return known
 
+    def scope(self, names):
+        """Return what frames with these globals are, and the globals, which are kept."""
+        file, module = names.get("__file__"), names.get("__name__")
+        role = PROGRAM
+        if type(file) is str and not self.callers.is_program_file(file, module):
+            role = MODULE if module == "torch.nn.modules.module" else OTHER
+            role = LOADER if "/torch/utils/data/" in file.replace("\\", "/") else role
+        self.scopes[identity(names)] = known = role, names
+        return known
+
     def plan(self, frame):
         """Return what the lines of a frame's code read and write."""
         code = frame.f_code
@@ -108,22 +131,28 @@ class Lines:
             return False
         file = code.co_filename
         if file not in self.statements:
-            self.files[file] = self.callers.relative(file)
             self.statements[file] = self.diverging.attempt(statement_lines, file) or {}
         return plan_of(code, self.statements[file])
 
-    def number_of(self, frame):
-        """Return the number of a frame, None where it is not traced."""
+    def file(self, code):
+        """Return the file of some code of the program."""
+        file = code.co_filename
+        if file not in self.files:
+            self.files[file] = self.callers.relative(file)
+        return self.files[file]
+
+    def trace_of(self, frame):
+        """Return what traces a frame, None where nothing does."""
         trace = self.frames.get(identity(frame))
-        return trace.number if trace is not None and trace.code is frame.f_code else None
+        return trace if trace is not None and trace.code is frame.f_code else None
 
     def parent(self, frame):
         """Return the number of the innermost traced frame around one."""
         frame = frame.f_back
         while frame is not None:
-            number = self.number_of(frame)
-            if number is not None:
-                return number
+            trace = self.trace_of(frame)
+            if trace is not None:
+                return trace.number
             frame = frame.f_back
         return None
 
@@ -138,9 +167,10 @@ class FrameTrace:
         self.plan = plan
         self.statement = None
         self.number = lines.made
+        #: What is known of the frames around it, as long as they stay the same.
+        self.around = None
         lines.made += 1
-        file = lines.files[self.code.co_filename]
-        record = {"e": "frame", "f": self.number, "parent": lines.parent(frame), "file": file}
+        record = {"e": "frame", "f": self.number, "parent": lines.parent(frame), "file": lines.file(self.code)}
         self.is_outermost = record["parent"] is None or record["parent"] < lines.inherited
         self.diverging.write(dict(record, function=self.code.co_name))
 
@@ -165,25 +195,26 @@ class FrameTrace:
         if planned is not self.statement:
             digests = self.diverging.digests
             digests.states = {}
+            names = frame.f_locals
             try:
-                self.open(frame, line, self.close(frame))
+                self.open(frame, line, names, self.close(frame, names))
             finally:
                 digests.states = None
 
-    def open(self, frame, line, known=None):
+    def open(self, frame, line, names, known=None):
         """Begin with the statement of a line; `known` are digests of names that were taken just before."""
         statement = self.statement = self.plan.get(line)
         if statement is not None:
-            self.reads = self.values(frame, statement.reads, known or {})
+            self.reads = self.values(names, frame, statement.reads, known or {})
             self.begun = self.diverging.number
 
-    def close(self, frame):
+    def close(self, frame, names):
         """Write the statement that has ended; return the digests of its names."""
         statement, self.statement = self.statement, None
         if statement is None:
             return None
         # What a statement reads is as it was before, unless it calls something or writes into an object.
-        after = self.values(frame, statement.names if statement.acts else statement.writes, {})
+        after = self.values(names, frame, statement.names if statement.acts else statement.writes, {})
         stored = statement.writes
         changed = {key: value for key, value in after.items() if key in stored or self.reads.get(key) != value}
         record = {"e": "line", "f": self.number, "line": statement.line, "reads": self.reads, "writes": changed}
@@ -202,7 +233,7 @@ class FrameTrace:
 
     def leave(self, frame, value):
         """Write what the function returns, or yields."""
-        self.close(frame)
+        self.close(frame, frame.f_locals)
         if value is not None:
             self.diverging.write({"e": "return", "f": self.number, "value": self.diverging.digests.of(value)})
         if not self.code.co_flags & RESUMED:
@@ -211,9 +242,9 @@ class FrameTrace:
             # A worker may be ended at any time.
             self.diverging.flush()
 
-    def values(self, frame, names, known):
-        """Return the digests of what names stand for now; some are `known`."""
-        local, shared, of = frame.f_locals, frame.f_globals, self.diverging.digests.of
+    def values(self, local, frame, names, known):
+        """Return the digests of what names stand for now, in the function or outside; some are `known`."""
+        shared, of = frame.f_globals, self.diverging.digests.of
         values = {}
         for key, chain in names.items():
             root = chain[0]
@@ -227,8 +258,8 @@ class FrameTrace:
 def follow(value, chain):
     """Return what a chain of attributes leads to, as far as it can be followed without running code."""
     for name in chain[1:]:
-        # Of NumPy only this module draws; the state of its generator takes long to read.
-        is_end = (value.__name__, name) != ("numpy", "random") if isinstance(value, types.ModuleType) else False
+        # Of NumPy only this module draws; the state of a generator takes long to read.
+        is_end = isinstance(value, types.ModuleType) and (value.__name__, name) not in FOLLOWED
         if is_end or not hasattr(value, "__dict__"):
             return value
         inside = vars(value)

@@ -2,11 +2,13 @@
 
 import ctypes
 import functools
+import importlib
 import os
 import sys
 
 from .digests import PLAIN, identity
 from .digests import plain as plain_tensor
+from .lines import LOADER, MODULE, PROGRAM, RESUMED
 
 #: Operations that leave memory as they find it: what is in it then is no result of theirs.
 EMPTY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_")
@@ -19,9 +21,6 @@ COLLECTIVE = ("c10d", "_c10d", "symm_mem")
 
 #: Operations that only tell a profiler where the program is.
 PROFILER = "profiler::"
-
-#: What a frame is: a function of the program, a call of a module, a loader of data, or none of these.
-PROGRAM, MODULE, LOADER, OTHER = range(1, 5)
 
 #: Scalars are written with so many characters at most.
 TEXT = 200
@@ -60,6 +59,9 @@ class Kind:
     """
 
     def __init__(self, torch, function):
+        self.function = function
+        #: What calls it; the object of Python would call a function of Python first.
+        self.call = getattr(function, "_op", function)
         schema = function._schema
         self.name = "%s.%s" % (schema.name.replace("::", "."), schema.overload_name or "default")
         base = schema.name.partition("::")[2]
@@ -82,14 +84,26 @@ def make_recorder(torch, diverging):
     from torch.utils._python_dispatch import TorchDispatchMode
 
     operations = Operations(torch, diverging)
+    compiler = kept_out(torch)
 
     class Recorder(TorchDispatchMode):
         """Stands between PyTorch's dispatcher and its kernels."""
 
+        @classmethod
+        def _should_skip_dynamo(cls):
+            # What PyTorch would put around keeps the compiler out as well, and calls ten functions at each operation.
+            return compiler is None
+
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             if diverging.digests.is_reading or not diverging.is_recording:
                 return function(*args, **(kwargs or {}))
-            return operations.call(function, args, kwargs or {})
+            if compiler is None:
+                return operations.call(function, args, kwargs or {})
+            before = compiler.set_eval_frame(None)
+            try:
+                return operations.call(function, args, kwargs or {})
+            finally:
+                compiler.set_eval_frame(before)
 
         def begin(self):
             self.__enter__()
@@ -97,7 +111,17 @@ def make_recorder(torch, diverging):
         def stop(self):
             self.__exit__(None, None, None)
 
+    if compiler is not None:
+        compiler.skip_code(vars(Recorder)["__torch_dispatch__"].__code__)
     return Recorder()
+
+
+def kept_out(torch):
+    """Return what keeps the compiler out of the recorder, None where the recorder cannot tell it."""
+    if not hasattr(torch.utils._python_dispatch.TorchDispatchMode, "_should_skip_dynamo"):
+        return None
+    compiler = importlib.import_module("torch._dynamo.eval_frame")
+    return compiler if hasattr(compiler, "set_eval_frame") and hasattr(compiler, "skip_code") else None
 
 
 class Operations:
@@ -131,16 +155,16 @@ class Operations:
 
     def call(self, function, args, kwargs):
         """Call an operation and record it."""
-        kind = self.kinds.get(function)
+        kind = self.kinds.get(identity(function))
         if kind is None:
-            kind = self.kinds[function] = Kind(self.torch, function)
+            kind = self.kinds[identity(function)] = Kind(self.torch, function)
         if kind.is_skipped:
-            return function(*args, **kwargs)
+            return kind.call(*args, **kwargs)
         attempt = self.diverging.attempt
         record = untraced(attempt, self.before, kind, args, kwargs)
         tried = attempt(self.tried, function, kind, args, kwargs) if self.diverging.is_alone else None
         # It may call functions of the program.
-        result = function(*args, **kwargs)
+        result = kind.call(*args, **kwargs)
         if tried is not None:
             attempt(self.compare, record, tried, kind, args, kwargs, result)
         elif record is not None and not self.diverging.is_alone:
@@ -339,41 +363,41 @@ class Places:
         self.callers = diverging.process.streams.callers
         self.module_call = torch.nn.Module._call_impl.__code__
         self.paths = {}
-        self.roles = {}
 
     def here(self):
         """Return the file and line of the program that called, its function, and the path of the module it is in."""
-        frame = sys._getframe(1)
-        place, chain, in_data = {}, [], False
+        frame, place, (chain, in_data) = sys._getframe(1), {}, ([], False)
+        lines, trace = self.diverging.lines, None
         while frame is not None:
-            code = frame.f_code
-            known = self.roles.get(identity(code))
-            role = known[0] if known is not None else self.role(frame, code)
-            if role == MODULE:
+            names = frame.f_globals
+            role = (lines.scopes.get(identity(names)) or lines.scope(names))[0]
+            if role is MODULE and frame.f_code is self.module_call:
                 chain.append(frame.f_locals.get("self"))
-            elif role == LOADER:
+            elif role is LOADER:
                 in_data = True
-            elif role == PROGRAM and not place:
-                place = {"file": self.roles[identity(code)][1], "line": frame.f_lineno, "function": code.co_name}
-                place["frame"] = self.diverging.lines.number_of(frame)
+            elif role is PROGRAM and not place and self.callers.is_program(frame):
+                trace = lines.trace_of(frame)
+                place = self.place(frame, trace)
+                within, (chain, in_data) = (chain, in_data), ([], False)
+                if trace is not None and trace.around is not None:
+                    chain, in_data = trace.around
+                    break
             frame = frame.f_back
+        if trace is not None and not trace.code.co_flags & RESUMED:
+            trace.around = chain, in_data
+        if place:
+            chain, in_data = within[0] + chain, within[1] or in_data
         if chain:
             place["module"] = self.path(chain)
         if in_data:
             place["data"] = True
         return place
 
-    def role(self, frame, code):
-        """Return what a frame is; it is kept by the identity of its code, which is kept alive."""
-        role, file = OTHER, ""
-        if code is self.module_call:
-            role = MODULE
-        elif self.callers.is_program(frame):
-            role, file = PROGRAM, self.callers.line(frame)["file"]
-        elif "/torch/utils/data/" in code.co_filename.replace("\\", "/"):
-            role = LOADER
-        self.roles[identity(code)] = role, file, code
-        return role
+    def place(self, frame, trace):
+        """Return where a frame of the program is."""
+        code = frame.f_code if trace is None else trace.code
+        place = {"file": self.diverging.lines.file(code), "line": frame.f_lineno, "function": code.co_name}
+        return dict(place, frame=None if trace is None else trace.number)
 
     def path(self, chain):
         """Return the name of the innermost of the modules that call each other, as its outermost one has it."""

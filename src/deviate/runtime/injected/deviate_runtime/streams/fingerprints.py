@@ -112,7 +112,8 @@ class Fingerprints:
             mark = self.mark(generator, factor)
             if self.last_mark(generator, factor) != mark:
                 moved.append((generator.name, mark))
-                if hasattr(generator, "item"):  # one of several that the program made
+                # one of several that the program made, or one that was seeded elsewhere before
+                if hasattr(generator, "item") or fingerprint.sources.get(generator.name):
                     record_source(self.streams, factor, generator.name, generator.seeded or generator.made)
                 else:
                     fingerprint.sources[generator.name] = generator.seeded

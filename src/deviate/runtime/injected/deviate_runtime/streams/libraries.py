@@ -268,11 +268,11 @@ def patch_seeding(seeding, streams):
         frame = program_frame(streams, sys._getframe(1))
         if frame is None:
             return plain(seed)
+        factor = OTHER if streams.current in (INIT, LAYERS) else streams.current
         if seed is not None:
-            streams.locate_seed(call, seed, frame)
+            record_seed(streams, factor, "environment", call, seed, frame)
         if not streams.controls:
             return plain(seed)
         # The second value is the seed that was used: the program gets the one that it gave.
-        factor = OTHER if streams.current in (INIT, LAYERS) else streams.current
         generator, used = plain(streams.seed(factor, streams.key(seed, call)))
         return generator, used if seed is None else seed

@@ -262,11 +262,15 @@ def make(streams, item, cls, bits, call, seed, form, frame):
 def is_fresh(streams, bit_generator, frame):
     """Tell whether a bit generator was made a moment ago with what the system made up: nobody gave it a seed.
 
-    NumPy makes one for a copy, whose state comes later, and a library may make one of its own as it is imported.
+    NumPy makes one for a copy, whose state comes later, and for what `jumped` returns; a library may make one of its
+    own as it is imported.
     """
     if frame.f_globals.get("__name__", "").startswith("numpy.") or made_at(streams, frame) is None:
         return False
-    return getattr(sequence_of(bit_generator), "entropy", None) in streams.fresh
+    sequence = sequence_of(bit_generator)
+    if getattr(sequence, "entropy", None) not in streams.fresh:
+        return False
+    return mark(type(bit_generator)(sequence)) == mark(bit_generator)
 
 
 def sequence_of(bit_generator):

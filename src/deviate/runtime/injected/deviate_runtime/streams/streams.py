@@ -6,7 +6,7 @@ import os
 from threading import get_ident
 
 from ..factors import DATA, OTHER, SEED
-from ..script import command_words
+from ..given import command_words
 from .callers import Callers
 from .examples import Examples
 from .fingerprints import Fingerprints
@@ -168,9 +168,10 @@ class Streams:
     def seed(self, factor, key):
         """Return the seed of `factor` for the generator that `key` identifies.
 
-        Where the data are held fixed, what the author gives decides them, as it does without Deviate.
+        What the author gives decides draws that become seeds, as it does without Deviate: one may seed the data. It
+        decides the data where these are held fixed.
         """
-        if factor == DATA and DATA not in self.varying and key[0] == "given":
+        if key[0] == "given" and (factor == SEED or (factor == DATA and DATA not in self.varying)):
             return key.seed
         return mix(self.seeds[factor], *key)
 
