@@ -75,6 +75,7 @@ def certified(*command):
     return json.loads(Path("c.json").read_text())
 
 
+# A library gets another length: Python takes what it compiled in the same second for that of a file as long.
 #: What is changed, and the beginning of the name of what is another; None: nothing that is known.
 CHANGES = {
     "source line": (lambda place, env: edit(place / "train.py", "3 * x) * x", "3.001 * x) * x"), "source train.py"),
@@ -83,12 +84,12 @@ CHANGES = {
     "setting": (lambda place, env: edit(place / "settings.json", "1.0", "1.1"), "source settings.json"),
     "byte of data": (lambda place, env: edit(place / "data.txt", "0.4", "0.5"), "source data.txt"),
     "byte outside": (lambda place, env: edit(place.parent / "far/more.txt", "7", "8"), "data "),
-    "library": (lambda place, env: write_library(place.parent / "libraries", "1.8.0", 0.1), "libraries.timm"),
+    "library": (lambda place, env: write_library(place.parent / "libraries", "1.8.0", 0.25), "libraries.timm"),
     "threads": (lambda place, env: env("OMP_NUM_THREADS", "3"), "threads"),
     "precision": (lambda place, env: env("JAX_ENABLE_X64", "1"), "variables.JAX_ENABLE_X64"),
     "seed": (lambda place, env: env("TRAINING_SEED", "1"), None),
     "workers": (lambda place, env: env("WORKERS", "2"), None),
-    "library of one version": (lambda place, env: write_library(place.parent / "libraries", "1.7.0", 0.1), None),
+    "library of one version": (lambda place, env: write_library(place.parent / "libraries", "1.7.0", 0.25), None),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from programs import INJECTED
 
 from deviate.observe.matching import Withheld, match_every
 from deviate.observe.predictions import read_pass
-from deviate.store.records import DamagedError
+from deviate.store.integrity import DamagedError
 
 HEADER = {
     "site": {"file": "train.py", "line": 9, "function": "evaluate"},

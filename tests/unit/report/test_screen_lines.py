@@ -199,7 +199,7 @@ def test_failures_beside_predictions(width):
     variant = structs.replace(facts.variants[0], metrics=four, runs=[*runs, *facts.variants[0].runs[3:]])
     document = cases.Document(structs.replace(facts, variants=[variant]))
     lines = lines_of(cases.render_screen(document, width), width, REPORT)
-    assert any("answer" in line and "differently" in line for line in lines)
+    assert any("two runs differ on" in line for line in lines)
     assert any("deviate logs" in line for line in lines)
     names = [line.split()[0] for line in lines if line.split()[0] in ("top1", "top5", "val", "train", "ema")]
     assert names == ["val", "top1", "top5", "train", "ema"]
