@@ -471,7 +471,8 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
 
 def _trends(runs: list[ForeignRun], roles: Roles, options: TableOptions) -> Iterator[str]:
     """Say where the rows that were called runs look like the epochs of one; ask where nothing called them so."""
-    if (options.rows != "runs" and not roles.run) or options.run or differing_settings(runs):
+    called = roles.run and "seed" not in words_of(roles.run[0])
+    if (options.rows != "runs" and not called) or options.run or differing_settings(runs):
         return
     last = [{reading.metric: reading.value for reading in run.readings} for run in runs]
     for name in dict.fromkeys(name for each in last for name in each):

@@ -387,6 +387,11 @@ def test_rows_called_runs_that_climb_like_epochs_are_said_to(table):
     assert not read(table("acc\n" + "0.9\n0.7\n0.8\n0.95\n0.75\n0.85\n0.72\n0.88\n"), rows="runs").notes
 
 
+def test_seeds_whose_values_lie_in_their_order_are_runs(table):
+    rows = [f"{seed},{94.1 - seed**0.5 / 10}" for seed in range(20)]
+    assert len(read(table("seed,test acc\n" + "\n".join(rows))).runs) == 20
+
+
 BAD = {
     "no head": ("0.1,0.2\n0.3,0.4\n", {}, "no names of columns"),
     "only a head": ("seed,acc\n", {}, "no row below its head"),
