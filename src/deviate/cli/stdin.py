@@ -101,7 +101,9 @@ def _drain(descriptor: int, kept: IO[bytes]) -> int:
             kept.write(chunk)
             size, heard = size + len(chunk), time.monotonic()
             _require_small(size)
-        elif time.monotonic() - heard >= PATIENCE and not _has_writer(descriptor):
+        elif _has_writer(descriptor):
+            heard = time.monotonic()  # a single look that fails to see it, as processes come and go, ends nothing
+        elif time.monotonic() - heard >= PATIENCE:
             if not size:
                 say(f"nothing came by standard input within {PATIENCE:g} s: runs read nothing", err=True)
                 return 0
