@@ -179,7 +179,7 @@ def _resolution(measured: Spread, examples: int | None) -> Resolution | None:
 
 
 def reported_of(metrics: Iterable[MetricSpread]) -> list[MetricSpread]:
-    """Return the metrics with a value of which one leads: times only where a training reported nothing else."""
+    """Return the metrics that may lead, with a value: times only where a training reported nothing else."""
     measured = [metric for metric in metrics if metric.n and metric.name not in (TIME_PER_RUN, TIME_PER_ITERATION)]
     return [metric for metric in measured if metric.kind != "speed"] or measured
 

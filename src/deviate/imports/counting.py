@@ -23,7 +23,8 @@ OFF_THE_LINE = 0.005
 def counting_with(runs: Sequence[ForeignRun], names: Sequence[str]) -> dict[str, str]:
     """Return the names that count or tell the time, each with the reason; none where no metric would be left.
 
-    Their values rise with the iterations in every run: evenly, or as those of a clock do, or alike in differing runs.
+    Their values rise with the iterations in every run. Those of a duration need not rise evenly; others do, or are the
+    same in all runs although these differ. What is a loss or a quality with a direction by its name is neither.
     """
     found: dict[str, str] = {}
     curves: dict[str, list[list[tuple[int, float]]]] = {}

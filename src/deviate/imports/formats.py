@@ -91,9 +91,11 @@ def _is_json(text: str) -> bool:
 
 
 def recurring(folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the files of one name in several folders that count most rows, and the names of others with metrics.
+    """Return the files of one name that several folders below a folder have: those that count, and have the most rows.
 
-    Those of other parts of the data, and numbered ones, are taken with them.
+    ``runs/1/metrics.json``, ``runs/2/metrics.json``: beside them may be other files of each run, with values of metrics
+    (``train.csv``, ``test.csv``). Those of other parts of the data are taken with them; the names of the rest are
+    returned.
     """
     by_name: dict[str, list[Path]] = {}
     for path in files_below(folder, "*"):
@@ -185,7 +187,13 @@ def _ended(path: Path) -> Row:
 
 
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
-    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training."""
+    """Make one table of files whose names differ by a step alone: they are the checkpoints of one training.
+
+    Raises
+    ------
+    NotRuns
+        If they differ by a fold or the number of a worker alone, and no option says what they are.
+    """
     if FILE in options.run or options.experiment == FILE:
         return list(tables), []
     notes: list[str] = []
@@ -276,7 +284,13 @@ class Sources(NamedTuple):
 
 
 def read_results(request: ImportRequest, sources: Sources) -> ForeignResults:
-    """Read all that the request names."""
+    """Read all that the request names.
+
+    Raises
+    ------
+    NotImportable, NotRuns, BadOption
+        If a file cannot be read, holds no runs, or options and format do not go together.
+    """
     kind, read = sources.kind, STORES.get(sources.kind)
     found = _of_store(read(request.paths), request.table) if read else _read_files(sources, request)
     results = without_unset(found)
@@ -330,7 +344,15 @@ def _by_settings(results: ForeignResults, options: TableOptions) -> ForeignResul
 
 
 def sources_of(request: ImportRequest) -> Sources:
-    """Return what to read, in the requested format, or in that which names of files and content of folders show."""
+    """Return what to read, in the requested format, or in that which names of files and content of folders show.
+
+    Raises
+    ------
+    NotImportable
+        If a path is not there, or does not show what it is.
+    BadOption
+        If the files are of several formats.
+    """
     for path in request.paths:
         if not os.path.exists(path):
             raise NotImportable(f"{path} is not there", hint="name files or folders that exist")

@@ -32,9 +32,18 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 class LinePattern:
-    """The form of a line: a template, or a regular expression with named groups.
+    """The form of a line, with a name for each of its fields.
 
-    In a template ``{name}`` is a number, ``...`` anything and a blank any blanks: ``Epoch {epoch} ... acc: {val acc}``.
+    Parameters
+    ----------
+    text : str
+        A template, in which ``{name}`` stands for a number, ``...`` for anything and a blank for any blanks:
+        ``Epoch {epoch} ... acc: {val acc}``. Or a regular expression with named groups.
+
+    Raises
+    ------
+    BadOption
+        If it names no field, or is no regular expression.
     """
 
     def __init__(self, text: str) -> None:
@@ -51,7 +60,13 @@ class LinePattern:
             raise BadOption(f"--pattern {text!r} names no value", hint=_EXAMPLE)
 
     def match(self, line: str) -> Row:
-        """Return the words of `line` by field; empty where it does not look like that."""
+        """Return the words of `line` by field; empty where it does not look like that.
+
+        Raises
+        ------
+        BadOption
+            If the pattern takes too long.
+        """
         began = time.process_time()
         with time_limit(PATIENCE) as limit:
             match = self.regex.search(line[:LONGEST_LINE])
@@ -91,7 +106,13 @@ def _literal(text: str) -> str:
 
 
 def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
-    """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named."""
+    """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named.
+
+    Raises
+    ------
+    NotImportable
+        If no line matches, or the file is no text.
+    """
     data = read_bytes(path)
     lines = [_with_whole_counts(line) for line in data.decode("utf-8", "replace").split("\n")]
     rows = list(_pattern_rows(lines, patterns))
@@ -305,7 +326,10 @@ def _barred(lines: Iterable[str], names: Collection[str]) -> tuple[str, list[str
 
 
 def _several(found: Sequence[Pairs], names: Collection[str], counters: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the names with lines of several forms, or with several values while no counter goes on, and the forms."""
+    """Return the names that stand in lines of several forms, or with several values while no counter goes on.
+
+    Each has the forms of its lines. Those of one form are the same words since the value before.
+    """
     forms: dict[str, dict[frozenset[str], str]] = {}
     seen: dict[str, str] = {}
     held: Row = {}
@@ -405,7 +429,11 @@ def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[st
 
 
 def _behind(found: Sequence[Pairs], metrics: set[str], counters: Collection[str]) -> tuple[str, list[str]]:
-    """Return a counter that is named behind its lines, and their forms: ``step 1``, ``step 2``, ``epoch 1 ends``."""
+    """Return a counter that is named behind the lines that it counts, and the forms of these and of its own lines.
+
+    ``step 1``, ``step 2``, ``epoch 1 ends``: behind each such line another counter, which stands before the first of
+    them, begins again.
+    """
     for late in counters:
         at = [index for index, pairs in enumerate(found) if late in pairs]
         ahead = [pairs for pairs in (found[: at[0]] if len(at) > 1 else []) if not metrics.isdisjoint(pairs)]
@@ -575,7 +603,8 @@ def _is_named(name: str, match: re.Match[str]) -> bool:
 def _counters(found: Sequence[Pairs]) -> dict[str, str]:
     """Return the names that count, each with the one that it is called by.
 
-    They rise more often than they fall; a progress bar, alone on its lines and begun again and again, is none.
+    Such a name rises more often than it falls; one that may be how many there shall be rises by equal steps. A progress
+    bar, which has no values beside it and starts again within the steps of another counter, counts none of them.
     """
     along: dict[str, dict[int, float]] = {}
     beside: Counter[str] = Counter()

@@ -38,7 +38,8 @@ _NUMBERED = frozenset({
 def settings_in_names(labels: Sequence[str]) -> list[dict[str, str]]:
     """Return what names say was set in each run: numbers that differ between the names.
 
-    Decimals, numbers behind a setting or ``=``, powers of two, and numbers that several names share.
+    A decimal was set, and so was a number behind the name of a setting or behind ``=``. A whole number behind another
+    word was if several names share each, while another number tells these apart.
     """
     found = [_numbers(label) for label in labels]
     words = {name: {alike(each[name][0]) for each in found if name in each} for every in found for name in every}

@@ -27,7 +27,17 @@ _NUMBERED = re.compile(r"(.*?)[ _=-]?((?<![\d.])\d+(?:\.\d+)?(?:e[-+]?\d+)?)", r
 
 
 def json_rows(path: Path) -> list[Row]:
-    """Return the rows of a JSON file, or of one in YAML: objects, lists, curves, an object for each run."""
+    """Return the rows of a JSON file, or of one in YAML.
+
+    It may hold a list of objects, an object a line, an object of lists (a Keras history) or of objects with lists
+    (Sacred), one with a list of objects in it (``log_history`` of a Hugging Face trainer), one with an object for
+    each run, or a list of objects of lists (the curve of each run).
+
+    Raises
+    ------
+    NotImportable
+        If it is none of these.
+    """
     try:
         rows = [present((name, _word(value)) for name, value in _leaves(item).items()) for item in _items(path)]
     except (RecursionError, MemoryError) as error:
@@ -205,7 +215,10 @@ _REPEATED = frozenset({"runs", "seeds", "trials", "reps", "repeats", "repetition
 
 
 def _summaries(leaves: dict[str, Any], lists: dict[str, list[Any]]) -> set[str]:
-    """Return the names of what summarises a list, by name and value: its mean, its SD, an end, its length."""
+    """Return the names of what summarises a list: its mean, its standard deviation, an end or the number of its items.
+
+    It is that of a list by its name and by its value; with rounded values the name decides where all lists are as long.
+    """
     known = [[each for value in values if (each := _number(value)) is not None] for values in lists.values()]
     several = [values for values in known if len(values) > 1]
     of_parts = any(not _PARTS.isdisjoint(words_of(name)) for name in lists)
@@ -262,7 +275,10 @@ def _is_split(whole: dict[str, Any]) -> bool:
 
 
 def _parts(whole: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return an object without what summarises its parts, and what all parts have in common."""
+    """Return an object without what summarises its parts, and without settings and words beside numbered ones.
+
+    The second is what all parts have in common.
+    """
     parts = {key: value for key, value in whole.items() if key.lower() not in SUMMARIES}
     numbered = {
         key: value for key, value in parts.items() if (match := _NUMBERED.fullmatch(key)) and is_run_name(match[1])
@@ -299,7 +315,10 @@ SET, KEY = "config/", "key"
 
 
 def _equal_keys(whole: dict[str, Any]) -> tuple[str, list[str]]:
-    """Return the keys of an object whose values are objects with equal keys of results: recipes, sets or classes."""
+    """Return the keys of an object whose values are objects with equal keys of results: recipes, data sets or classes.
+
+    Those of splits, and of metrics with their statistics, are parts of one result.
+    """
     inside = list(whole.values())
     if len(inside) < 2 or not all(isinstance(value, dict) and value for value in inside):
         return "", []

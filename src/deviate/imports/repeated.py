@@ -255,7 +255,7 @@ def _mixed(rows: Sequence[Row], roles: Roles) -> Iterator[tuple[str, str]]:
 
 
 def check_columns(metrics: Sequence[str], roles: Roles, options: TableOptions) -> None:
-    """Refuse counted columns none of which has the name of a metric: each may be a training."""
+    """Refuse counted columns without a metric's name: each may be a training."""
     are_known = any(meaning_of(name) or split_of(name) or name in options.wanted for name in metrics)
     is_counted = roles.iteration or options.rows == "iterations"
     if are_known or len(metrics) < 2 or not is_counted or options.in_time:
@@ -292,7 +292,10 @@ def held_columns(names: Sequence[str], trainings: Sequence[Sequence[Row]]) -> li
 
 
 def grid_columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Return the columns of a grid: few values of each, equally often, and with each of another column's."""
+    """Return the columns of a grid: few values of each, and every row or an equal number of rows for each of all pairs.
+
+    One column alone is none unless each of its values comes three times, one value after the other or all in turn.
+    """
     values = {name: [alike(row[name]) for row in rows] for name in names if all(name in row for row in rows)}
     times = {name: Counter(words) for name, words in values.items()}
     few = [
@@ -315,7 +318,11 @@ _REACHED = frozenset({"epoch", "ran", "step", "iteration", "best", "final", "sto
 
 
 def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
-    """Return the columns with what was set in each row's run: few round values before the first known metric."""
+    """Return the columns that hold what was set where each row is a run.
+
+    Before the first known metric stand few values that are round, each in several runs, or whole numbers some of which
+    come again. In a tracker's list any whole numbers are of a setting.
+    """
     found: list[str] = []
     is_before = True
     for name in columns_of(rows):
@@ -430,7 +437,7 @@ def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
 
 
 def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
-    """Refuse files of which one has all that another has, and more, or that have no metric in common."""
+    """Refuse files where one holds all of another, and more, or that share no metric."""
     known = {run.source: run for run in runs if run.readings and run.source}
     if (
         options.run

@@ -62,6 +62,8 @@ def own_name(name: str) -> str:
 def is_counter(name: str) -> bool:
     """Tell by its name whether a column counts what a training has done.
 
+    Examples
+    --------
     >>> [is_counter(name) for name in ("epoch", "trainer/global_step", "TotalEnvInteracts", "epoch_id", "Step")]
     [True, True, True, True, True]
     >>> [is_counter(name) for name in ("step_time", "loss_step", "batch_size", "it/s", "time")]
@@ -75,6 +77,8 @@ def is_counter(name: str) -> bool:
 def is_amount(name: str) -> bool:
     """Tell by its name whether a counter may be how many there shall be.
 
+    Examples
+    --------
     >>> [is_amount(name) for name in ("num_epochs", "epochs", "n_steps", "epoch", "global_step")]
     [True, True, True, False, False]
     """
@@ -85,6 +89,8 @@ def is_amount(name: str) -> bool:
 def counted_by(name: str) -> str:
     """Return what a column counts that is not runs: ``iterations``, ``folds``, ``test examples``, or nothing.
 
+    Examples
+    --------
     >>> counted_by("epoch"), counted_by("fold_3"), counted_by("seed")
     ('iterations', 'folds', '')
     """
@@ -106,7 +112,11 @@ def check_run_column(name: str) -> None:
 
 
 def refuse(counted: str, evidence: str, hint: str = "") -> NotRuns:
-    """Return the error for a table with a value for each of `counted`, a key of `_WHY`, as `evidence` shows."""
+    """Return the error for a table that has a value for each fold, iteration or test example.
+
+    `counted` is what the table counts, a key of `_WHY`; `evidence` the sentence that shows it; `hint` what to type, by
+    default to name the iterations.
+    """
     remedy = hint or "say which column counts them: --set iteration_column=COLUMN, or --set rows=iterations"
     return NotRuns(f"{evidence}; {_WHY[counted]}", hint=remedy)
 
@@ -119,6 +129,8 @@ def rank_correlation(order: Sequence[float], values: Sequence[float]) -> float:
 def trend(values: list[float]) -> float | None:
     """Return Spearman's rank correlation of values with their order; None where it is too little to look like a curve.
 
+    Examples
+    --------
     >>> trend([0.1, 0.4, 0.6, 0.7, 0.75, 0.78, 0.8, 0.81])
     1.0
     >>> trend([0.8, 0.7]) is None
@@ -289,6 +301,8 @@ def _is_list_of_runs(own: str, named: list[str], rows: list[Row]) -> bool:
 def is_run_name(name: str) -> bool:
     """Tell by its name whether a column tells runs apart.
 
+    Examples
+    --------
     >>> [is_run_name(name) for name in ("seed", "Run ID", "args/seed", "trial_number", "running_loss")]
     [True, True, True, True, False]
     """
@@ -382,7 +396,8 @@ class Counted(NamedTuple):
 def counted_by_values(parts: Sequence[Sequence[Row]], roles: Roles, options: TableOptions) -> Counted:
     """Find what counts the iterations of the rows of each part, which is of one file and one run.
 
-    Of the columns that count, that which least often begins again within another one, and counts most rows.
+    Of the columns whose names count, that of whole numbers which least often begins again while another one goes on,
+    then that which counts most rows, in the smallest steps.
     """
     if roles.iteration:
         return Counted(roles.iteration)

@@ -79,7 +79,13 @@ MOST_NAMED = 6
 
 
 def metric_columns(rows: list[Row], roles: Roles, wanted: Sequence[str] = ()) -> list[str]:
-    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says."""
+    """Return the columns that hold values of metrics; those that are `wanted` by name, whatever it says.
+
+    Raises
+    ------
+    NotImportable
+        If there is none.
+    """
     if roles.value:
         return [roles.value]
     columns = columns_of(rows)
@@ -141,7 +147,10 @@ def left_out_notes(
 def no_metrics_note(
     names: Sequence[str], columns: Sequence[str], by_values: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word."""
+    """Say which names are none of metrics, and why; what a tool notes of its own, or calls a setting, needs no word.
+
+    `by_values` holds the reasons of those whose values tell.
+    """
     by_reason: dict[str, list[str]] = {}
     for name in names:
         is_said = plain(name) in NOTED or name.startswith(OWN) or is_in_settings(name)

@@ -24,7 +24,15 @@ _INTEGER, _FLOAT, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("int", "floa
 
 
 def parsed(text: str, path: Path) -> Any:
-    """Return what a JSON text holds."""
+    """Return what a JSON text holds.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON.
+    NotImportable
+        If an object has two values under one name: Python would keep the last in silence.
+    """
     return json.loads(text, object_pairs_hook=partial(_object, path))
 
 
@@ -37,7 +45,13 @@ def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def yaml_value(text: str, path: Path) -> Any:
-    """Return what a YAML text holds; its dates and truths are words."""
+    """Return what a YAML text holds; its dates and truths are words.
+
+    Raises
+    ------
+    NotImportable
+        If it is no YAML, is too large, refers to its own parts, or an object has two values under one name.
+    """
     if len(text) > MOST_YAML:
         raise NotImportable(
             f"{path} has {len(text) / (1 << 20):,.1f} MiB of YAML; at most {MOST_YAML >> 20} are read",

@@ -159,9 +159,12 @@ SPLITS = ("train", "validation", "val", "valid", "test", "eval")
 
 
 def read_tensorboard(folders: list[Path]) -> ForeignResults:
-    """Read the event files below `folders`: a folder is a run, copies count once.
+    """Read the event files below `folders`.
 
-    ``train`` and ``validation`` (Keras), and what ``add_scalars`` makes, belong to the folder above.
+    A folder with event files is a run, as TensorBoard has it, with two exceptions: ``train`` and ``validation`` folders
+    (Keras) belong to the run that is the folder above, unless runs of other names are beside them, and so do the
+    folders ``add_scalars`` makes. A folder without a scalar is a run that failed, unless other runs are above or below
+    it. A folder whose files are copies of another one's counts once.
     """
     runs: dict[str, _RunEvents] = {}
     copies: dict[str, str] = {}
@@ -380,7 +383,11 @@ def _run_files(root: Path) -> list[Path]:
 
 
 def read_run(path: Path) -> ForeignRun:
-    """Read a ``.wandb`` file; a torn end is passed over, and of a damaged file nothing counts."""
+    """Read a ``.wandb`` file; a torn end is passed over, and of a damaged file nothing counts.
+
+    ``Record``: history = 2, run = 17, exit = 18. ``RunRecord``: run_id = 1, config = 4, run_group = 6,
+    display_name = 8. ``RunExitRecord``: exit_code = 1, runtime = 2.
+    """
     facts: dict[str, Any] = {}
     readings: list[Reading] = []
     try:

@@ -313,7 +313,11 @@ def _is_near_start(back: int, training: _Training, row: Sequence[Reading]) -> bo
 
 
 def begun_anew(readings: Sequence[Sequence[Reading]], counted: Sequence[bool]) -> int:
-    """Count how often another counter goes back to where it began while the values begin anew; 0 if mostly within."""
+    """Count how often another counter goes back to where it began while the values begin anew.
+
+    `readings` are those of each row, in their order, with the iterations of that counter. A counter within another
+    one, which begins again and again while the values go on, begins no training: 0.
+    """
     training = _Training()
     times = others = 0
     for index, row in enumerate(readings):

@@ -131,7 +131,7 @@ WRITTEN_ONE_BY_ONE = 16
 
 
 class Explainer:
-    """Counts the draws of one factor by line of the program.
+    """Draws of one factor, counted by the line of the program that made them.
 
     A line is ``file, line, call, exact``; not exact: the draw was made somewhere before that line.
     """
