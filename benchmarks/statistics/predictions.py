@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from deviate.stats.agreement import correctness_correlation
+from deviate.stats.agreement import correctness_correlation, value_correlation
 from deviate.stats.churn import churn, churn_between, excess_churn
 from deviate.stats.ensembles import example_variance
 from deviate.stats.intervals import Interval, sd_interval
@@ -41,6 +41,9 @@ FURTHER_SIZES = ((4, 12), (7, 7), (15, 6), (15, 15))
 
 #: Runs, or states, that stand for all, where no formula gives the true number; drawn so many at a time.
 MANY, CHUNK = 20_000, 1000
+
+#: Runs that stand for all of them where each has the scores of all classes.
+SCORED = 4_000
 
 #: Nodes of the quadrature over the state of a run.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
@@ -262,12 +265,70 @@ def variance(rng: np.random.Generator, options: argparse.Namespace) -> list[dict
     return rows
 
 
+@dataclass(frozen=True)
+class Scores:
+    """Scores of classes: the softmax of normal logits, of which a run moves `load` by its state and `noise` alone."""
+
+    name: str
+    examples: int
+    classes: int
+    load: float
+    noise: float
+    state: str = "normal"
+
+    def draws(self, rng: np.random.Generator) -> Callable[[int], Any]:
+        """Draw the examples; return what draws the scores of runs, shape ``(runs, examples * classes)``."""
+        mean, follow = 2 * rng.standard_normal((2, self.examples, self.classes))
+        follow *= self.load / 2
+
+        def of_runs(runs: int) -> Any:
+            states = STATES[self.state](rng, (runs, 1))[..., None]
+            logits = mean + follow * states + self.noise * rng.standard_normal((runs, *mean.shape))
+            odds = np.exp(logits - logits.max(axis=2, keepdims=True))
+            return (odds / odds.sum(axis=2, keepdims=True)).reshape(runs, -1)
+
+        return of_runs
+
+
+#: Regimes of scores.
+SCORES = (
+    Scores("noise alone", 500, 3, 0, 1),
+    Scores("runs differ a little", 500, 3, 0.1, 0.3),
+    Scores("runs differ", 500, 3, 0.3, 0.3),
+    Scores("runs differ, 10 classes", 100, 10, 0.3, 1),
+    Scores("runs differ much", 500, 3, 1, 0.3),
+    Scores("runs differ extremely", 100, 3, 2, 0.1),
+    Scores("two clusters of runs", 500, 3, 1, 0.3, "two clusters"),
+)
+
+
+def scores(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Simulate the correlation of scores."""
+    rows = [row for regime in SCORES for row in scores_within(regime, regime.draws(rng), RUNS, options.repeats)]
+    coverage_table("scores of one set of runs", rows)
+    return rows
+
+
+def scores_within(
+    regime: Scores, draw: Callable[[int], Any], runs: tuple[int, ...], repeats: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the coverage of the correlation of scores over pairs of one set of runs."""
+    many = np.concatenate([draw(CHUNK) for _ in range(SCORED // CHUNK)])
+    many -= many.mean(axis=1, keepdims=True)
+    total = (many / np.linalg.norm(many, axis=1, keepdims=True)).sum(axis=0)
+    truths = {"correlation of scores": float((total @ total - SCORED) / (SCORED * (SCORED - 1)))}
+    yield from coverages(
+        regime.name, truths, lambda n: {"correlation of scores": value_correlation(draw(n))}, runs, repeats
+    )
+
+
 PARTED = {
     "within": within,
     "between": between,
     "variance": variance,
     "further": further,
     "further-between": further_between,
+    "scores": scores,
 }
 PARTS = tuple(PARTED)
 

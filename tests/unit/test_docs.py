@@ -29,8 +29,8 @@ PAGES = [*BESIDE, *tracked_files("docs/*.md", "examples/*.md", "benchmarks/*.md"
 
 
 #: Above the texts of `--help`.
-COMPLETION = """The texts of `--help`. To complete commands, options, names of experiments and what `--vary`
-takes with the tab key, put one line into the start-up file of your shell:
+COMPLETION = """The texts of `--help`. To complete commands, options, names of experiments and metrics, and what
+`--vary` takes with the tab key, put one line into the start-up file of your shell:
 
     eval "$(_DEVIATE_COMPLETE=bash_source deviate)"        # ~/.bashrc
     eval "$(_DEVIATE_COMPLETE=zsh_source deviate)"         # ~/.zshrc

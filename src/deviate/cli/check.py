@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
+from deviate.cli.options import (
+    SAMPLES,
+    experiment_sides,
+    metric_option,
+    read_statistics,
+    statistics_keys,
+    statistics_option,
+)
 from deviate.cli.printing import examples, json_option, output_option, say, show, verbose_option
 from deviate.core.errors import BadOption
 
@@ -36,9 +43,7 @@ KEYS = (*SAMPLES, "match", "alpha", "inconclusive", "pairing", "max_churn", "gro
 @click.argument("name", metavar="A", shell_complete=experiment_sides)
 @click.option("--against", metavar="B", shell_complete=experiment_sides, help="The experiment that A is compared with.")
 @click.option("--target", metavar="'METRIC<=NUMBER'", help="Test that A has reached this, instead of comparing it.")
-@click.option(
-    "--metric", "metrics", multiple=True, help="Check this metric; repeatable. Needed, unless --max-drop names one."
-)
+@metric_option("metrics", multiple=True, help="Check this metric; repeatable. Needed, unless --max-drop names one.")
 @click.option(
     "--max-drop",
     "drops",

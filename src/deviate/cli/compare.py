@@ -12,6 +12,7 @@ from deviate.cli.options import (
     SAMPLES,
     chosen_figures,
     experiment_sides,
+    metric_option,
     named_values,
     number,
     read_statistics,
@@ -41,7 +42,7 @@ KEYS = (*SAMPLES, "match", "alpha", "correction", "groups", "tasks", "max", "see
     ),
 )
 @click.argument("names", nargs=-1, metavar="A B...", shell_complete=experiment_sides)
-@click.option("--metric", "metrics", multiple=True, help="Compare this metric of A only; repeatable.")
+@metric_option("metrics", multiple=True, help="Compare this metric of A only; repeatable.")
 @click.option(
     "--level",
     "levels",

@@ -168,6 +168,10 @@ def run_command_line() -> int:
     # Where numbers are larger than can be computed with, the answer says so; `-W` shows the lines of the source.
     if not sys.warnoptions:
         warnings.simplefilter("ignore", RuntimeWarning)
+    if "_DEVIATE_COMPLETE" in os.environ:
+        from deviate.cli.options import complete_whole_words
+
+        complete_whole_words()
     try:
         status = group.main(standalone_mode=False)
         with suppress(ReaderGone):

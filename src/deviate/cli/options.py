@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -162,6 +163,41 @@ def experiment_sides(context: click.Context, parameter: click.Parameter, typed: 
         # There is no such experiment, or it is damaged: a shell has no place to say so.
         return []
     return [f"{name}:{each}" for each in planned if each.startswith(variant)]
+
+
+def metric_names(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the metrics whose names begin with `typed`, of the experiments on the line or else of the only one."""
+    from deviate.core.errors import DeviateError
+    from deviate.observe.metrics import with_times
+    from deviate.observe.tables import open_tables
+    from deviate.store.folders import Workspace
+
+    workspace = Workspace.nearest(Path.cwd())
+    # Behind an option without its value yet, click leaves all arguments unread.
+    named, every = [side.partition(":")[0] for side in context.args], workspace.names()
+    found: set[str] = set()
+    for name in named or (every if len(every) == 1 else []):
+        try:
+            with open_tables(workspace.find_experiment(name)) as tables:
+                found.update(with_times(name for name, _ in tables.names))
+        except DeviateError:
+            # There is no such experiment, or it is damaged: a shell has no place to say so.
+            continue
+    return sorted(name for name in found if name.startswith(typed))
+
+
+def complete_whole_words() -> None:
+    """Have Bash, too, take what stands for a word as one: a metric's name may hold blanks."""
+    from click.shell_completion import BashComplete, add_completion_class
+
+    class WholeWords(BashComplete):
+        source_template = BashComplete.source_template.replace("+=($value)", '+=("$(printf %%q "$value")")')
+
+    add_completion_class(WholeWords)
+
+
+#: Decorator of a command that takes metrics of stored results by name; takes what `click.option` takes.
+metric_option = partial(click.option, "--metric", shell_complete=metric_names)
 
 
 def variants(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from deviate.cli.options import SAMPLES, experiment_sides, read_statistics, statistics_keys, statistics_option
+from deviate.cli.options import (
+    SAMPLES,
+    experiment_sides,
+    metric_option,
+    read_statistics,
+    statistics_keys,
+    statistics_option,
+)
 from deviate.cli.printing import PAGE_SUFFIXES, examples, json_option, output_option, show, verbose_option
 
 #: What ``--set`` takes.
@@ -20,7 +27,7 @@ KEYS = (*SAMPLES, "alpha", "power", "tests", "correlation", "failures", "seconds
     + examples("deviate plan base --difference 0.5", "deviate plan --set sd=0.4 --difference 0.5 --set power=0.9"),
 )
 @click.argument("pilot", required=False, metavar="[EXPERIMENT]", shell_complete=experiment_sides)
-@click.option("--metric", help="Metric of the pilot.  [default: its main metric]")
+@metric_option(help="Metric of the pilot.  [default: its main metric]")
 @click.option("--difference", type=float, help="Find the runs that show this difference of two means.")
 @click.option("-n", "--runs", type=int, help="Report what this number of runs of each recipe can show.")
 @click.option(

@@ -15,6 +15,7 @@ from deviate.cli.options import (
     SAMPLES,
     chosen_figures,
     experiment_names,
+    metric_option,
     named_values,
     number,
     only_experiment,
@@ -56,7 +57,7 @@ KEYS = (*SAMPLES, "groups", "positive", "inputs", "curves", "figures", "figure_f
     "summary (one row per metric), groups (one row per group and rate) or weights (one row per layer and kept moment); "
     "mlflow, trackio or wandb put mean and SD there."
 )
-@click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
+@metric_option("metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--sort", type=click.Choice(["cv"]), help="List the metrics by CV, the largest first.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @click.option(

@@ -9,6 +9,7 @@ import click
 from deviate.cli.options import (
     SAMPLES,
     experiment_names,
+    metric_option,
     only_experiment,
     read_statistics,
     statistics_keys,
@@ -23,7 +24,7 @@ from deviate.core.shell_words import typed_word
     "why", epilog=statistics_keys(SAMPLES) + examples("deviate why sources", "deviate why sources --metric 'test loss'")
 )
 @click.argument("name", required=False, shell_complete=experiment_names)
-@click.option("--metric", help="Explain this metric.  [default: the main one]")
+@metric_option(help="Explain this metric.  [default: the main one]")
 @statistics_option
 def command(name: str | None, metric: str | None, settings: tuple[str, ...]) -> None:
     """Say which source of randomness makes the runs of an experiment differ.

@@ -334,6 +334,10 @@ def _variants(results: Results, chosen: Sequence[str], level: float) -> list[Var
         name: [metric for metric in metrics if not chosen or metric.name in chosen]
         for name, metrics in measured.items()
     }
+    if len(chosen) == 1:
+        kept = {
+            name: [msgspec.structs.replace(metric, main=True) for metric in metrics] for name, metrics in kept.items()
+        }
     return [
         variant_facts(results, name, with_stopped(metrics, until, stops[name]), stops[name], level, every=not chosen)
         for name, metrics in ordered(kept).items()

@@ -179,8 +179,9 @@ def _resolution(measured: Spread, examples: int | None) -> Resolution | None:
 
 
 def reported_of(metrics: Iterable[MetricSpread]) -> list[MetricSpread]:
-    """Return the metrics that may lead, with a value: times only where a training reported nothing else."""
-    measured = [metric for metric in metrics if metric.n and metric.name not in (TIME_PER_RUN, TIME_PER_ITERATION)]
+    """Return the metrics that may lead, with a value; what the clock measures only where the user said so."""
+    clock = (TIME_PER_RUN, TIME_PER_ITERATION)
+    measured = [metric for metric in metrics if metric.n and (metric.main or metric.name not in clock)]
     return [metric for metric in measured if metric.kind != "speed"] or measured
 
 

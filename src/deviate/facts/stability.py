@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -31,6 +30,7 @@ from deviate.stats.agreement import (
     agreement,
     ambiguity,
     correctness_correlation,
+    value_correlation,
     value_differences,
 )
 from deviate.stats.churn import ExcessChurn, churn, class_churn, excess_churn
@@ -40,10 +40,6 @@ from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 from deviate.stats.predictions import correctness
 from deviate.stats.spread import Spread, spread, within_sd
-
-if TYPE_CHECKING:
-    pass
-
 
 # The facts about single examples: on which of them runs disagree.
 
@@ -164,6 +160,8 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
     matrix: list[list[float]]
     #: None without targets.
     correctness: Correctness | None = None
+    #: Pearson's coefficient of the scores of two runs, mean over all pairs; None where no scores were kept.
+    score_correlation: Estimate | None = None
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,6 +174,8 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
     #: Of the squared error; None where that is.
     variance: ExampleVariance | None
     matrix: list[list[float]]
+    #: Pearson's coefficient of the predictions of two runs, mean over all pairs.
+    correlation: Estimate
 
 
 class Stability(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,7 +258,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
 def _labels(predicted: Predictions, inputs: KnownInputs | None, seed: int, level: float) -> Labels:
     labels, targets = predicted.labels, predicted.targets
     assert labels is not None
-    agreed, pairs = agreement(labels, targets), churn(labels, level)
+    agreed, pairs, scores = agreement(labels, targets), churn(labels, level), predicted.scores
     return Labels(
         churn=pairs.mean,
         ambiguity=ambiguity(labels),
@@ -266,6 +266,7 @@ def _labels(predicted: Predictions, inputs: KnownInputs | None, seed: int, level
         flips=flip_list(agreed, predicted, inputs),
         matrix=pairs.matrix.tolist(),
         correctness=_correctness(labels, targets, agreed, predicted, seed, level) if targets is not None else None,
+        score_correlation=None if scores is None else value_correlation(scores.reshape(len(scores), -1), level),
     )
 
 
@@ -359,6 +360,7 @@ def _values(predicted: Predictions, level: float) -> Values:
         difference=apart.absolute,
         variance=None if squared is None else example_variance(squared, level),
         matrix=apart.matrix.tolist(),
+        correlation=value_correlation(values, level),
     )
 
 

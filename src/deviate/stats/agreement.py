@@ -1,4 +1,4 @@
-"""On which examples runs agree: the flip list, predictive multiplicity, abstention, correlation of correctness.
+"""On which examples runs agree: the flip list, predictive multiplicity, abstention, correlation of predictions.
 
 How far the predicted values of runs lie apart, for regression.
 """
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from deviate.stats.churn import alike, differing
 from deviate.stats.intervals import DEFAULT_LEVEL
-from deviate.stats.pairs import METHOD_CORRECTED, Estimate, corrected_estimate, pair_estimate, unknown
+from deviate.stats.pairs import METHOD_CORRECTED, SIGNED, Estimate, corrected_estimate, pair_estimate, unknown
 from deviate.stats.predictions import (
     Integers,
     checked_labels,
@@ -263,3 +263,38 @@ def value_differences(values: ArrayLike, level: float = DEFAULT_LEVEL) -> ValueD
         for s in range(r):
             absolute[r, s] = absolute[s, r] = np.abs(rows[r] - rows[s]).mean()
     return ValueDifferences(absolute=pair_estimate(absolute, level, (0.0, math.inf)), matrix=absolute)
+
+
+#: Values of a run that are multiplied at once, to bound the memory that float64 takes.
+_AT_ONCE = 100_000
+
+
+def value_correlation(values: ArrayLike, level: float = DEFAULT_LEVEL) -> Estimate:
+    """Measure how the values that two runs give the same examples correlate: the mean of Pearson's coefficient.
+
+    Of classes the scores of all examples stand in one row, as Summers and Dinneen take them [1]_. A run with one value
+    for all, or with NaN, correlates with none.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n_runs, n_values)
+    level : float, optional
+        Confidence level, in (0, 1), of the interval of `deviate.stats.pairs.corrected_interval`.
+
+    References
+    ----------
+    .. [1] C. Summers and M. J. Dinneen, "Nondeterminism and instability in neural network optimization", ICML 2021.
+
+    Examples
+    --------
+    >>> round(value_correlation([[0.1, 0.5, 0.9], [0.2, 0.5, 0.8], [0.1, 0.2, 0.9]]).value, 4)
+    0.9451
+    """
+    rows = np.asarray(values)
+    means = rows.mean(axis=1, dtype=np.float64, keepdims=True)
+    parts = np.array_split(rows, math.ceil(rows.shape[1] / _AT_ONCE), axis=1)
+    products = sum(part @ part.T for part in (each - means for each in parts))
+    length = np.sqrt(np.diag(products)) * (rows.max(axis=1) > rows.min(axis=1))
+    matrix = np.full(products.shape, np.nan)
+    np.divide(products, length[:, None] * length, out=matrix, where=length[:, None] * length > 0)
+    return corrected_estimate(np.clip(matrix, *SIGNED), level)

@@ -3,17 +3,20 @@
 import importlib.util
 import json
 import math
+import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
+from click import shell_completion
+from click.shell_completion import ShellComplete, get_completion_class
 from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
 from deviate.cli.main import COMMANDS, group, run_command_line
+from deviate.cli.options import complete_whole_words
 from deviate.cli.standing import STEPS
 from deviate.probes import machine
 from deviate.runs.resume import free_name
@@ -45,6 +48,29 @@ def typed(*words):
 
 def completions(*words, last=""):
     return [item.value for item in ShellComplete(group, {}, "deviate", "_X").get_completions(list(words), last)]
+
+
+def test_metrics_are_completed_from_the_experiments_on_the_line(folder):
+    write_experiment(folder, "base", VALUES)
+    times = ["time per iteration", "time per run"]
+    assert completions("report", "--metric", last="t") == ["test acc", *times]
+    write_experiment(folder, "other", {"loss": [0.5, 0.6]})
+    assert completions("report", "--metric", last="t") == []
+    assert completions("report", "base", "--metric", last="te") == ["test acc"]
+    assert completions("compare", "base", "other:algo", "--metric") == ["loss", "test acc", *times]
+    assert completions("why", "nix", "--metric") == []
+
+
+def test_bash_takes_a_name_with_a_blank_as_one_word(monkeypatch, tmp_path):
+    monkeypatch.setattr(shell_completion, "_available_shells", dict(shell_completion._available_shells))
+    complete_whole_words()
+    source = get_completion_class("bash")(group, {}, "deviate", "_X").source()
+    stub = tmp_path / "deviate"
+    stub.write_text("#!/bin/sh\nprintf 'plain,test acc\\nplain,loss\\n'\n")
+    stub.chmod(0o755)
+    script = f'COMP_WORDS=(deviate report); {source} _deviate_completion {stub}; printf "<%s>" "${{COMPREPLY[@]}}"'
+    said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said == r"<test\ acc><loss>"
 
 
 def test_help_lists_every_command_once():

@@ -92,6 +92,27 @@ def test_values_of_a_regression():
     assert known.error.mean == pytest.approx(np.sqrt(0.125) / 2)
 
 
+def test_predictions_of_a_regression_correlate():
+    values = np.array([[1.0, 2.0, 4.0], [1.5, 2.0, 3.5], [1.0, 2.5, 3.0]])
+    said = brief_stability(facts(predictions=predictions(labels=None, values=values, targets=None)))
+    mean = np.corrcoef(values)[np.triu_indices(3, 1)].mean()
+    assert said[1].startswith(f"The predictions of two runs correlate by {mean:.2f} (95% CI [")
+
+
+def test_the_scores_of_two_runs_correlate_with_targets_or_without():
+    first = np.random.default_rng(1).random((3, 10))
+    scores = np.stack([first, 1 - first], axis=2)
+    mean = np.corrcoef(scores.reshape(3, -1))[np.triu_indices(3, 1)].mean()
+    untargeted = predictions(scores=scores, targets=None)
+    for known in (
+        facts(predictions=predictions(scores=scores)),
+        facts(predictions=untargeted, metric=None, goodness=[None] * 3),
+    ):
+        assert known.labels.score_correlation.value == pytest.approx(mean, abs=1e-12)
+        assert brief_stability(known)[-1].startswith("The scores of two runs correlate by ")
+    assert facts().labels.score_correlation is None
+
+
 @pytest.mark.parametrize(
     ("targets", "values", "is_error"),
     [

@@ -318,6 +318,14 @@ def test_runs_that_reported_nothing_are_said_to_have_reported_no_metric():
     assert only(document).headline[0] == "3 runs of algo+impl completed and reported no metric."
 
 
+def test_the_one_metric_that_was_chosen_leads_also_where_the_clock_measures_it():
+    values = {"test acc": [0.5, 0.6, 0.7], "time per run": [3.0, 3.5, 4.0]}
+    document = cases.document({ALGO: values}, chosen=["time per run"])
+    assert only(document).headline[0].startswith("time per run 3.50 ± 0.50 s (mean ± SD of 3 runs")
+    both = cases.document({ALGO: values}, chosen=["time per run", "test acc"])
+    assert only(both).headline[0].startswith("test acc ")
+
+
 def test_runs_on_different_machines_are_flagged():
     assert "Runs differ in torch: 2.13 (algo+impl-0) and 2.12 (control-0)" in said(
         cases.troubled(), "environment-differs"

@@ -1,4 +1,4 @@
-"""Correlation of correctness, against NumPy and scikit-learn."""
+"""Correlations of correctness and of values, against NumPy and scikit-learn."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from made_predictions import LABELS, TARGETS
 
-from deviate.stats.agreement import correctness_correlation
+from deviate.stats import agreement
+from deviate.stats.agreement import correctness_correlation, value_correlation
 
 TABLES = arrays.arrays(np.int64, st.tuples(st.integers(2, 6), st.integers(1, 12)), elements=st.integers(0, 1))
 
@@ -66,3 +67,20 @@ def test_where_no_two_runs_are_wrong_together_there_is_no_interval():
     assert opposite.interval.reason.startswith("no example is right in two runs")
     errors[3, 0] = 1
     assert correctness_correlation(errors, np.zeros(30, int)).mean.interval.known
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_values_correlate_as_numpy_says_also_in_parts(monkeypatch, kind):
+    monkeypatch.setattr(agreement, "_AT_ONCE", 7)
+    values = (np.random.default_rng(3).normal(size=(4, 60)) + np.linspace(1e3, 1e3 + 2, 60)).astype(kind)
+    pairs = np.corrcoef(values.astype(np.float64))[np.triu_indices(4, 1)]
+    measured = value_correlation(values)
+    assert measured.value == pytest.approx(pairs.mean(), abs=1e-12)
+    assert measured.interval.low < measured.value < measured.interval.high
+
+
+def test_a_run_of_one_value_or_of_nan_correlates_with_none():
+    rows = np.array([[0.1, 0.5, 0.9], [0.1, 0.1, 0.1], [0.2, np.nan, 0.8], [0.3, 0.2, 0.9], [0.1, 0.4, 0.3]])
+    assert value_correlation(rows) == value_correlation(rows[[0, 3, 4]])
+    assert value_correlation(rows[:2]).reason == "no pair of runs has a value"
+    assert value_correlation(rows[[0, 0, 0]]).value == pytest.approx(1)

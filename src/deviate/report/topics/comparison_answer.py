@@ -183,26 +183,31 @@ def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
     if pair.same_trainings:
         return []
     main = main_metric(pair.metrics)
-    paper = Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex")
-    kept = [paper, *_keep(main, pair.b if main.verdict == "b better" else pair.a, pair)] if comparison.claimed else []
+    paper = [Hint(text="for a paper:", command=f"{comparison.command} -o comparison.tex")] if comparison.claimed else []
     if main.verdict in ("a better", "b better"):
-        return kept
+        return [*paper, *_keep(main, pair.b if main.verdict == "b better" else pair.a, pair)] if paper else []
     differing = [metric for metric in pair.metrics if metric.kind != "speed" and not _never_differs(metric)]
     if _never_differs(main) and differing:
         other = typed_word(main_metric(differing).name)
-        return [Hint(text="by another metric:", command=f"{comparison.command} --metric {other}"), *kept]
+        return [Hint(text="by another metric:", command=f"{comparison.command} --metric {other}"), *paper]
     if main.verdict == "too few runs" and not pair.draws.unshared:
         return [Hint(text="add runs:", command=command) for command in pair.add_runs]
     known = main.sensitivity
     if main.verdict != "no difference shown":
         return []
-    if known is None or not (known.smaller and known.runs_for_smaller):
-        return kept
+    if known is None or not (known.smaller and known.runs_for_smaller) or _below_the_digits(known.smaller, main):
+        return paper
     alpha = "" if known.alpha == 0.05 else f" --set alpha={known.alpha:.3g}"
     named = f" --metric {typed_word(main.name)}" if comparison.claimed else ""
     command = f"deviate plan {typed_word(pair.a)} --against {typed_word(pair.b)}{named} --difference {known.smaller:g}"
     size = f"{known.smaller:g}{difference_unit(main.unit)}"
-    return [Hint(text=f"for {size}, {known.runs_for_smaller} runs of each:", command=f"{command}{alpha}"), *kept]
+    return [Hint(text=f"for {size}, {known.runs_for_smaller} runs of each:", command=f"{command}{alpha}"), *paper]
+
+
+def _below_the_digits(size: float, metric: MetricComparison) -> bool:
+    """Whether a difference is too small for the digits that are shown, as where only rounding differs."""
+    place = last_digit(metric)
+    return place is not None and size < 0.5 * 10.0**place
 
 
 def _keep(main: MetricComparison, better: str, pair: PairComparison) -> list[Hint]:

@@ -20,7 +20,16 @@ from deviate.facts.variant import VariantFacts, diverged_runs
 from deviate.observe.fingerprints import EXAMPLES
 from deviate.observe.headline import equals, main_metric
 from deviate.observe.metrics import TIME_PER_RUN
-from deviate.report.numbers import UNKNOWN, about_seconds, difference_unit, show, show_level, show_percent, significant
+from deviate.report.numbers import (
+    UNKNOWN,
+    about_seconds,
+    difference_unit,
+    show,
+    show_interval,
+    show_level,
+    show_percent,
+    significant,
+)
 from deviate.report.page import KeyFigure
 from deviate.report.topics.caveats import taken_from, taken_in_rounds
 from deviate.report.topics.distribution import MetricText, lanes
@@ -335,7 +344,7 @@ def longer_text(price: HeldPrice) -> tuple[str, bool]:
     text, interval = f"{show(price.ratio, _DIGITS)} times as long", price.interval
     if interval is None or interval.low is None or interval.high is None:
         return text, True
-    ends = f"{show(interval.low, _DIGITS)} to {show(interval.high, _DIGITS)}"
+    ends = show_interval(interval, _DIGITS)
     return f"{text} ({show_level(interval.level)} CI {ends})", not interval.low <= 1 <= interval.high
 
 

@@ -110,7 +110,7 @@ def _beside(metric: MetricSpread) -> str:
     all_of_it = "all of the variance may be only the finite test set" if low <= 1 else ""
     share = f"at most {100 / low**2:.0f} % of the variance is only the finite test set"
     return (
-        f" The SD between runs is {test.sd_in_errors:.2g} times that ({level} CI {low:.2g} to {high:.2g}): "
+        f" The SD between runs is {test.sd_in_errors:.2g} times that ({level} CI [{low:.2g}, {high:.2g}]): "
         f"{all_of_it or share}."
     )
 

@@ -150,8 +150,7 @@ def _later_claim(metric: MetricComparison) -> Iterator[str]:
     if metric.claim > 1:
         yield (
             f"{count(metric.claim - 1, 'earlier comparison')} of these runs claimed something else, so p is multiplied "
-            f"by {claim_factor(metric.claim)}: only the first claim has all of alpha. Metrics and experiments that are "
-            "named in one comparison share it."
+            f"by {claim_factor(metric.claim)}."
         )
 
 

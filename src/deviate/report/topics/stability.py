@@ -89,8 +89,19 @@ def brief_stability(facts: Stability) -> list[str]:
         return [f"Predictions are not compared: {facts.withheld}."]
     if facts.labels is not None:
         known = facts.labels.correctness
-        of_classes = [] if known is None else [*_classes(known), *_correlation(known)]
-        return [_churn(facts.labels, facts.examples), _stable(facts.labels), *_groups(facts.groups), *of_classes]
+        of_classes = (
+            []
+            if known is None
+            else [*_classes(known), *_correlation(known.correlation, "Whether two runs are right correlates")]
+        )
+        scores = _correlation(facts.labels.score_correlation, "The scores of two runs correlate")
+        return [
+            _churn(facts.labels, facts.examples),
+            _stable(facts.labels),
+            *_groups(facts.groups),
+            *of_classes,
+            *scores,
+        ]
     return _values(facts.values) if facts.values is not None else []
 
 
@@ -167,10 +178,10 @@ def _widest_class(known: Correctness) -> ClassStability | None:
     return widest if widest.sd and _is_largest(widest.sd, [each.sd or 0.0 for each in spreads]) else None
 
 
-def _correlation(known: Correctness) -> Iterator[str]:
-    if known.correlation.value is not None:
-        ends = show_interval(known.correlation.interval, lambda end: show(end, -2))
-        yield f"Whether two runs are right correlates by {show(known.correlation.value, -2)}{ends}."
+def _correlation(mean: Estimate | None, what: str) -> Iterator[str]:
+    if mean is not None and mean.value is not None:
+        ends = show_interval(mean.interval, lambda end: show(end, -2))
+        yield f"{what} by {show(mean.value, -2)}{ends}."
 
 
 def _groups(facts: GroupFacts | None, *, brief: bool = False) -> Iterator[str]:
@@ -257,7 +268,7 @@ def _values(values: Values) -> list[str]:
         f"{show_interval(values.difference.interval, _three_digits)}"
     )
     error = f"; the error of a run (RMSE) is {significant(values.error.mean, 3)}" if values.error is not None else ""
-    return [f"{apart}{error}."]
+    return [f"{apart}{error}.", *_correlation(values.correlation, "The predictions of two runs correlate")]
 
 
 def representation_sentences(facts: RepresentationFacts, *, scale: bool = True) -> list[str]:
@@ -324,7 +335,7 @@ def show_interval(interval: Interval, shown: Callable[[float], str] = show_perce
     """Return an interval in brackets, after a space; nothing where one of its ends is not known."""
     if interval.low is None or interval.high is None:
         return ""
-    return f" ({show_level(interval.level)} CI {shown(interval.low)}–{shown(interval.high)})"
+    return f" ({show_level(interval.level)} CI [{shown(interval.low)}, {shown(interval.high)}])"
 
 
 def _three_digits(value: float) -> str:
