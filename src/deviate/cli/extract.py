@@ -244,7 +244,7 @@ SURE = 0.8
 #: What is left out by an option of the command, or as it is no metric for sure: so many are named.
 LEFT_OUT_NAMED = 3
 
-#: When metrics are reported, in the order in which they are listed; a round is an epoch where the loop says so.
+#: When metrics are reported, in the order in which they are listed; a round is called as in reports.
 PACES: dict[Pace, str] = {
     "round": "once per {round}",
     "within": "several times per {round}",
@@ -264,21 +264,21 @@ def _screen(project: Path, findings: Findings, words: Sequence[str]) -> list[str
         ("not?", f"deviate extract --review -- {typed}"),
     ]
     return [
-        _head(project, findings, chosen),
+        _head(findings, chosen),
         *(_script_lines(findings)),
-        *_metric_rows(project, findings, chosen),
+        *_metric_rows(findings, chosen),
         *_not_taken(findings),
         *steps(typed_next),
     ]
 
 
-def _head(project: Path, findings: Findings, chosen: Sequence[Metric]) -> str:
+def _head(findings: Findings, chosen: Sequence[Metric]) -> str:
     """Count the metrics, and say where the main loop is; when they are reported, if that is the same of all."""
     from deviate.report.words import count
 
     number = count(len(chosen), "metric") if chosen else f"No metric was found in {findings.entry}"
     paces = {metric.pace for metric in chosen} - {""}
-    when = PACES[paces.pop()].format(round=_round(project, findings)) if len(paces) == 1 else ""
+    when = PACES[paces.pop()].format(round=_round(findings)) if len(paces) == 1 else ""
     if findings.scripts:
         return f"{number}, of {count(len(findings.scripts), 'script')}"
     loop = findings.main_loop
@@ -293,19 +293,17 @@ def _script_lines(findings: Findings) -> list[str]:
     return [f"{script.entry} ({loop})" for script, loop in zip(findings.scripts, loops, strict=True)]
 
 
-def _round(project: Path, findings: Findings) -> str:
-    loop = findings.main_loop
-    is_epoch = loop is None or loop.kind == "call" or "epoch" in _source(project, loop.file, loop.line).lower()
-    return "epoch" if is_epoch else "iteration"
+def _round(findings: Findings) -> str:
+    return findings.main_loop.word if findings.main_loop else "iteration"
 
 
-def _metric_rows(project: Path, findings: Findings, chosen: Sequence[Metric]) -> Iterator[str]:
+def _metric_rows(findings: Findings, chosen: Sequence[Metric]) -> Iterator[str]:
     """List the metrics, those that are reported alike below one another, and quality before losses before costs."""
     sorted_metrics = by_kind(chosen)
     main = sorted_metrics[0].name if chosen else ""
     groups = {pace: [each for each in sorted_metrics if each.pace == pace] for pace in PACES}
     ordered = [metric for metrics in groups.values() for metric in metrics]
-    word = _round(project, findings)
+    word = _round(findings)
     lines = iter(aligned([_metric_row(each, main, word) for each in ordered], terminal_width(), going=(3, 2, 1)))
     several = len({each.pace for each in chosen} - {""}) > 1
     for pace, metrics in groups.items():
