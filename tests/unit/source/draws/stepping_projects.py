@@ -117,4 +117,31 @@ PROJECTS: dict[str, dict[str, str]] = {
                 weights, state = improve(weights, state, action)""",
         "weights, state = {}, {}; moves = read('moves.txt')",
     ),
+    "a memory with a method of the name that a space of actions has": {
+        "train": """
+        import random
+        import gymnasium as gym
+        import torch
+        class Memory:
+            def __init__(self):
+                self.kept = []
+            def sample(self):
+                chosen = random.sample(range(len(self.kept)), 8)  # !shuffle
+                return torch.stack([self.kept[at] for at in chosen])
+        env = gym.make('CartPole-v1')
+        memory = Memory()
+        model = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for episode in range(9):
+            env.reset()
+            for step in range(20):
+                action = env.action_space.sample()  # !other
+                state, reward, ended, cut, info = env.step(action)
+                memory.kept.append(torch.tensor(state))
+                loss = model(memory.sample()).mean()
+                loss.backward()
+                optimizer.step()
+            print('reward', reward)
+        """,
+    },
 }
