@@ -144,4 +144,24 @@ PROJECTS: dict[str, dict[str, str]] = {
             print('reward', reward)
         """,
     },
+    "a function of the project's own that is called fit and given the weights": {
+        "train": """
+        import jax
+        import jax.numpy as jnp
+        import optax
+        first = {'hidden': jax.random.normal(jax.random.PRNGKey(0), (8, 3))}  # !init
+        given = jax.random.normal(jax.random.PRNGKey(1), (100, 4, 8))  # !data
+        def loss_of(params, batch):
+            return (jnp.dot(batch, params['hidden']) ** 2).mean()
+        def fit(params, optimizer, batches):
+            state = optimizer.init(params)
+            for step, batch in enumerate(batches):
+                loss, slopes = jax.value_and_grad(loss_of)(params, batch)
+                updates, state = optimizer.update(slopes, state, params)
+                params = optax.apply_updates(params, updates)
+                print(f'step {step}, loss: {loss}')
+            return params
+        fit(first, optax.adam(1e-2), given)
+        """,
+    },
 }

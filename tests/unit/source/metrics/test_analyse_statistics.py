@@ -50,7 +50,9 @@ def test_a_unit_names_no_value_behind_it(tmp_path):
     assert {(metric.name, metric.direction) for metric in metrics} == {("s/epoch", "lower"), ("it/s", "higher")}
 
 
-@pytest.mark.parametrize("before", ["Epoch {epoch}/5 acc:", "Step {epoch} / 500,", "({epoch}/5)", "Round {epoch} out of 5"])
+@pytest.mark.parametrize(
+    "before", ["Epoch {epoch}/5 acc:", "Step {epoch} / 500,", "({epoch}/5)", "Round {epoch} out of 5"]
+)
 def test_the_whole_of_a_counter_is_part_of_no_name(tmp_path, before):
     (metric,) = analyse(tmp_path, train=looped(f"print(f'{before} {{loss.item():.4f}}')")).metrics
     assert "5" not in metric.name, metric.name
