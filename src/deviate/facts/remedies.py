@@ -22,6 +22,8 @@ Way = Literal["reports", "snapshots", "evaluations", "weights", "runs"]
 
 ONCE = "{metric} has one report a run"
 NO_TARGETS = "no predictions with targets were kept"
+DISPUTED = "the answers that were kept do not give the values of {metric}"
+NO_LABELS = "only labels are put together, and these answers are numbers"
 NO_SNAPSHOTS = "`--predictions labels:every` keeps those of every evaluation"
 NO_OTHERS = "no other answers to these examples were kept"
 NO_MAJORITY = "labels of two have no majority; `--predictions scores` keeps scores"
@@ -90,13 +92,19 @@ def _reports(sample: Sample, reports: Sequence[Sequence[float]], level: float) -
     return Remedy(way="reports", rows=reports_together(sound, level))
 
 
+def _without_answers(predicted: Predictions | None, known: Stability | None) -> str:
+    if known is not None and known.disputed:
+        return DISPUTED.format(metric=known.disputed)
+    return NO_TARGETS if predicted is None or predicted.values is None else NO_LABELS
+
+
 def _of_predictions(
     main: Evaluation | None, evaluations: Sequence[Evaluation], known: Stability | None, level: float
 ) -> list[Remedy]:
     predicted = None if main is None else main.predictions
     right = None if known is None or known.labels is None else known.labels.correctness
     if main is None or predicted is None or predicted.targets is None or known is None or right is None:
-        return [Remedy(way="runs", reason=NO_TARGETS)]
+        return [Remedy(way="runs", reason=_without_answers(predicted, known))]
     by: Literal["mean", "vote"] = "vote" if class_scores(predicted) is None else "mean"
     single = labels_together([1], lambda _: np.asarray(predicted.labels), predicted.targets, level)
     together = runs_together(right.ensembles, len(known.runs), right.accuracy.sd, level)

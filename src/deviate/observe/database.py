@@ -84,9 +84,13 @@ SELECT run, $last, metric, arg_max(value, position) FROM record
 WHERE variant = $variant AND metric <> $tick GROUP BY run, metric
 """
 
+# A value that is kept and printed in one iteration is one report.
 LAST_REPORTS = """
-SELECT run, list_reverse(max_by(value, position, $most))
-FROM record WHERE variant = $variant AND metric = $metric AND repeat = 0 GROUP BY place, run ORDER BY place
+SELECT run, list_reverse(max_by(value, position, $most)) FROM (
+    SELECT place, run, value, position FROM record WHERE variant = $variant AND metric = $metric AND repeat = 0
+    QUALIFY iteration < 0 OR row(iteration, value) IS DISTINCT FROM
+            lag(row(iteration, value)) OVER (PARTITION BY place, run ORDER BY position)
+) GROUP BY place, run ORDER BY place
 """
 
 # Of several processes with a main loop, the one that went through most iterations tells the time.

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import sys
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -278,10 +278,14 @@ class RunPredictions:
 
 
 def read_predictions(run: RunFiles) -> RunPredictions:
-    """Read the passes of a completed run; of several ranks, what those with numbers of examples evaluated together."""
+    """Read the passes of a completed run; of several ranks, what those with numbers of examples evaluated together.
+
+    Of processes that are no ranks, trainings one after the other, it is that of the last, as of their other values.
+    """
     passes: dict[tuple[str, str], list[EvaluationPass]] = {}
     damaged = []
-    for path in run.folder.prediction_files():
+    # The name ends in when the process began.
+    for path in sorted(run.folder.prediction_files(), key=lambda path: path.stem.rpartition("-")[2]):
         try:
             require_whole(run.folder, run.outcome, path.name)
             read = read_pass(path) if path.suffix == ".bin" else read_table(path)
@@ -454,8 +458,10 @@ def _read_column(block: bytes, column: Column) -> Array:
     return np.frombuffer(plain, dtype).reshape(column.shape)
 
 
-def joined_ranks(parts: Iterable[EvaluationPass]) -> EvaluationPass:
-    """Return the pass that the ranks of a distributed training made together, each example once; else the first's."""
+def joined_ranks(parts: Sequence[EvaluationPass]) -> EvaluationPass:
+    """Return the pass that ranks made together, each example once; else the first rank's, without ranks the last."""
+    if all(part.header.rank is None for part in parts):
+        return parts[-1]
     ordered = sorted(parts, key=lambda part: part.header.rank or 0)
     if len(ordered) == 1 or any("index" not in part.columns for part in ordered):
         return ordered[0]

@@ -95,6 +95,10 @@ def leading_text(call: ast.Call) -> str:
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
+#: Attributes of an environment; what their ``sample`` gives is the library's.
+SPACES = {"action_space", "single_action_space", "observation_space"}
+
+
 def last_part(node: ast.AST) -> str:
     """Return the last part of a name: ``c`` of ``a.b.c``; empty where it is none."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deviate.facts.predictions import Evaluation
-from deviate.facts.remedies import NO_MAJORITY, NO_OTHERS, NO_SNAPSHOTS, NO_TARGETS, remedies
+from deviate.facts.remedies import DISPUTED, NO_LABELS, NO_MAJORITY, NO_OTHERS, NO_SNAPSHOTS, NO_TARGETS, remedies
 from deviate.facts.samples import Sample
 from deviate.facts.stability import stabilities
 from deviate.observe.matching import EveryPass, Predictions
@@ -53,6 +53,13 @@ def test_the_last_reports_of_the_main_metric():
 def test_a_run_that_diverged_is_left_out_and_one_report_says_nothing():
     assert ways(reports={**REPORTS, 0: [1.0, float("nan")]})["reports"].rows[0].values == RUNS - 1
     assert ways(reports={run: [1.0] for run in REPORTS}) is None
+
+
+def test_answers_that_are_numbers_or_another_accuracy_than_the_programs_are_not_called_missing():
+    numbers = predictions(labels=None, scores=None, values=RNG.normal(size=(RUNS, EXAMPLES)))
+    assert ways(evaluation(numbers))["runs"].reason == NO_LABELS
+    disputed = evaluation(predictions(targets=None), disputed="test acc")
+    assert ways(disputed)["runs"].reason == DISPUTED.format(metric="test acc")
 
 
 def test_scores_of_two_places_are_averaged():

@@ -277,3 +277,15 @@ def test_targets_that_number_the_rows_of_a_batch_match_nothing(tmp_path):
     found = matched(tmp_path, {"target": places, "label": places}, {"target": places, "label": places[::-1]})
     assert isinstance(found, Withheld)
     assert "number the rows of a batch" in found.reason
+
+
+def test_of_processes_that_are_no_ranks_the_last_ones_predictions_are_read(tmp_path):
+    run = one_run(tmp_path)
+    columns = {"target": TARGETS, "label": TARGETS, "index": np.arange(40)}
+    for name, share in (("11-1796000000002", 1), ("9-1796000000003", 3), ("7-1796000000001", 2)):
+        path = write_predictions(run, {**columns, "label": TARGETS * share})
+        path.rename(path.with_name(f"predictions-0-last-{name}.bin"))
+    run.write_outcome(run.read_outcome())
+    (files,) = read([run])
+    (kept,) = read_predictions(files).passes.values()
+    assert_array_equal(kept.columns["label"], TARGETS * 3)

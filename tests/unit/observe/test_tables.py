@@ -56,6 +56,17 @@ def test_the_last_reports_of_a_metric_are_the_last_written_of_each_run(tmp_path)
         assert tables.last_reports(variant, "acc", 2) == {0: [0.25]}
 
 
+def test_a_value_that_is_kept_and_printed_in_one_iteration_is_one_report(tmp_path):
+    folder = make_experiment(tmp_path, [metric("loss"), metric("acc")])
+    kept = [(0, 0, 0.5, 2.0), (1, 0, 0.5, 0.5), (0, 0, 0.5, 2.0), (0, 1, 1.5, 1.0), (1, 1, 1.5, 0.5), (0, 1, 1.5, 1.0)]
+    make_run(folder, 0, kept)
+    make_run(folder, 1, [(1, -1, 0.5, 0.75), (1, -1, 0.75, 0.75)])
+    with open_tables(folder) as tables:
+        variant = tables.runs[0].variant
+        assert tables.last_reports(variant, "loss", 9) == {0: [2.0, 1.0]}
+        assert tables.last_reports(variant, "acc", 9) == {0: [0.5, 0.5], 1: [0.75, 0.75]}
+
+
 def joined(parts):
     frames = [pd.DataFrame({"variant": variant, "run": run, **columns}) for variant, run, columns in parts]
     return pd.concat(frames, ignore_index=True)

@@ -17,7 +17,7 @@ from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.reach import CallGraph
 from deviate.source.flow.values import External, Instance
 from deviate.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, lookup, under_main_guard
-from deviate.source.syntax import called_name, dotted_text, passed_for, text_of
+from deviate.source.syntax import SPACES, called_name, dotted_text, passed_for, text_of
 
 #: What a draw gives: an order or a choice of things, whole numbers (which may be positions), values; or what only one
 #: factor needs. Whether a site of a probabilistic model is drawn, replayed or observed, its library decides.
@@ -340,7 +340,6 @@ _STARTS = ("make_", "random_", "stateless_", "sample_distorted")
 _AUGMENTERS = re.compile(r"mix_?up|cut_?mix|aug|transform|erasing", re.IGNORECASE)
 #: What a library's own boundary covers.
 _FETCHES = {"__getitem__", "__getitems__", "__call__"}
-_SPACES = {"action_space", "single_action_space", "observation_space"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,7 +445,7 @@ class _Finder:
         if name in ANY_METHODS and GENERATOR_NAMES.match(receiver):
             into = call.args[0] if name == "shuffle" and call.args else None
             return Drawn(site, text, ANY_METHODS[name], into)
-        if name == "sample" and receiver in _SPACES:
+        if name == "sample" and receiver in SPACES:
             return Drawn(site, text, "action")
         if name == "rsample" or (name == "sample" and DISTRIBUTION_NAMES.search(receiver)):
             return Drawn(site, text, "values")

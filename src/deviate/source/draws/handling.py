@@ -20,6 +20,8 @@ DRAWINGS = re.compile(r"^(matplotlib|seaborn|plotly|PIL|logging|wandb)\b")
 LAYERS = re.compile(r"(^|\.)(torch\.nn|keras|flax|haiku|equinox|optax)\.|^torch\.optim\b")
 #: Methods that put what they are given into the object.
 PUTTING = {"append", "extend", "add", "insert", "update", "appendleft", "put", "push", "setdefault"}
+#: Keywords of what an optimiser or a parameter is given to learn; others are settings, such as a rate.
+LEARNED = {"params", "data", "initial_value", "value"}
 FITTING = {"fit", "fit_generator", "partial_fit", "train_on_batch", "train"}
 #: Calls of libraries that give what they are given, in another form; objects that hold examples.
 FORMS = re.compile(

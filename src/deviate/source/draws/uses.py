@@ -429,9 +429,12 @@ class Walk:
         refs = self.flow.value(call.func, scope).refs
         if not (own := [ref for ref in refs if isinstance(ref, (Unit, ClassScope))]) and self.state.is_function:
             return
-        if learns(call, name) or name in handling.FILLING or handling.is_gradient(call, node):
+        is_setting = any(each.value is node and each.arg not in handling.LEARNED for each in call.keywords)
+        if (learns(call, name) and not is_setting) or name in handling.FILLING or handling.is_gradient(call, node):
             self._learn(f"given to {name or 'a gradient'}")
-        elif self.moments.is_training_call(call) or (name in handling.FITTING and isinstance(node, ast.expr)):
+        elif self.moments.is_training_call(call) or (
+            not own and name in handling.FITTING and isinstance(node, ast.expr)
+        ):
             self._hand(node, f"it is given to {name}")
         elif own:
             is_early = self._is_early(call, scope)

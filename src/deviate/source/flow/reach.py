@@ -32,7 +32,16 @@ from deviate.source.index import (
     bindings_of,
     is_within,
 )
-from deviate.source.syntax import annotations_of, called_name, constant_start, dotted_text, name_below, text_of
+from deviate.source.syntax import (
+    SPACES,
+    annotations_of,
+    called_name,
+    constant_start,
+    dotted_text,
+    last_part,
+    name_below,
+    text_of,
+)
 
 #: Decorators that make a function the one that a library starts.
 _STARTERS = {"automain", "main", "command"}
@@ -451,6 +460,8 @@ class CallGraph:
             return []
         if func.attr not in self.program.methods:
             return self._kept_under(func.attr)
+        if last_part(func.value) in SPACES:
+            return []
         if func.attr in COMMON_METHODS:
             is_known = bool(self.flow.value(func.value, unit).refs)
             return [] if is_known else self.program.called_like(call, unit)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from deviate.lexicon.words import (
     MAX_WORDS,
@@ -34,10 +33,6 @@ from deviate.source.sinks.rows import TEXT_SINKS, Report
 from deviate.source.syntax import called_name, dotted_text, unpacked
 from deviate.source.texts import NUMERIC_SPEC, ReportedValue
 
-if TYPE_CHECKING:
-    from deviate.source.flow.program import Evaluator
-
-
 _LISTS = word_lists("metric_names")
 _LINKING = _LISTS["linking words"]
 _ARTICLES = _LISTS["articles"]
@@ -45,6 +40,8 @@ _LABEL_NAMES = _LISTS["label variables"]
 _UNITS = word_lists("printed_names")["units apart"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
 _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s[-–—]+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
+#: The whole of which the value before is a part: ``Epoch 3/5 acc: 0.9``.
+_WHOLE = re.compile(r"^\W{0,2}(?:/|(?:out )?of\b) ?\d+\b(?!\.\d)")
 #: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
 _OPENED = re.compile(r"(?<=\w) ?\[$")
 _TRIM = " :=-–—_/\\.,'\"~+@!?&%$^`→"
@@ -113,7 +110,7 @@ def words_before(reported: ReportedValue) -> str:
     """Last words before a value that can name it: ``converged after`` is ``converged``, ``s/epoch`` a unit."""
     if _follows_unit(reported):
         return ""
-    words = _last_clause(reported.before).split()
+    words = _last_clause(_WHOLE.sub("", reported.before) if reported.position else reported.before).split()
     while words and words[-1].lower() in _LINKING:
         words.pop()
     while len(words) > 1 and words[0].lower() in _LINKING | _ARTICLES:

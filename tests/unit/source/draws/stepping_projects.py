@@ -117,4 +117,51 @@ PROJECTS: dict[str, dict[str, str]] = {
                 weights, state = improve(weights, state, action)""",
         "weights, state = {}, {}; moves = read('moves.txt')",
     ),
+    "a memory with a method of the name that a space of actions has": {
+        "train": """
+        import random
+        import gymnasium as gym
+        import torch
+        class Memory:
+            def __init__(self):
+                self.kept = []
+            def sample(self):
+                chosen = random.sample(range(len(self.kept)), 8)  # !shuffle
+                return torch.stack([self.kept[at] for at in chosen])
+        env = gym.make('CartPole-v1')
+        memory = Memory()
+        model = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for episode in range(9):
+            env.reset()
+            for step in range(20):
+                action = env.action_space.sample()  # !other
+                state, reward, ended, cut, info = env.step(action)
+                memory.kept.append(torch.tensor(state))
+                loss = model(memory.sample()).mean()
+                loss.backward()
+                optimizer.step()
+            print('reward', reward)
+        """,
+    },
+    "a function of the project's own that is called fit and given the weights": {
+        "train": """
+        import jax
+        import jax.numpy as jnp
+        import optax
+        first = {'hidden': jax.random.normal(jax.random.PRNGKey(0), (8, 3))}  # !init
+        given = jax.random.normal(jax.random.PRNGKey(1), (100, 4, 8))  # !data
+        def loss_of(params, batch):
+            return (jnp.dot(batch, params['hidden']) ** 2).mean()
+        def fit(params, optimizer, batches):
+            state = optimizer.init(params)
+            for step, batch in enumerate(batches):
+                loss, slopes = jax.value_and_grad(loss_of)(params, batch)
+                updates, state = optimizer.update(slopes, state, params)
+                params = optax.apply_updates(params, updates)
+                print(f'step {step}, loss: {loss}')
+            return params
+        fit(first, optax.adam(1e-2), given)
+        """,
+    },
 }

@@ -48,3 +48,11 @@ def test_a_unit_names_no_value_behind_it(tmp_path):
     report = "took = time.time() - start\nprint(f'{took:.3f} s/epoch {100 / took:.0f} it/s')"
     metrics = analyse(tmp_path, train=looped(f"start = time.time()\n{report}")).metrics
     assert {(metric.name, metric.direction) for metric in metrics} == {("s/epoch", "lower"), ("it/s", "higher")}
+
+
+@pytest.mark.parametrize(
+    "before", ["Epoch {epoch}/5 acc:", "Step {epoch} / 500,", "({epoch}/5)", "Round {epoch} out of 5"]
+)
+def test_the_whole_of_a_counter_is_part_of_no_name(tmp_path, before):
+    (metric,) = analyse(tmp_path, train=looped(f"print(f'{before} {{loss.item():.4f}}')")).metrics
+    assert "5" not in metric.name, metric.name
