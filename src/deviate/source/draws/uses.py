@@ -428,6 +428,8 @@ class Walk:
         name = called_name(call)
         refs = self.flow.value(call.func, scope).refs
         if not (own := [ref for ref in refs if isinstance(ref, (Unit, ClassScope))]) and self.state.is_function:
+            if name in {"map", "starmap"}:
+                self._called(call, scope)
             return
         if learns(call, name) or name in handling.FILLING or handling.is_gradient(call, node):
             self._learn(f"given to {name or 'a gradient'}")
