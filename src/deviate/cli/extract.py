@@ -255,8 +255,10 @@ PACES: dict[Pace, str] = {
 
 def _screen(project: Path, findings: Findings, words: Sequence[str]) -> list[str]:
     """Return the metrics by when they are reported, the main one marked; what was left out, and what to type next."""
+    from deviate.core.secrets import mask_words
+
     chosen = [metric for metric in findings.metrics if metric.selected]
-    typed = typed_line(words or ["python", findings.entry])
+    typed = typed_line(mask_words(words) or ["python", findings.entry])
     sure = all(metric.confidence >= SURE for metric in chosen)
     typed_next = [
         *([("right?", f"deviate run -n 8 -- {typed}")] if chosen else []),

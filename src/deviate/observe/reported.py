@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import re
@@ -256,7 +257,9 @@ def _encoded(slots: list[Slot]) -> bytes:
     """Write slots with each template once: a line has hundreds of numbers, and its text is that of each."""
     templates = {template: str(number) for number, template in enumerate(dict.fromkeys(s.template for s in slots))}
     short = [msgspec.structs.replace(slot, template=templates[slot.template]) for slot in slots]
-    return msgspec.json.encode((list(templates), short))
+    # Keys and names of files may hold halves of pairs of surrogates, which UTF-8 cannot write.
+    text = json.dumps(msgspec.to_builtins((list(templates), short)), ensure_ascii=False)
+    return text.encode("utf-8", "replace")
 
 
 def _decoded(data: bytes) -> list[Slot]:

@@ -37,7 +37,8 @@ CALLS: dict[str, Hidden] = {
     "os.urandom": "entropy", "os.getrandom": "entropy", "uuid.uuid1": "entropy", "uuid.uuid4": "entropy",
     "random.SystemRandom": "entropy", "secrets.randbits": "entropy", "secrets.randbelow": "entropy",
     "secrets.token_bytes": "entropy", "secrets.token_hex": "entropy", "secrets.choice": "entropy",
-    "secrets.SystemRandom": "entropy",
+    "secrets.SystemRandom": "entropy", "numpy.random.default_rng()": "entropy", "numpy.random.RandomState()": "entropy",
+    "numpy.random.SeedSequence()": "entropy", "random.Random()": "entropy",
     "os.listdir": "files", "os.scandir": "files", "os.walk": "files", "glob.glob": "files", "glob.iglob": "files",
     "threading.Thread": "threads", "concurrent.futures.ThreadPoolExecutor": "threads",
     "concurrent.futures.as_completed": "threads", "multiprocessing.pool.ThreadPool": "threads",
@@ -132,7 +133,9 @@ def imported_names(tree: ast.Module) -> dict[str, str]:
 def _kind(call: ast.Call, imported: dict[str, str]) -> Hidden | None:
     first, dot, rest = dotted_text(call.func).partition(".")
     dotted = f"{imported.get(first, first)}{dot}{rest}"
-    known = "memory" if _TENSORS.match(dotted) and _gives_sizes(call) else CALLS.get(dotted)
+    unseeded = "" if call.args or call.keywords else "()"
+    known = CALLS.get(dotted) or CALLS.get(dotted + unseeded)
+    known = "memory" if _TENSORS.match(dotted) and _gives_sizes(call) else known
     if known is None and isinstance(call.func, ast.Attribute):
         return _METHODS.get(call.func.attr)
     return known

@@ -315,7 +315,7 @@ def metric_at(entry: MetricEntry, project: Path, refuse: Refuse) -> Metric:
     ] or _assigned(tree, expression, entry.line)
     if not nodes:
         problem = f"metric {entry.name!r}: no expression {entry.expression!r} on line {entry.line} of {entry.file}"
-        hint = f"type `deviate extract ENTRY` to see lines, or correct the entry in {FILE_NAME}"
+        hint = "type `deviate extract ENTRY` to see lines; name one that reads the value, or the right-hand side"
         raise refuse(problem, hint)
     node = nodes[0]
     span = span_of(node)

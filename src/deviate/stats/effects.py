@@ -25,7 +25,7 @@ from deviate.stats.results import (
     two_samples,
     unknown_effect,
 )
-from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical
+from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical, unit_scale
 from deviate.stats.tests import are_unequal, arranged_welch, test_of_means
 
 NONCENTRAL_T = "noncentral t"
@@ -413,6 +413,8 @@ BONETT = "Bonett, inverted"
 
 #: Ends are looked for between the measured ratio and this factor above and below it.
 _FARTHEST = 1e6
+#: Largest power of two between two SDs; with it their ratio and its interval are floats.
+LARGEST_SCALE = 950
 
 
 def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
@@ -440,11 +442,16 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
     reason = both.reason or _constant(both.a, both.b)
     if reason:
         return unknown_effect(reason, level, BONETT)
-    ratio = math.sqrt(float(both.a.var(ddof=1) / both.b.var(ddof=1)))
-    if min(both.a.size, both.b.size) < FEWEST_RUNS:
+    # Each on a scale of its own: squares of the smaller one would vanish on that of both.
+    (first, second), (up, down) = zip(*(unit_scale(finite_sample(each)) for each in (a, b)), strict=True)
+    if abs(up - down) > LARGEST_SCALE:
+        return unknown_effect("larger than a 64-bit float can hold", level, BONETT)
+    unit = 2.0 ** (up - down)
+    ratio = math.sqrt(float(first.var(ddof=1) / second.var(ddof=1))) * unit
+    if min(first.size, second.size) < FEWEST_RUNS:
         few = f"an interval of the SD ratio needs {FEWEST_RUNS} runs or more of each"
         return Effect(value=ratio, interval=Interval(level=level, method=BONETT, reason=few))
-    return Effect(value=ratio, interval=_inverted(both.a, both.b, level))
+    return Effect(value=ratio, interval=_inverted(first, second, level, unit))
 
 
 def _constant(a: Floats, b: Floats) -> str:
@@ -452,7 +459,7 @@ def _constant(a: Floats, b: Floats) -> str:
     return "the runs of one of the two gave exactly the same value, so the ratio is zero or infinite" if same else ""
 
 
-def _inverted(a: Floats, b: Floats, level: float) -> Interval:
+def _inverted(a: Floats, b: Floats, level: float, unit: float) -> Interval:
     z = float(special.ndtri((1 + level) / 2))
     statistic = bonett_statistic(a, b, z)
     c = a.size / (a.size - z) * (b.size - z) / b.size
@@ -464,7 +471,7 @@ def _inverted(a: Floats, b: Floats, level: float) -> Interval:
     high = _root(lambda log_ratio: statistic(math.exp(log_ratio)) + z, math.log(centre), 1)
     if low is None or high is None:
         return Interval(level=level, method=BONETT, reason="every ratio agrees with these few values")
-    return Interval(low=math.exp(low), high=math.exp(high), level=level, method=BONETT)
+    return Interval(low=math.exp(low) * unit, high=math.exp(high) * unit, level=level, method=BONETT)
 
 
 def bonett_statistic(a: Floats, b: Floats, z: float) -> Callable[[float], float]:

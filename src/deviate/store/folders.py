@@ -484,7 +484,8 @@ def _unknown(name: str, names: Sequence[str]) -> UnknownExperiment:
     """Return what to say of a name that no experiment has: the grid or the experiment that it may stand for."""
     missing = f"no experiment {typed_word(name)}"
     if not names:
-        return UnknownExperiment(f"{missing}: none was made yet", hint="deviate run -n 8 -- python train.py")
+        made = "make one, such as deviate run -n 8 -- python train.py"
+        return UnknownExperiment(f"{missing}: none was made yet", hint=made)
     if cells := [each for each in names if each.startswith(f"{name}@")]:
         of = f"deviate compare {typed_word(name)}, or one of its cells: {some_of(cells, MOST_NAMED)}"
         return UnknownExperiment(f"{missing}: it is a grid", hint=of)

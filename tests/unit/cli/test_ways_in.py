@@ -233,7 +233,13 @@ def test_an_error_has_two_lines_and_no_usage(folder, monkeypatch, capsys):
     for words, lines in (
         (["lst"], ["error: no command 'lst'; did you mean 'list'?"]),
         (["list", "--xq"], ["error: no such option '--xq'", "fix:   deviate list --help"]),
-        (["show", "x"], ["error: no experiment x: none was made yet", "fix:   deviate run -n 8 -- python train.py"]),
+        (
+            ["show", "x"],
+            [
+                "error: no experiment x: none was made yet",
+                "fix:   make one, such as deviate run -n 8 -- python train.py",
+            ],
+        ),
         (["show", "x", "--json"], ["error: no experiment x: none was made yet  [unknown-experiment]"]),
     ):
         monkeypatch.setattr(sys, "argv", ["deviate", *words])
@@ -425,6 +431,13 @@ def test_a_script_below_the_folder_is_found_where_none_lies_in_it(tmp_path):
     assert likely_scripts(tmp_path) == ["tools/train_net.py", "package/deep/er/train.py"]
     (tmp_path / "main.py").touch()
     assert likely_scripts(tmp_path) == ["main.py"]
+
+
+def test_what_extract_says_to_type_next_has_a_mask_for_a_secret(folder):
+    (folder / "train.py").write_text("for epoch in range(3):\n    print('loss', 1 / (epoch + 1))\n")
+    lines = typed("extract", "--", "python", "train.py", "--client-secret", "Sesame-9281").stdout
+    assert "--client-secret" in lines
+    assert "Sesame" not in lines
 
 
 def test_extract_is_typed_as_the_contract_has_it(folder):

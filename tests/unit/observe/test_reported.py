@@ -193,6 +193,13 @@ def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
     assert "perplexity" in [each.series.slot.name for each in mined_run(run).series]
 
 
+def test_half_a_pair_of_surrogates_in_a_key_is_replaced(folder):
+    run = folder.run(Run(variant="control", index=0))
+    run.written.mkdir(exist_ok=True)
+    (run.written / "log.jsonl").write_text('{"sc\\udcffore": 0.5}\n{"sc\\udcffore": 0.75}\n')
+    assert "sc?ore" in [each.series.slot.name for each in mined_run(run).series]
+
+
 def test_nothing_printed_is_nothing_reported():
     assert reported_numbers({"control-0": []}, {"control-0": {}}) == []
 

@@ -79,6 +79,8 @@ WHOLE = msgspec.structs.replace(COMPARED, ended=True)
       ["initialisation varies, yet two runs reported the same.", "Unknown: kernels."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="hash", lines=[LINE])]},
       ["Runs differ although every seed is fixed: hashes of strings (PYTHONHASHSEED), at train.py:3."]),
+     ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="entropy", lines=[LINE])]},
+      ["Runs differ as they are: random bytes of the system, at train.py:3."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "causes": [Cause(kind="unknown", lines=[LINE])]},
       ["Runs differ although every seed is fixed: an unknown cause."]),
      ({"init": "pinned"}, {"compared": DIFFERENT, "gpu": True, "causes": [Cause(kind="unknown")]},

@@ -75,6 +75,17 @@ def test_a_metric_whose_line_moved_is_still_found(applied):
     assert metric.line == 6
 
 
+@pytest.mark.parametrize("line", ["accuracy, rest = halves()", "accuracy += 1", "for accuracy in halves():\n    pass"])
+def test_the_hint_for_a_name_that_a_line_only_sets_says_which_line_or_value_would_do(applied, tmp_path, line):
+    text = f"def halves():\n    return 1, 2\naccuracy = 0\n{line}\nprint(accuracy)\n"
+    (tmp_path / "t.py").write_text(text)
+    with pytest.raises(BadConfig) as raised:
+        applied(entry(line=4, expression="accuracy"))
+    assert "name one that reads the value, or the right-hand side" in raised.value.hint
+    (metric, _) = applied(entry(line=text.count("\n"), expression="accuracy")).metrics
+    assert metric.name == "loss"
+
+
 @pytest.mark.parametrize(
     ("toml", "problem"),
     [

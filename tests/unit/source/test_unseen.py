@@ -29,6 +29,8 @@ def suspects(tmp_path, source):
         ("from datetime import datetime as moment\nx = moment.now()", "clock"),
         ("import os\nx = os.urandom(4)", "entropy"),
         ("from uuid import uuid4\nx = uuid4()", "entropy"),
+        ("import numpy as np\nx = np.random.default_rng().normal()", "entropy"),
+        ("from random import Random\nx = Random().random()", "entropy"),
         ("import os\nfor name in os.listdir('.'): use(name)", "files"),
         ("from glob import glob\nfiles = glob('*.npy')", "files"),
         ("files = [use(f) for f in folder.rglob('*.npy')]", "files"),
@@ -63,6 +65,7 @@ def test_a_line_that_depends_on_more_than_draws_is_suspected(tmp_path, source, k
         "import os\ncount = len(os.listdir('.'))",
         "empty = numpy_like.empty_cache()",
         "import torch\nx = torch.Tensor([1, 2])",
+        "import numpy as np\nx = np.random.default_rng(3).normal(), np.random.RandomState(seed=3).rand()",
     ],
 )
 def test_what_does_not_depend_on_an_order_is_not_suspected(tmp_path, source):

@@ -119,6 +119,14 @@ def test_probability_of_improvement_is_that_of_rliable():
     assert cliff_delta(TIED_A, TIED_B).value == pytest.approx(-0.6)
 
 
+def test_the_sd_ratio_and_its_interval_go_with_the_units_however_far_apart_these_are():
+    one, two = [1.0, 2.0, 4.0, 5.0, 7.0, 8.0], [1.0, 2.0, 2.5, 3.0, 4.0, 4.5]
+    plain, far = sd_ratio(one, two), sd_ratio([2.0**650 * x for x in one], [2.0**-150 * x for x in two])
+    assert far.value == pytest.approx(plain.value * 2.0**800)
+    assert far.interval.low == pytest.approx(plain.interval.low * 2.0**800)
+    assert "64-bit float" in sd_ratio([2.0**650 * x for x in one], [2.0**-350 * x for x in two]).reason
+
+
 def test_interval_of_the_sd_ratio_is_that_of_statpsych():
     """statpsych 1.7 stops its iteration after 10 rounds, within 3e-6 of the solution."""
     effect = sd_ratio(RATIO_A, RATIO_B)

@@ -90,6 +90,8 @@ def _first(audit: Audit) -> str:
         known = [_caused(cause) for cause in causes if cause.kind != "unknown"]
         return f"Runs differ although {fixed}: {' or '.join([*known, 'kernels of the GPU'])} may be why."
     named = joined([_caused(cause) for cause in causes]) if causes else "no cause was found"
+    if any(cause.kind == "entropy" for cause in causes):  # A generator without a seed takes them.
+        return f"Runs differ as they are: {named}."
     return f"Runs differ although {fixed}: {named}."
 
 

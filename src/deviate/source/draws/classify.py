@@ -16,7 +16,7 @@ from deviate.source.draws.steps import ActionFinder, MinibatchFinder, StepFinder
 from deviate.source.draws.uses import DestinationFinder, UseFinder
 from deviate.source.flow.evaluation import Flow
 from deviate.source.flow.reach import CallGraph
-from deviate.source.index import Unit, enclosing_loops
+from deviate.source.index import CallSite, Unit, enclosing_loops
 from deviate.source.main_loop import Phases
 from deviate.source.syntax import Parents, dotted_text, span_of
 
@@ -205,13 +205,16 @@ class Classifier:
         return None
 
     def beside(self, undecided: Iterable[Drawn], roles: Mapping[Drawn, Role]) -> dict[Drawn, Role]:
-        """Tell draws in a comprehension, such as how many there are, by the others in it."""
+        """Tell draws in a comprehension, or where data are made before the training, by the others there."""
         decided = {drawn.site.node: role for drawn, role in roles.items() if not role.undecided}
         found = {}
         for drawn in undecided:
-            around = self.use_finder.comprehension(drawn.site)
+            is_early = drawn.unit.display_name != "<module>" and self.moments.moment(drawn.site) == "before"
+            comprehension = self.use_finder.comprehension(drawn.site)
+            around = comprehension or (drawn.unit.node if is_early else None)
             roles_beside = [decided[part] for part in ast.walk(around) if part in decided] if around else []
-            if len({role.factor for role in roles_beside}) == 1 and roles_beside[0].factor != "seed":
+            factors = {role.factor for role in roles_beside}
+            if factors == {"data"} or (comprehension and len(factors) == 1 and factors != {"seed"}):
                 found[drawn] = roles_beside[0]._replace(why=f"as what is drawn beside it: {roles_beside[0].why}")
         return found
 
@@ -284,13 +287,14 @@ class Classifier:
         return drawn.call.startswith("tensorflow.") and any(name.endswith("Session") for name in calls)
 
     def _makes_arrays(self, drawn: Drawn) -> bool:
-        """Whether it draws an array, or one number of many: in a loop or in a function that returns what it made."""
-        if gives_array(drawn):
-            return True
-        site = drawn.site
-        if site.scope.kind == "comprehension":
-            return True
-        return bool(enclosing_loops(site.nesting)) and not self.moments.repeats_the_training(site.nesting, drawn.unit)
+        """Whether it draws an array, or one number of many: in a loop, a lambda or a function that a loop calls."""
+        sites = [drawn.site, *self.flow.program.callers(self.flow, drawn.unit)]
+        return gives_array(drawn) or any(map(self._is_one_of_many, sites))
+
+    def _is_one_of_many(self, site: CallSite) -> bool:
+        is_looped = bool(enclosing_loops(site.nesting))
+        is_looped = is_looped and not self.moments.repeats_the_training(site.nesting, site.scope.unit)
+        return is_looped or site.scope.kind in {"comprehension", "lambda"}
 
     def callers(self, unit: Unit) -> list[Unit]:
         """Return the functions that run or name a function."""

@@ -428,6 +428,8 @@ class Walk:
         name = called_name(call)
         refs = self.flow.value(call.func, scope).refs
         if not (own := [ref for ref in refs if isinstance(ref, (Unit, ClassScope))]) and self.state.is_function:
+            if name in {"map", "starmap"}:
+                self._called(call, scope)
             return
         is_setting = any(each.value is node and each.arg not in handling.LEARNED for each in call.keywords)
         if (learns(call, name) and not is_setting) or name in handling.FILLING or handling.is_gradient(call, node):

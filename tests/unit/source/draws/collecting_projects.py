@@ -221,6 +221,15 @@ PROJECTS: dict[str, dict[str, str]] = {
         "make = lambda: int(''.join(np.random.choice(list('12')) for i in range(np.random.randint(1, 4))))"
         "  # !data !data"
     ),
+    "what a lambda gives to map": _made(
+        "make = lambda: list(map(lambda k: random.gauss(0, 1) + random.randint(0, k), range(3)))[0]  # !data !data"
+    ),
+    "one number that a function gives a loop": _made("def make(): return random.gauss(0, 1)  # !data"),
+    "how many, for a lambda in a function": _made(
+        """def make():
+            part = lambda n: int("".join(random.choice("12") for _ in range(n)))  # !data
+            return part(random.randrange(1, 3))  # !data"""
+    ),
     "how many are drawn of single numbers": _made(
         "make = lambda: sum(random.randint(0, 9) for _ in range(random.randrange(1, 3)))  # !data !data"
     ),
