@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -101,7 +101,12 @@ def recurring(folder: Path) -> tuple[list[Path], list[str]]:
     for path in files_below(folder, "*"):
         if path.name not in CONFIGS:
             by_name.setdefault(path.name, []).append(path)
-    worth = {name: _worth(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
+    # The first of a name may be of a run that stopped before it had a value.
+    worth = {
+        name: next((each for each in map(_worth, paths) if each[2]), (False, False, 0, False, ()))
+        for name, paths in by_name.items()
+        if len(paths) > 1
+    }
     best = max(worth, key=lambda name: worth[name], default="")
     if not best or not worth[best][2]:
         return [], []
@@ -386,7 +391,7 @@ def _not_known(path: Path) -> NotImportable:
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
     """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending."""
     files = [file for file in files if file.name not in CONFIGS] or files
-    found = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    found = _without_copies({file: form for file in files[:MOST_TRIED] if (form := _form(file))})
     forms = {file: (form[0], any(map(is_counter, form[1:]))) for file, form in found.items()}
     known = list(forms)
     if 1 < len(set(forms.values())) < MOST_LEFT_OUT:
@@ -507,10 +512,14 @@ def _of_one_form(folder: Path) -> list[Path]:
     forms = {path: form for path in every if len(every) <= MOST_TRIED and (form := _form(path))}
     if len(set(forms.values())) != 1:
         return []
-    # Of two trainings no times are the same.
-    are_timed = any(plain(name) in CLOCKS for name in next(iter(forms.values())))
-    once = {digest_of([path]) if are_timed else path: path for path in forms}
-    return sorted(once.values(), key=lambda path: natural(path.as_posix()))
+    return sorted(_without_copies(forms), key=lambda path: natural(path.as_posix()))
+
+
+def _without_copies(forms: Mapping[Path, tuple[str, ...]]) -> dict[Path, tuple[str, ...]]:
+    """Return each file once, with its form: of two trainings no times are the same."""
+    timed = {path for path, form in forms.items() if any(plain(name) in CLOCKS for name in form)}
+    once = {digest_of([path]) if path in timed else path: path for path in forms}
+    return {path: form for path, form in forms.items() if path in once.values()}
 
 
 def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:

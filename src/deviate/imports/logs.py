@@ -102,7 +102,9 @@ _EXAMPLE = "type for example: --pattern 'Epoch {epoch} ... acc: {val acc}'"
 
 
 def _literal(text: str) -> str:
-    return re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(text))
+    # `acc:` is no end of `val_acc:`.
+    begins = "(?<!_)" if text[:1].isalpha() else ""
+    return begins + re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(text))
 
 
 def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
@@ -413,8 +415,13 @@ def _metrics(found: Sequence[Pairs], counters: Collection[str]) -> tuple[set[str
         for name, pair in pairs.items():
             if not is_counter(name) and name not in counters and plain(name) not in FOLDS:
                 words.setdefault(name, set()).add(pair.word)
-    known = {name for name in words if meaning_of(name) is not None}
+    known = {name for name, several in words.items() if meaning_of(name) is not None or _is_of_split(name, several)}
     return known, known | {name for name, several in words.items() if len(several) > 1}
+
+
+def _is_of_split(name: str, words: Collection[str]) -> bool:
+    """Tell whether decimals are called by a part of the data alone: ``Train: 0.54 | Val: 0.96``."""
+    return bool(split_of(name)) and name.isalpha() and len(words) > 1 and all("." in word for word in words)
 
 
 def _rows(found: Sequence[Pairs], metrics: Collection[str], counters: Mapping[str, str]) -> Iterator[tuple[Row, Pairs]]:

@@ -411,7 +411,9 @@ def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
             f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{remedy}."
         )
-    if stems := recipes_in([run.label for run in runs if run.readings]):
+    # Of a run without a name its id was drawn.
+    labels = [run.label.replace(run.identity, "@") if run.identity else run.label for run in runs if run.readings]
+    if stems := recipes_in(labels):
         yield (
             f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
             "no identical runs. Import one after the other."
@@ -480,9 +482,10 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
     what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are known"
     labels = some_of([run.label for run in known], MOST_VALUES)
+    drawn = " and drawn words" if any(_DRAWN.search(run.label) for run in known) else ""
     return (
-        f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers alone ({labels}). If such "
-        "a number was set, they are no repeats."
+        f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers{drawn} alone ({labels}). "
+        "If such a number was set, they are no repeats."
     )
 
 
