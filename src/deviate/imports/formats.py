@@ -29,7 +29,7 @@ from deviate.imports.foreign import (
 from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
 from deviate.imports.objects import MLPERF, SET, json_rows
-from deviate.imports.repeated import check_apart, check_recipes
+from deviate.imports.repeated import check_apart, check_recipes, check_whole
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
@@ -560,6 +560,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     tables, said = of_one_training(tables, request.table)
     options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
     results = read_tables(tables, options)
+    check_whole(results.runs, options)
     check_recipes(results.runs, options)
     check_apart(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])

@@ -174,13 +174,13 @@ class Pair(NamedTuple):
 #: The values that a line or a box names.
 Pairs = dict[str, Pair]
 
-#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
+#: A named number: ``loss: 0.5``, ``step:10/100``, ``epoch 3``, ``Epoch[3]``, ``Epoch [ 3/30]``, ``'val_acc': 91.5``, ``val_acc=91.5%``,
 #: ``loss is 0.5``, ``mAP@0.5:0.95 0.4``.
 _NAMED = re.compile(
     r"(?<![\w./-])(?!(?:and|the) |[ap]m\b)"
     r"(?P<name>[A-Za-z][\w./-]*@\[?[\d.]+[:-][\d.]+\]?|[A-Za-z][\w@./-]*(?:'s)?(?: (?!is )[A-Za-z][\w@-]*)?)"
     r"(?:\((?P<of>[a-z]+)\))?"
-    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[|\s+(?:is\s+)?)(?P<value>{NUMBER})"
+    rf"(?P<sign>['\"]?\s*[:=]\s*[\[(]?|\s*\[\s*|\s+(?:is\s+)?)(?P<value>{NUMBER})"
     r"(?![\w.:-]*\d)(?=$|[\s,;:|()\[\]{}/%±]|\.(?:\s|$)|\+/?-|[a-z]{1,3}\b)",
     re.IGNORECASE,
 )

@@ -411,13 +411,17 @@ def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
             f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{remedy}."
         )
-    # Of a run without a name its id was drawn.
-    labels = [run.label.replace(run.identity, "@") if run.identity else run.label for run in runs if run.readings]
-    if stems := recipes_in(labels):
+    if stems := recipes_in([_own_label(run) for run in runs if run.readings]):
         yield (
             f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
             "no identical runs. Import one after the other."
         )
+
+
+def _own_label(run: ForeignRun) -> str:
+    """Return what a run is called, without an id that was drawn, nor the file behind a name of its own."""
+    label = run.label.removesuffix(f", {run.source}")
+    return label.replace(run.identity, "@") if run.identity else label
 
 
 def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
@@ -438,16 +442,9 @@ def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
         )
 
 
-def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
-    """Refuse files where one holds all of another, and more, or that share no metric."""
-    known = {run.source: run for run in runs if run.readings and run.source}
-    if (
-        options.run
-        or options.experiment
-        or options.mean_over
-        or len(known) != len([run for run in runs if run.readings])
-    ):
-        return
+def check_whole(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse files where one holds all of another, and more."""
+    known = _a_file_each(runs, options)
     cells = {
         source: {(each.metric, each.iteration, each.value) for each in run.readings} for source, run in known.items()
     }
@@ -464,6 +461,11 @@ def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
                 "a training that did not vary up to there",
                 hint=f"name whole trainings alone: {some_of(rest, MOST_VALUES)}, or type --run-column file if all are",
             )
+
+
+def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse files that share no metric."""
+    known = _a_file_each(runs, options)
     names = [{reading.metric for reading in run.readings} for run in known.values()]
     one = next((source for source, own in zip(known, names, strict=True) if own.isdisjoint(names[0])), None)
     if one is not None:
@@ -471,6 +473,14 @@ def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
             f"{next(iter(known))} and {one} have no metric in common: parts of one training, or several trainings",
             hint=each_or_one(FILE),
         )
+
+
+def _a_file_each(runs: Sequence[ForeignRun], options: TableOptions) -> dict[str, ForeignRun]:
+    """Return the runs with values by their files; none where several are of one, or options say what they are."""
+    several = [run for run in runs if run.readings]
+    known = {run.source: run for run in several if run.source}
+    is_said = options.run or options.experiment or options.mean_over
+    return known if not is_said and len(known) == len(several) else {}
 
 
 def assumed(runs: Sequence[ForeignRun]) -> str:
