@@ -26,15 +26,16 @@ from deviate.imports.foreign import (
     storable,
     without_unset,
 )
-from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
-from deviate.imports.named import settings_in_names
-from deviate.imports.objects import MLPERF, SET, json_rows
+from deviate.imports.logs import ITERATION, Found, evenly_counting, found_rows
+from deviate.imports.named import CONFIGS, beside, ended, settings_in_names
+from deviate.imports.objects import MLPERF, json_rows
+from deviate.imports.patterns import NUMBER, LinePattern, log_rows
 from deviate.imports.repeated import check_apart, check_recipes, check_whole
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
-from deviate.imports.rows import Row, csv_rows, flat, is_table, present
+from deviate.imports.rows import Row, csv_rows, is_table
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
-from deviate.imports.texts import YAML, yaml_value
+from deviate.imports.texts import YAML
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
 from deviate.imports.trackio import is_trackio, read_trackio
 from deviate.imports.trainings import Table, split_stored
@@ -46,11 +47,6 @@ from deviate.observe.trackers.tensorboard import DamagedFileError, read_events
 
 #: Bytes at the beginning of a file that show what it is.
 HEAD = 1 << 16
-
-#: Files beside results that hold what was set.
-CONFIGS = tuple(f"{name}{suffix}" for suffix in (".json", *YAML) for name in ("config", "args", "params", "hparams"))
-#: Where Hydra keeps what was set.
-HYDRA = ".hydra/config.yaml"
 
 #: Numbers without a name that a note speaks of.
 MOST_LEFT_OUT = 4
@@ -102,15 +98,12 @@ def recurring(folder: Path) -> tuple[list[Path], list[str]]:
         if path.name not in CONFIGS:
             by_name.setdefault(path.name, []).append(path)
     # The first of a name may be of a run that stopped before it had a value.
-    worth = {
-        name: next((each for each in map(_worth, paths) if each[2]), (False, False, 0, False, ()))
-        for name, paths in by_name.items()
-        if len(paths) > 1
-    }
+    several = {name: map(_worth, paths[:MOST_TRIED]) for name, paths in by_name.items() if len(paths) > 1}
+    worth = {name: first for name, each in several.items() if (first := next((one for one in each if one[2]), None))}
     best = max(worth, key=lambda name: worth[name], default="")
-    if not best or not worth[best][2]:
+    if not best:
         return [], []
-    of_metrics = [name for name, (_, knows, rows, *_) in worth.items() if rows and knows]
+    of_metrics = [name for name, (_, knows, *_) in worth.items() if knows]
     counted = [name for name in of_metrics if worth[name][0] and name != best]
     # `result_1.txt`, `result_2.txt` in each folder are of a run each.
     numbered = [name for name in counted if re.sub(r"\d+", "", name) == re.sub(r"\d+", "", best)]
@@ -160,35 +153,6 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool, tuple[str, ...]]:
     names = {name for row in rows for name in row if not is_in_settings(name)}
     knows = any(meaning_of(name) is not None for name in names)
     return any(map(is_counter, names)), knows, len(rows), kind == "json", tuple(sorted(names))
-
-
-#: What stands elsewhere in a YAML file.
-_ALIAS = re.compile(r"(?<=[:-] )\*\w+$", re.MULTILINE)
-
-
-def beside(path: Path) -> Row:
-    """Return what was set, as a file beside results says; its names begin with ``config/``."""
-    for name in (*CONFIGS, HYDRA):
-        file = path.parent / name
-        if name != path.name and os.path.isfile(file):
-            try:
-                text = file.read_bytes()[: HEAD * 16].decode()
-                whole = flat(yaml_value(_ALIAS.sub("", text), file) if file.suffix in YAML else json.loads(text))
-            except (ValueError, OSError, RecursionError, NotImportable):
-                # What was set is not known, but whether it was the same.
-                return {f"{SET}{name}": digest_of([file])}
-            words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float | list)}
-            return present((f"{SET}{key}", str(value)) for key, value in words.items())
-    return {}
-
-
-def _ended(path: Path) -> Row:
-    """Return how a run of Sacred ended, as the file beside its results says."""
-    with suppress(ValueError, OSError, RecursionError):
-        whole = json.loads((path.parent / "run.json").read_bytes()[: HEAD * 16])
-        if isinstance(whole, dict) and isinstance(whole.get("status"), str) and path.name != "run.json":
-            return {"status": whole["status"]}
-    return {}
 
 
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
@@ -550,7 +514,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
             first = first or error
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
-        facts = {**in_name, **(beside(path) if are_apart else {}), **_ended(path)}
+        facts = {**in_name, **(beside(path) if are_apart else {}), **ended(path)}
         rows = shaped(rows, path.stem, request.table.runs_of)
         # A log's lines follow one another in time, so what no field counts is counted by its lines.
         rows = _numbered_rows(rows) if kind == "log" else rows

@@ -55,7 +55,7 @@ ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
 
 
 def csv_rows(path: Path) -> list[Row]:
-    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks."""
+    """Return the rows below a head, parted by commas, semicolons, tabs, bars or blanks; refuse what has none."""
     text = text_of(path)
     check_cells(path, text, ",;\t\n")
     lines = text.splitlines()
