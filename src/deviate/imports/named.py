@@ -22,9 +22,6 @@ CONFIGS = tuple(f"{name}{suffix}" for suffix in (".json", *YAML) for name in ("c
 #: Where Hydra keeps what was set.
 HYDRA = ".hydra/config.yaml"
 
-#: Bytes of such a file that are read.
-LARGEST = 1 << 20
-
 #: A number in a name, and the word before it; ``0p5`` is 0.5. What a letter follows is a part of another word, unless
 #: it is a unit: ``355M``.
 _VALUE = re.compile(
@@ -125,7 +122,7 @@ def beside(path: Path) -> Row:
         file = path.parent / name
         if name != path.name and os.path.isfile(file):
             try:
-                text = file.read_bytes()[:LARGEST].decode()
+                text = file.read_bytes()[: 1 << 20].decode()
                 whole = flat(yaml_value(_ALIAS.sub("", text), file) if file.suffix in YAML else json.loads(text))
             except (ValueError, OSError, RecursionError, NotImportable):
                 # What was set is not known, but whether it was the same.
@@ -138,7 +135,7 @@ def beside(path: Path) -> Row:
 def ended(path: Path) -> Row:
     """Return how a run of Sacred ended, as the file beside its results says."""
     with suppress(ValueError, OSError, RecursionError):
-        whole = json.loads((path.parent / "run.json").read_bytes()[:LARGEST])
+        whole = json.loads((path.parent / "run.json").read_bytes()[: 1 << 20])
         if isinstance(whole, dict) and isinstance(whole.get("status"), str) and path.name != "run.json":
             return {"status": whole["status"]}
     return {}

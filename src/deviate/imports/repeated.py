@@ -24,7 +24,6 @@ from deviate.imports.roles import (
     is_amount,
     is_run_name,
     is_setting,
-    trend,
 )
 from deviate.imports.rows import ABSENT, Row, alike, is_moment, is_name, number
 from deviate.imports.trainings import LONGEST_NAME, Part, each_or_one, naming_column
@@ -267,31 +266,6 @@ def check_columns(metrics: Sequence[str], roles: Roles, options: TableOptions) -
         hint="type --set columns_are_runs=value if each is a training, with the name of what it holds in the place of "
         f"value; {' '.join(f'--metric {typed_word(name)}' for name in metrics[:MOST_COLUMNS])} if they are metrics",
     )
-
-
-def trend_notes(runs: Sequence[ForeignRun], roles: Roles, options: TableOptions) -> Iterator[str]:
-    """Say where the rows that were called runs look like the epochs of one; ask where nothing called them so."""
-    called = roles.run and "seed" not in words_of(roles.run[0])
-    if (options.rows != "runs" and not called) or options.run or differing_settings(runs):
-        return
-    last = [{reading.metric: reading.value for reading in run.readings} for run in runs]
-    for name in dict.fromkeys(name for each in last for name in each):
-        values = [each[name] for each in last if name in each]
-        slope = trend([value for value in values if math.isfinite(value)])
-        numbers_rows = len({later - earlier for earlier, later in pairwise(values)}) == 1
-        if slope is not None and not numbers_rows and options.rows != "runs" and meaning_of(name):
-            column = typed_word(roles.run[0])
-            raise NotRuns(
-                f"{name} goes {'up' if slope > 0 else 'down'} from {runs[0].label} to {runs[-1].label} (Spearman "
-                f"{slope:.2f}), as it does in one training: they may be trainings, or its episodes",
-                hint=f"{each_or_one(roles.run[0])}, --set iteration_column={column} if it counts iterations",
-            )
-        if slope is not None and not numbers_rows and options.rows == "runs":
-            yield (
-                f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
-                "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
-                "mean nothing."
-            )
 
 
 # Columns that behave as settings, whatever they are called.

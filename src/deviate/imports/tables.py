@@ -15,6 +15,7 @@ import msgspec
 
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.shell_words import typed_word
+from deviate.imports.counting import trend_notes
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
 from deviate.imports.logs import is_result
 from deviate.imports.repeated import (
@@ -28,7 +29,6 @@ from deviate.imports.repeated import (
     refuse_rows,
     set_columns,
     settings_of,
-    trend_notes,
 )
 from deviate.imports.request import TableOptions
 from deviate.imports.roles import (
