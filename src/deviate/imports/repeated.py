@@ -411,17 +411,12 @@ def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
             f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{remedy}."
         )
-    if stems := recipes_in([_own_label(run) for run in runs if run.readings]):
+    # What stands behind a name of its own is the file alone.
+    if stems := recipes_in([run.label.removesuffix(f", {run.source}") for run in runs if run.readings]):
         yield (
             f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
             "no identical runs. Import one after the other."
         )
-
-
-def _own_label(run: ForeignRun) -> str:
-    """Return what a run is called, without an id that was drawn, nor the file behind a name of its own."""
-    label = run.label.removesuffix(f", {run.source}")
-    return label.replace(run.identity, "@") if run.identity else label
 
 
 def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:

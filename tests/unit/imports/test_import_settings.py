@@ -446,15 +446,11 @@ def test_a_file_that_an_object_has_open_was_not_set():
     assert [run.settings for run in cleaned] == [{"<Log>/<_io.TextIOWrapper>/mode": "w"}] * 2
 
 
-def test_neither_an_id_nor_a_file_behind_a_name_tells_a_recipe():
-    ids = [
-        ForeignRun(label=f"{name} (seed 3)", identity=name, readings=[Reading("acc", 0, 0.5)])
-        for name in ("dnevcmuk", "guzzdwhl")
-    ]
-    files = [
+def test_neither_a_file_behind_a_name_nor_a_drawn_name_tells_a_recipe():
+    runs = [
         ForeignRun(label=label, source="my_runs/4/metrics.json", readings=[Reading("acc", 0, 0.5)])
         for label in ("seed 1", "seed 2, my_runs/4/metrics.json")
     ]
-    assert [list(setting_notes(runs, split=False)) for runs in (ids, files)] == [[], []]
-    named = [msgspec.structs.replace(run, label=f"loud-owl-{k}") for k, run in enumerate(ids)]
+    assert list(setting_notes(runs, split=False)) == []
+    named = [msgspec.structs.replace(run, label=f"loud-owl-{k}") for k, run in enumerate(runs)]
     assert "differ by numbers and drawn words alone (loud-owl-0, loud-owl-1)" in assumed(named)
