@@ -1,17 +1,21 @@
-"""Clocks and counters among the metrics, which no name tells: by how their values go with the iterations."""
+"""What values tell and no name: clocks and counters among the metrics, and runs that are epochs of one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from deviate.core.errors import NotRuns
+from deviate.core.shell_words import typed_word
 from deviate.imports.foreign import ForeignRun
-from deviate.imports.repeated import is_nameless
-from deviate.imports.trainings import FEWEST_BEFORE
-from deviate.lexicon.words import meaning_of
+from deviate.imports.repeated import differing_settings, is_nameless
+from deviate.imports.request import TableOptions
+from deviate.imports.roles import Roles, trend
+from deviate.imports.trainings import FEWEST_BEFORE, each_or_one
+from deviate.lexicon.words import meaning_of, words_of
 
 #: Fewest values of a run that show that they go with its iterations, and that they never fall.
 FEWEST = FEWEST_BEFORE + 1
@@ -69,3 +73,28 @@ def _is_even(points: Sequence[tuple[int, float]]) -> bool:
 def _are_same(several: Sequence[Sequence[tuple[int, float]]]) -> bool:
     """Tell whether several runs have the same values at the same iterations."""
     return len(several) > 1 and len({tuple(points) for points in several}) == 1 and len(several[0]) >= FEWEST
+
+
+def trend_notes(runs: Sequence[ForeignRun], roles: Roles, options: TableOptions) -> Iterator[str]:
+    """Say where the rows that were called runs look like the epochs of one; ask where nothing called them so."""
+    called = roles.run and "seed" not in words_of(roles.run[0])
+    if (options.rows != "runs" and not called) or options.run or differing_settings(runs):
+        return
+    last = [{reading.metric: reading.value for reading in run.readings} for run in runs]
+    for name in dict.fromkeys(name for each in last for name in each):
+        values = [each[name] for each in last if name in each]
+        slope = trend([value for value in values if math.isfinite(value)])
+        numbers_rows = len({later - earlier for earlier, later in pairwise(values)}) == 1
+        if slope is not None and not numbers_rows and options.rows != "runs" and meaning_of(name):
+            column = typed_word(roles.run[0])
+            raise NotRuns(
+                f"{name} goes {'up' if slope > 0 else 'down'} from {runs[0].label} to {runs[-1].label} (Spearman "
+                f"{slope:.2f}), as it does in one training: they may be trainings, or its episodes",
+                hint=f"{each_or_one(roles.run[0])}, --set iteration_column={column} if it counts iterations",
+            )
+        if slope is not None and not numbers_rows and options.rows == "runs":
+            yield (
+                f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
+                "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
+                "mean nothing."
+            )

@@ -116,8 +116,8 @@ def without_unset(results: ForeignResults) -> ForeignResults:
     return msgspec.structs.replace(results, runs=runs)
 
 
-#: Where an object lay in memory: `<Logger object at 0x7f01>`.
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+#: Where an object lay in memory, `<Logger object at 0x7f01>`, and what it had open, `<_io.TextIOWrapper name='a.txt'>`.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|(?<=TextIOWrapper) [^>]*")
 
 
 def _is_unset(reading: Reading) -> bool:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -26,15 +26,16 @@ from deviate.imports.foreign import (
     storable,
     without_unset,
 )
-from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
-from deviate.imports.named import settings_in_names
-from deviate.imports.objects import MLPERF, SET, json_rows
-from deviate.imports.repeated import check_apart, check_recipes
+from deviate.imports.logs import ITERATION, Found, evenly_counting, found_rows
+from deviate.imports.named import CONFIGS, beside, ended, settings_in_names
+from deviate.imports.objects import MLPERF, json_rows
+from deviate.imports.patterns import NUMBER, LinePattern, log_rows
+from deviate.imports.repeated import check_apart, check_recipes, check_whole
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
-from deviate.imports.rows import Row, csv_rows, flat, is_table, present
+from deviate.imports.rows import Row, csv_rows, is_table
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
-from deviate.imports.texts import YAML, yaml_value
+from deviate.imports.texts import YAML
 from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
 from deviate.imports.trackio import is_trackio, read_trackio
 from deviate.imports.trainings import Table, split_stored
@@ -46,11 +47,6 @@ from deviate.observe.trackers.tensorboard import DamagedFileError, read_events
 
 #: Bytes at the beginning of a file that show what it is.
 HEAD = 1 << 16
-
-#: Files beside results that hold what was set.
-CONFIGS = tuple(f"{name}{suffix}" for suffix in (".json", *YAML) for name in ("config", "args", "params", "hparams"))
-#: Where Hydra keeps what was set.
-HYDRA = ".hydra/config.yaml"
 
 #: Numbers without a name that a note speaks of.
 MOST_LEFT_OUT = 4
@@ -101,11 +97,13 @@ def recurring(folder: Path) -> tuple[list[Path], list[str]]:
     for path in files_below(folder, "*"):
         if path.name not in CONFIGS:
             by_name.setdefault(path.name, []).append(path)
-    worth = {name: _worth(paths[0]) for name, paths in by_name.items() if len(paths) > 1}
+    # The first of a name may be of a run that stopped before it had a value.
+    several = {name: map(_worth, paths[:MOST_TRIED]) for name, paths in by_name.items() if len(paths) > 1}
+    worth = {name: first for name, each in several.items() if (first := next((one for one in each if one[2]), None))}
     best = max(worth, key=lambda name: worth[name], default="")
-    if not best or not worth[best][2]:
+    if not best:
         return [], []
-    of_metrics = [name for name, (_, knows, rows, *_) in worth.items() if rows and knows]
+    of_metrics = [name for name, (_, knows, *_) in worth.items() if knows]
     counted = [name for name in of_metrics if worth[name][0] and name != best]
     # `result_1.txt`, `result_2.txt` in each folder are of a run each.
     numbered = [name for name in counted if re.sub(r"\d+", "", name) == re.sub(r"\d+", "", best)]
@@ -155,35 +153,6 @@ def _worth(path: Path) -> tuple[bool, bool, int, bool, tuple[str, ...]]:
     names = {name for row in rows for name in row if not is_in_settings(name)}
     knows = any(meaning_of(name) is not None for name in names)
     return any(map(is_counter, names)), knows, len(rows), kind == "json", tuple(sorted(names))
-
-
-#: What stands elsewhere in a YAML file.
-_ALIAS = re.compile(r"(?<=[:-] )\*\w+$", re.MULTILINE)
-
-
-def beside(path: Path) -> Row:
-    """Return what was set, as a file beside results says; its names begin with ``config/``."""
-    for name in (*CONFIGS, HYDRA):
-        file = path.parent / name
-        if name != path.name and os.path.isfile(file):
-            try:
-                text = file.read_bytes()[: HEAD * 16].decode()
-                whole = flat(yaml_value(_ALIAS.sub("", text), file) if file.suffix in YAML else json.loads(text))
-            except (ValueError, OSError, RecursionError, NotImportable):
-                # What was set is not known, but whether it was the same.
-                return {f"{SET}{name}": digest_of([file])}
-            words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float | list)}
-            return present((f"{SET}{key}", str(value)) for key, value in words.items())
-    return {}
-
-
-def _ended(path: Path) -> Row:
-    """Return how a run of Sacred ended, as the file beside its results says."""
-    with suppress(ValueError, OSError, RecursionError):
-        whole = json.loads((path.parent / "run.json").read_bytes()[: HEAD * 16])
-        if isinstance(whole, dict) and isinstance(whole.get("status"), str) and path.name != "run.json":
-            return {"status": whole["status"]}
-    return {}
 
 
 def of_one_training(tables: Sequence[Table], options: TableOptions) -> tuple[list[Table], list[str]]:
@@ -386,7 +355,7 @@ def _not_known(path: Path) -> NotImportable:
 def _name_files(folder: Path, files: Sequence[Path]) -> str:
     """Say what to type for files of a folder: those with values of metrics, else those of the commonest ending."""
     files = [file for file in files if file.name not in CONFIGS] or files
-    found = {file: form for file in files[:MOST_TRIED] if (form := _form(file))}
+    found = _without_copies({file: form for file in files[:MOST_TRIED] if (form := _form(file))})
     forms = {file: (form[0], any(map(is_counter, form[1:]))) for file, form in found.items()}
     known = list(forms)
     if 1 < len(set(forms.values())) < MOST_LEFT_OUT:
@@ -507,10 +476,14 @@ def _of_one_form(folder: Path) -> list[Path]:
     forms = {path: form for path in every if len(every) <= MOST_TRIED and (form := _form(path))}
     if len(set(forms.values())) != 1:
         return []
-    # Of two trainings no times are the same.
-    are_timed = any(plain(name) in CLOCKS for name in next(iter(forms.values())))
-    once = {digest_of([path]) if are_timed else path: path for path in forms}
-    return sorted(once.values(), key=lambda path: natural(path.as_posix()))
+    return sorted(_without_copies(forms), key=lambda path: natural(path.as_posix()))
+
+
+def _without_copies(forms: Mapping[Path, tuple[str, ...]]) -> dict[Path, tuple[str, ...]]:
+    """Return each file once, with its form: of two trainings no times are the same."""
+    timed = {path for path, form in forms.items() if any(plain(name) in CLOCKS for name in form)}
+    once = {digest_of([path]) if path in timed else path: path for path in forms}
+    return {path: form for path, form in forms.items() if path in once.values()}
 
 
 def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
@@ -541,7 +514,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
             first = first or error
             broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
-        facts = {**in_name, **(beside(path) if are_apart else {}), **_ended(path)}
+        facts = {**in_name, **(beside(path) if are_apart else {}), **ended(path)}
         rows = shaped(rows, path.stem, request.table.runs_of)
         # A log's lines follow one another in time, so what no field counts is counted by its lines.
         rows = _numbered_rows(rows) if kind == "log" else rows
@@ -551,6 +524,7 @@ def _read_files(sources: Sources, request: ImportRequest) -> ForeignResults:
     tables, said = of_one_training(tables, request.table)
     options = msgspec.structs.replace(request.table, in_time=kind == "log", wanted=request.metrics)
     results = read_tables(tables, options)
+    check_whole(results.runs, options)
     check_recipes(results.runs, options)
     check_apart(results.runs, options)
     results = msgspec.structs.replace(results, notes=[*dict.fromkeys(notes), *said, *results.notes])

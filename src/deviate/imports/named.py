@@ -1,14 +1,26 @@
-"""Settings that stand in the names of files and runs: ``lr0.01.csv``, ``alpha_0.5_seed3.json``, ``n=64/log.csv``."""
+"""Settings that stand in the names of files and runs, ``lr0.01.csv``, ``n=64/log.csv``, and in files beside results."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
+from deviate.core.errors import NotImportable
+from deviate.imports.foreign import digest_of
 from deviate.imports.objects import KEY, SET
 from deviate.imports.roles import FOLDS, is_counter, is_run_name, is_setting
-from deviate.imports.rows import alike
+from deviate.imports.rows import Row, alike, flat, present
+from deviate.imports.texts import YAML, yaml_value
 from deviate.lexicon.words import meaning_of, plain, words_of
+
+#: Files beside results that hold what was set.
+CONFIGS = tuple(f"{name}{suffix}" for suffix in (".json", *YAML) for name in ("config", "args", "params", "hparams"))
+#: Where Hydra keeps what was set.
+HYDRA = ".hydra/config.yaml"
 
 #: A number in a name, and the word before it; ``0p5`` is 0.5. What a letter follows is a part of another word, unless
 #: it is a unit: ``355M``.
@@ -98,3 +110,32 @@ def _is_set(name: str, found: Sequence[Mapping[str, tuple[str, str]]], names: Se
             others = tuple(each.get(other) for other in names if other != name)
             by_value.setdefault(each[name][0], []).append(others)
     return all(len(rest) > 1 and len(set(rest)) == len(rest) for rest in by_value.values())
+
+
+#: What stands elsewhere in a YAML file.
+_ALIAS = re.compile(r"(?<=[:-] )\*\w+$", re.MULTILINE)
+
+
+def beside(path: Path) -> Row:
+    """Return what was set, as a file beside results says; its names begin with ``config/``."""
+    for name in (*CONFIGS, HYDRA):
+        file = path.parent / name
+        if name != path.name and os.path.isfile(file):
+            try:
+                text = file.read_bytes()[: 1 << 20].decode()
+                whole = flat(yaml_value(_ALIAS.sub("", text), file) if file.suffix in YAML else json.loads(text))
+            except (ValueError, OSError, RecursionError, NotImportable):
+                # What was set is not known, but whether it was the same.
+                return {f"{SET}{name}": digest_of([file])}
+            words = {key: value for key, value in whole.items() if key and isinstance(value, str | int | float | list)}
+            return present((f"{SET}{key}", str(value)) for key, value in words.items())
+    return {}
+
+
+def ended(path: Path) -> Row:
+    """Return how a run of Sacred ended, as the file beside its results says."""
+    with suppress(ValueError, OSError, RecursionError):
+        whole = json.loads((path.parent / "run.json").read_bytes()[: 1 << 20])
+        if isinstance(whole, dict) and isinstance(whole.get("status"), str) and path.name != "run.json":
+            return {"status": whole["status"]}
+    return {}

@@ -110,7 +110,8 @@ def _rows_of(whole: Any, name: str) -> list[Any]:
             return [dict(zip(CHART, item, strict=True)) for item in whole]
         items = [item for item in whole if not isinstance(item, list)]
         return [row for item in items for row in (_unfolded(item) if isinstance(item, dict) else [{name: item}])]
-    if not isinstance(whole, dict):
+    # A trainer that stopped before it logged anything leaves its settings alone.
+    if not isinstance(whole, dict) or whole.get("log_history") == []:
         return []
     if _is_split(whole):
         return [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]

@@ -34,7 +34,7 @@ MOST_COLUMNS = 3
 
 
 def refuse_rows(parts: Sequence[Part], roles: Roles, options: TableOptions) -> None:
-    """Make sure that a column or an option says what the rows are."""
+    """Refuse rows (NotRuns) where neither a column nor an option says what they are."""
     part = next((part for part in parts if not _is_a_row_each(part, roles, options)), None)
     if part is None or options.rows or roles.run:
         return
@@ -411,7 +411,8 @@ def setting_notes(runs: Sequence[ForeignRun], *, split: bool) -> Iterator[str]:
             f"was set, these are {more}{len(settings)} settings in {len(runs)} runs, which are no identical runs. "
             f"{remedy}."
         )
-    if stems := recipes_in([run.label for run in runs if run.readings]):
+    # What stands behind a name of its own is the file alone.
+    if stems := recipes_in([run.label.removesuffix(f", {run.source}") for run in runs if run.readings]):
         yield (
             f"The names of the runs show {len(stems)} recipes ({some_of(stems, MOST_VALUES)}): if they are, these are "
             "no identical runs. Import one after the other."
@@ -436,16 +437,9 @@ def check_recipes(runs: Sequence[ForeignRun], options: TableOptions) -> None:
         )
 
 
-def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
-    """Refuse files where one holds all of another, and more, or that share no metric."""
-    known = {run.source: run for run in runs if run.readings and run.source}
-    if (
-        options.run
-        or options.experiment
-        or options.mean_over
-        or len(known) != len([run for run in runs if run.readings])
-    ):
-        return
+def check_whole(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse files where one holds all of another, and more."""
+    known = _a_file_each(runs, options)
     cells = {
         source: {(each.metric, each.iteration, each.value) for each in run.readings} for source, run in known.items()
     }
@@ -462,6 +456,11 @@ def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
                 "a training that did not vary up to there",
                 hint=f"name whole trainings alone: {some_of(rest, MOST_VALUES)}, or type --run-column file if all are",
             )
+
+
+def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
+    """Refuse files that share no metric."""
+    known = _a_file_each(runs, options)
     names = [{reading.metric for reading in run.readings} for run in known.values()]
     one = next((source for source, own in zip(known, names, strict=True) if own.isdisjoint(names[0])), None)
     if one is not None:
@@ -469,6 +468,14 @@ def check_apart(runs: Sequence[ForeignRun], options: TableOptions) -> None:
             f"{next(iter(known))} and {one} have no metric in common: parts of one training, or several trainings",
             hint=each_or_one(FILE),
         )
+
+
+def _a_file_each(runs: Sequence[ForeignRun], options: TableOptions) -> dict[str, ForeignRun]:
+    """Return the runs with values by their files; none where several are of one, or options say what they are."""
+    several = [run for run in runs if run.readings]
+    known = {run.source: run for run in several if run.source}
+    is_said = options.run or options.experiment or options.mean_over
+    return known if not is_said and len(known) == len(several) else {}
 
 
 def assumed(runs: Sequence[ForeignRun]) -> str:
@@ -480,9 +487,10 @@ def assumed(runs: Sequence[ForeignRun]) -> str:
     though = f", though they end at iterations {ends[0]} to {ends[-1]}" if len(ends) > 1 else ""
     what = "none of their settings differs" if any(run.settings for run in known) else "no settings of theirs are known"
     labels = some_of([run.label for run in known], MOST_VALUES)
+    drawn = " and drawn words" if any(_DRAWN.search(run.label) for run in known) else ""
     return (
-        f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers alone ({labels}). If such "
-        "a number was set, they are no repeats."
+        f"Taken for repeats of one recipe{though}: {what}, and their names differ by numbers{drawn} alone ({labels}). "
+        "If such a number was set, they are no repeats."
     )
 
 

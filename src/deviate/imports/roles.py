@@ -216,7 +216,7 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_roles(rows: list[Row], options: TableOptions) -> Roles:
-    """Find the role of each column, from the options and from the columns' names."""
+    """Return what each column is by options and names; refuse options (BadOption) that name none or contradict."""
     columns = columns_of(rows)
     for name in options.run:
         check_run_column(name)

@@ -55,7 +55,7 @@ ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
 
 
 def csv_rows(path: Path) -> list[Row]:
-    """Return the rows of a table with a head, parted by commas, semicolons, tabs, bars or blanks."""
+    """Return the rows below a head, parted by commas, semicolons, tabs, bars or blanks; refuse what has none."""
     text = text_of(path)
     check_cells(path, text, ",;\t\n")
     lines = text.splitlines()
@@ -146,7 +146,9 @@ def _head(lines: list[str]) -> tuple[int, str] | None:
         row = next((cells for cells in rows if not all(_RULE.fullmatch(cell) for cell in cells)), [])
         words = [cell for cell in head if cell]
         numbers = [cell for cell in row if number(cell) is not None]
-        is_named = not any(number(word) is not None or (delimiter == " " and word.endswith(":")) for word in words)
+        # Of a log, `param {` and `is deprecated.` are no heads.
+        in_line = (delimiter == " " and word.endswith((":", "{", ".")) for word in words)
+        is_named = not any(in_line) and all(number(word) is None for word in words)
         if len(head) == len(row) > 1 and numbers and is_named:
             return index, delimiter
     return None

@@ -15,6 +15,7 @@ import msgspec
 
 from deviate.core.errors import BadOption, NotImportable, NotRuns, some_of
 from deviate.core.shell_words import typed_word
+from deviate.imports.counting import trend_notes
 from deviate.imports.foreign import ForeignResults, ForeignRun, Reading
 from deviate.imports.logs import is_result
 from deviate.imports.repeated import (
@@ -22,7 +23,6 @@ from deviate.imports.repeated import (
     check_names,
     check_repeated,
     check_words,
-    differing_settings,
     grid_columns,
     held_columns,
     is_nameless,
@@ -50,7 +50,6 @@ from deviate.imports.roles import (
     numeric_columns,
     refuse,
     searched,
-    trend,
     whole,
 )
 from deviate.imports.rows import SUMMARIES, Row, alike, have_commas, number, seconds
@@ -61,13 +60,12 @@ from deviate.imports.trainings import (
     begun_anew,
     check_began_apart,
     check_in_turn,
-    each_or_one,
     parts_of,
     split_notes,
     split_trainings,
     training_label,
 )
-from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of, words_of
+from deviate.lexicon.words import is_in_settings, plain, split_of, words_of
 
 # Which columns of a table hold the values of metrics.
 
@@ -167,7 +165,10 @@ MOST_RUNS = 2_000
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
-    """Find the runs in tables: by a column, by the file, or by a counter that goes back."""
+    """Find the runs in tables: by a column, by the file, or by a counter that goes back.
+
+    Raises NotRuns where rows can be read in two ways, NotImportable where no column holds values of a metric.
+    """
     every = [
         msgspec.structs.replace(table, rows=_chosen(table.rows, options)) for table in _with_files(tables, options)
     ]
@@ -196,7 +197,7 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     runs = [msgspec.structs.replace(run, held=[*run.held, *were_set]) for run in made]
     check_runs(len(runs))
     left_out = left_out_notes(all_rows, roles, metrics, were_set)
-    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *left_out, *_trends(runs, roles, options)])
+    return ForeignResults(runs=runs, notes=[*counted.notes, *summaries, *left_out, *trend_notes(runs, roles, options)])
 
 
 def _without_set(
@@ -478,31 +479,6 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
     ]
 
 
-def _trends(runs: list[ForeignRun], roles: Roles, options: TableOptions) -> Iterator[str]:
-    """Say where the rows that were called runs look like the epochs of one; ask where nothing called them so."""
-    called = roles.run and "seed" not in words_of(roles.run[0])
-    if (options.rows != "runs" and not called) or options.run or differing_settings(runs):
-        return
-    last = [{reading.metric: reading.value for reading in run.readings} for run in runs]
-    for name in dict.fromkeys(name for each in last for name in each):
-        values = [each[name] for each in last if name in each]
-        slope = trend([value for value in values if math.isfinite(value)])
-        numbers_rows = len({later - earlier for earlier, later in pairwise(values)}) == 1
-        if slope is not None and not numbers_rows and options.rows != "runs" and meaning_of(name):
-            column = typed_word(roles.run[0])
-            raise NotRuns(
-                f"{name} goes {'up' if slope > 0 else 'down'} from {runs[0].label} to {runs[-1].label} (Spearman "
-                f"{slope:.2f}), as it does in one training: they may be trainings, or its episodes",
-                hint=f"{each_or_one(roles.run[0])}, --set iteration_column={column} if it counts iterations",
-            )
-        if slope is not None and not numbers_rows and options.rows == "runs":
-            yield (
-                f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
-                "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
-                "mean nothing."
-            )
-
-
 # Bring tables of known tools, and tables with runs in their columns, into the shape of one row a report.
 
 #: Column names of the tables made here.
@@ -523,7 +499,11 @@ _RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re
 
 
 def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
-    """Return the rows of a table, whose file is `stem`, in a shape that its columns explain."""
+    """Return the rows of a table, whose file is `stem`, in a shape that its columns explain.
+
+    `runs_of` is the metric whose columns are runs, or empty. Raises BadOption where columns look like runs of an
+    unnamed metric, NotRuns where they are epochs, folds or means.
+    """
     columns = columns_of(rows)
     if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
         return _tensorboard(rows, stem)
@@ -623,14 +603,12 @@ def _wandb_chart(rows: list[Row], axis: list[str]) -> list[Row]:
     """Return the points of a chart: its axis counts where it is of whole numbers, else the order of the points."""
     words = [row.get(name, "") for row in rows for name in axis]
     counts = bool(words) and all((number(word) or 0.5).is_integer() or number(word) == 0 for word in words)
-    unpivoted: list[Row] = []
-    for place, row in enumerate(rows):
-        step = row[axis[0]] if counts else str(place)
-        for name, word in row.items():
-            match = _WANDB_COLUMN.fullmatch(name)
-            if match and not match["band"] and not match["metric"].startswith("_"):
-                unpivoted.append({RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: step})
-    return unpivoted
+    return [
+        {RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: row[axis[0]] if counts else str(place)}
+        for place, row in enumerate(rows)
+        for name, word in row.items()
+        if (match := _WANDB_COLUMN.fullmatch(name)) and not match["band"] and not match["metric"].startswith("_")
+    ]
 
 
 def _tensorboard(rows: list[Row], stem: str) -> list[Row]:

@@ -42,7 +42,12 @@ def _runs(path: Path) -> Iterator[ForeignRun]:
             own = "run_id" if "run_id" in _columns(database, "metrics") else "run_name"
             query = f"SELECT {own}, run_name, step, metrics FROM metrics ORDER BY id"
             readings: dict[tuple[str, str], list[Reading]] = {}
-            for run, name, step, metrics in database.execute(query).fetchmany(MOST_VALUES):
+            rows = database.execute(query).fetchmany(MOST_VALUES + 1)
+            if len(rows) > MOST_VALUES:
+                raise NotImportable(
+                    f"{path} has more than {MOST_VALUES:,} rows", hint="export the runs that matter as a table"
+                )
+            for run, name, step, metrics in rows:
                 readings.setdefault((str(run), str(name)), []).extend(_readings(int(step), json.loads(metrics)))
             query = f"SELECT {own}, config FROM configs"
             configs = dict(database.execute(query).fetchmany(MOST_VALUES)) if _columns(database, "configs") else {}

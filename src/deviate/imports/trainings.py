@@ -50,8 +50,8 @@ def split_trainings(
 ) -> Split:  # fmt: skip
     """Divide the readings of rows, in their order, into trainings; `counted` are the rows with an own iteration.
 
-    A counter that goes back to its start is of a new training, else of a resumed one; where the values say the opposite
-    both are asked about, unless `begins_anew`.
+    A counter that goes back to its start is of a new training, else of a resumed one. Raises NotRuns where the values
+    say the opposite, or trainings end long before the others, unless `begins_anew`: an option says that each is one.
     """
     every = [reading for row in readings for reading in row]
     is_once = len({(reading.metric, reading.iteration) for reading in every}) == len(every)
@@ -176,7 +176,7 @@ class _Training:
 
 
 def split_stored(run: ForeignRun, counter: str, options: TableOptions) -> list[ForeignRun]:
-    """Divide what a store calls one run into trainings; what is to be said of them stands in the first one's notes."""
+    """Divide what a store calls one run into trainings, the first with notes; refuse (NotRuns) what no option says."""
     # A result that was sent twice is no second one.
     last: dict[str, tuple[int, str]] = {}
     once = []
@@ -407,7 +407,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def parts_of(tables: Sequence[Table], roles: Roles, options: TableOptions, *, grouped: bool) -> list[Part]:
-    """Return the rows by what the source calls their run."""
+    """Return the rows by what the source calls their run; refuse rows as runs (NotRuns) that a counter counts."""
     found: dict[tuple[str, str], dict[str, Part]] = {}
     naming = "" if roles.run or options.rows != "runs" else naming_column([r for t in tables for r in t.rows], roles)
     for table in tables:

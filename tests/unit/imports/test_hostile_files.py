@@ -10,8 +10,8 @@ import pytest
 from deviate.core.errors import BadOption, NotImportable, NotRuns
 from deviate.imports.build import import_results
 from deviate.imports.foreign import ForeignRun, in_order
-from deviate.imports.logs import LinePattern, log_rows
 from deviate.imports.objects import json_rows
+from deviate.imports.patterns import LinePattern, log_rows
 from deviate.imports.request import ImportRequest, TableOptions
 from deviate.imports.rows import csv_rows
 from deviate.imports.tables import MOST_RUNS

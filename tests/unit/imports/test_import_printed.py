@@ -467,3 +467,29 @@ def test_a_log_that_powershell_wrote_is_read(log):
     path = log("")
     path.write_bytes("".join(f"epoch {k} loss: 0.{9 - k}\r\n" for k in range(4)).encode("utf-16"))
     assert values(read(path), "loss") == {"train.log": [0.9, 0.8, 0.7, 0.6]}
+
+
+def test_a_name_in_a_pattern_is_no_end_of_a_longer_one(log):
+    text = "".join(f"epoch: {k}, acc: 0.{k}1\nepoch: {k}, eval_acc: 0.{k}2\n" for k in range(5))
+    results = read(log(text), kind="log", patterns=("epoch: {epoch} ... acc: {acc}",))
+    assert values(results, "acc") == {"train.log": [0.01, 0.11, 0.21, 0.31, 0.41]}
+
+
+def test_numbers_called_by_a_part_of_the_data_alone_are_values(log):
+    once = "".join(f"Epoch {k:3} | Train: 0.{9 - k}1 | Val: 0.{9 - k}5 | Time: {k}.5m\n" for k in range(1, 6))
+    with pytest.raises(NotRuns, match="5 trainings"):
+        read(log(once * 3 + once[:49] + once))
+    results = read(log(once))
+    assert values(results, "Val") == {"train.log": [0.85, 0.75, 0.65, 0.55, 0.45]}
+
+
+def test_blanks_may_stand_before_a_number_in_brackets(log):
+    text = "".join(f"Epoch [{k:3}/10] | Loss 0.{20 - k} | Accuracy_dev 0.{k + 30}\n" for k in range(1, 11))
+    assert iterations(read(log(text)), "Loss") == list(range(1, 11))
+
+
+@pytest.mark.parametrize("line", ["param {", "  warnings.warn('it is deprecated. Use another.')"])
+def test_a_line_of_a_log_is_no_head_of_a_table(log, line):
+    text = f"{line}\n" + "".join(f"Epoch {k} || Loss: 0.{9 - k}1\n" for k in range(6))
+    text += "".join("lr_mult: 1\n" for _ in range(80))
+    assert values(read(log(text)), "Loss") == {"train.log": [0.91, 0.81, 0.71, 0.61, 0.51, 0.41]}

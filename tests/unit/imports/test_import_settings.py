@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from test_import_tables import proposed, read, table, values  # noqa: F401
 
@@ -436,3 +437,20 @@ def test_seeds_that_some_files_tell_alone_are_no_runs_of_the_others(table):  # n
         read(path)
     assert "--set rows=runs" in asked.value.hint
     assert [run.label for run in read(path, rows="runs").runs] == ["seed 7, row 1", "seed 7, row 2", "row 3"]
+
+
+def test_a_file_that_an_object_has_open_was_not_set():
+    names = [f"<Log at 0x7f{k}>/<_io.TextIOWrapper name='./run_{k}/a.txt' mode='w'>/mode" for k in range(2)]
+    runs = [ForeignRun(label="r", readings=[Reading("acc", 0, 0.5)], settings={name: "w"}) for name in names]
+    cleaned = without_unset(ForeignResults(runs=runs)).runs
+    assert [run.settings for run in cleaned] == [{"<Log>/<_io.TextIOWrapper>/mode": "w"}] * 2
+
+
+def test_neither_a_file_behind_a_name_nor_a_drawn_name_tells_a_recipe():
+    runs = [
+        ForeignRun(label=label, source="my_runs/4/metrics.json", readings=[Reading("acc", 0, 0.5)])
+        for label in ("seed 1", "seed 2, my_runs/4/metrics.json")
+    ]
+    assert list(setting_notes(runs, split=False)) == []
+    named = [msgspec.structs.replace(run, label=f"loud-owl-{k}") for k, run in enumerate(runs)]
+    assert "differ by numbers and drawn words alone (loud-owl-0, loud-owl-1)" in assumed(named)

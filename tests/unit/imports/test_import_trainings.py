@@ -225,3 +225,40 @@ def test_trainings_behind_other_lines_of_a_log_are_asked_about(table):  # noqa: 
         read(path)
     assert len(read(path, iteration="epoch").runs) == 2
     assert len(read(table(f"seed 1\n{epochs}seed 2\n{epochs}", "b.log")).runs) == 2
+
+
+def state(path, steps):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"max_steps": 9, "log_history": [{"step": k, "loss": 1 / (k + 1)} for k in steps]}))
+    return path
+
+
+def test_an_earlier_state_is_asked_about_before_recipes(tmp_path):
+    whole, early = (
+        state(tmp_path / "out/trainer_state.json", range(8)),
+        tmp_path / "out/checkpoint-5/trainer_state.json",
+    )
+    with pytest.raises(NotRuns, match="an earlier state of one training"):
+        read(state(early, range(5)), whole)
+
+
+def test_a_trainer_that_logged_nothing_has_no_values(tmp_path):
+    empty = state(tmp_path / "run_1/trainer_state.json", ())
+    with pytest.raises(NotImportable, match="holds no row of values"):
+        read(empty)
+    for run in (2, 3):
+        state(tmp_path / f"run_{run}/trainer_state.json", range(run))
+    runs = read(tmp_path).runs
+    assert [(bool(run.broken), len(run.readings)) for run in runs] == [(True, 0), (False, 2), (False, 3)]
+
+
+def test_a_hint_names_a_file_and_its_copy_once(tmp_path):
+    lines = "".join(json.dumps({"step": k, "loss": 1 / (k + 1), "time": 0.25 + k}) + "\n" for k in range(5))
+    for name in ("20230605.json", "scalars.json"):
+        (tmp_path / name).write_text(lines)
+    (tmp_path / "train.log").write_text("".join(f"epoch {k} val_acc 0.{k + 1}\n" for k in range(5)))
+    with pytest.raises(NotImportable) as refused:
+        read(tmp_path)
+    assert [refused.value.hint.count(name) for name in ("20230605.json", "scalars.json", "train.log")] in (
+        [1, 0, 1], [0, 1, 1],
+    )  # fmt: skip

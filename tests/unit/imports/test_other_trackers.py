@@ -73,3 +73,11 @@ def test_lines_of_lists_are_rows(tmp_path):
     assert [(row["iter"], row["metric"], row["value"]) for row in rows] == [
         ("1", "loss", "1.0"), ("2", "loss", "0.5"), ("4", "loss", "0.25"),
     ]  # fmt: skip
+
+
+def test_more_rows_of_trackio_than_are_read_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("deviate.imports.trackio.MOST_VALUES", 3)
+    with pytest.raises(NotImportable, match="more than 3 rows"):
+        read_trackio([made(tmp_path / "digits.db")])
+    monkeypatch.setattr("deviate.imports.trackio.MOST_VALUES", 4)
+    assert len(read_trackio([tmp_path]).runs) == 2
