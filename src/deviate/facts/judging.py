@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,14 +16,8 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_RUNS, SCHEMA, Direction
 from deviate.core.factors import parse_variants
 from deviate.core.shell_words import typed_line
-from deviate.facts.samples import Sample
-from deviate.facts.side import make_side
-from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
 from deviate.lexicon.words import find_name, meaning_of
 from deviate.observe.headline import main_first
-from deviate.runs.events import StudyEvent
-from deviate.runs.pipeline import run
-from deviate.runs.request import Request
 from deviate.stats.judging import (
     DEFAULT_ALPHA,
     DEFAULT_MOST,
@@ -42,6 +36,15 @@ from deviate.stats.judging import (
 from deviate.store.files import read_json, write_json
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked_looks
+
+# What is imported in functions takes most of a second, and values that are typed need none of it.
+if TYPE_CHECKING:
+    from deviate.facts.samples import Sample
+    from deviate.facts.stored import Results
+    from deviate.runs.events import StudyEvent
+    from deviate.runs.request import Request
+
+    Observe = Callable[[StudyEvent], None]
 
 #: Why a change was answered without a test, or the floor cannot answer. ``same``: source, command and settings are
 #: those of the baseline. ``floor``: with so few baseline runs nothing can be kept. ``spent``: all its tries were made.
@@ -329,9 +332,6 @@ def mean_sd(values: Sequence[float | None]) -> tuple[float | None, float | None]
     return mean, sd
 
 
-Observe = Callable[[StudyEvent], None]
-
-
 class Measured(NamedTuple):
     """The runs of one variant of an experiment."""
 
@@ -343,6 +343,8 @@ class Measured(NamedTuple):
     @property
     def environment(self) -> dict[str, str]:
         """What its first completed run recorded of where it ran; empty where none completed."""
+        from deviate.facts.side import make_side
+
         completed = any(each.status == "completed" for each in self.results.runs_of(self.variant))
         return make_side(self.results, self.variant, self.side).environment if completed else {}
 
@@ -351,6 +353,8 @@ class Measured(NamedTuple):
 
         Raises BadOption if there is none of that name, or it is unknown which of its values are better.
         """
+        from deviate.facts.side import make_side
+
         samples = main_first(make_side(self.results, self.variant, self.side).samples)
         names = [sample.name for sample in samples]
         sample = samples[names.index(find_name(name, names)) if name else 0]
@@ -375,6 +379,8 @@ class Measured(NamedTuple):
 
 def measured(folder: ExperimentFolder, variant: str = "") -> Measured:
     """Read the runs of a variant; by default of the only one."""
+    from deviate.facts.stored import choose_variant, read_results
+
     results = read_results(folder, partial=True)
     chosen = choose_variant(folder, results.variants, variant)
     return Measured(f"{folder.name}:{chosen}", results, chosen)
@@ -434,6 +440,8 @@ def _typed_baseline(workspace: Workspace, values: Values, floor: Floor, runs: in
 
 def measure_baseline(request: Request, floor: Floor, observe: Observe) -> Loop:
     """Make the runs of a baseline."""
+    from deviate.runs.pipeline import run
+
     if len(parse_variants(request.variants)) > 1:
         raise BadOption("a baseline is one variant", hint="leave out all but one --vary")
     folder = run(request, observe)
@@ -442,6 +450,8 @@ def measure_baseline(request: Request, floor: Floor, observe: Observe) -> Loop:
 
 def take_baseline(workspace: Workspace, side: str, floor: Floor, wanted: int) -> Loop:
     """Make an experiment that is there, or was imported, the baseline."""
+    from deviate.facts.stored import find_experiment
+
     return _set(workspace, measured(*find_experiment(workspace, side)), floor, wanted)
 
 
@@ -452,6 +462,8 @@ def _set(workspace: Workspace, runs: Measured, floor: Floor, wanted: int) -> Loo
 
 def judge_experiment(workspace: Workspace, side: str) -> Judged:
     """Judge the runs of an experiment as they are."""
+    from deviate.facts.stored import find_experiment
+
     loop = read_loop(workspace)
     runs = measured(*find_experiment(workspace, side))
     return same_as_baseline(loop) if runs.side == loop.side else _judged(workspace, loop, runs)
@@ -465,6 +477,9 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
 
     Raises BadOption if the baseline was not made by Deviate, or in another environment.
     """
+    from deviate.facts.stored import find_experiment
+    from deviate.runs.pipeline import run
+
     loop = read_loop(workspace)
     if not loop.side:
         raise BadOption(
@@ -478,10 +493,10 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
             f"the baseline {folder.name!r} was imported, so its runs cannot be made again",
             hint="import the change's results as well, and type deviate judge NAME",
         )
-    loop = _with_whole_floor(workspace, loop, request, observe)
+    request = msgspec.structs.replace(request, variants=(variant,), seed=baseline.seed)
+    loop = _with_whole_floor(folder, loop, request, observe)
     if (unable := unable_to_judge(loop)) is not None:
         return unable
-    request = msgspec.structs.replace(request, variants=(variant,), seed=baseline.seed)
     runs = 1
     while True:
         change = run(msgspec.structs.replace(request, runs=runs), observe)
@@ -503,23 +518,16 @@ def _judged(workspace: Workspace, loop: Loop, runs: Measured) -> Judged:
     return judge_change(workspace, runs.side, values)
 
 
-def _with_whole_floor(workspace: Workspace, loop: Loop, request: Request, observe: Observe) -> Loop:
+def _with_whole_floor(folder: ExperimentFolder, loop: Loop, request: Request, observe: Observe) -> Loop:
     """Make the baseline's missing runs, from its copy of the project: those of a change that was kept are few."""
-    folder, variant = find_experiment(workspace, loop.side)
+    from deviate.runs.pipeline import run
+
     if len(loop.values) >= loop.wanted:
         return loop
-    baseline = folder.read_experiment()
-    wish = msgspec.structs.replace(
-        request,
-        command=baseline.command,
-        name=folder.name,
-        variants=(variant,),
-        seed=baseline.seed,
-        runs=loop.wanted,
-        edited=True,
-    )
-    run(wish, observe)
-    return widen_floor(workspace, loop, measured(folder, variant).values(loop.metric))
+    command = folder.read_experiment().command
+    run(msgspec.structs.replace(request, command=command, name=folder.name, runs=loop.wanted, edited=True), observe)
+    made = measured(folder, *request.variants)
+    return widen_floor(Workspace(folder.project), loop, made.values(loop.metric))
 
 
 def _check_environment(baseline: Measured, change: Measured) -> None:

@@ -85,11 +85,6 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(below * (n - below if self.counted == "spread" else 1) for below in range(n + 1))
 
     @property
-    def pairs(self) -> int:
-        """Pairs to which a run is held: itself and a run of the floor, or two runs of the floor."""
-        return math.comb(self.floor, 2) if self.counted == "spread" else self.floor
-
-    @property
     def most(self) -> int:
         """Runs of a change, after which it is kept or discarded."""
         return len(self.keep)
@@ -134,8 +129,8 @@ def judge(rule: Rule, floor: Sequence[float | None], values: Sequence[float | No
     ended = next((m for m, (total, keep, drop) in enumerate(stages, 1) if not drop <= total < keep), None)
     m = ended or len(stages)
     total = beaten[m - 1]
-    p = float(tails(rule.counts, m)[-1][total])
-    about: Any = {"runs": m, "beaten": total, "pairs": m * rule.pairs, "p": p, "counted": rule.counted}
+    p, pairs = float(tails(rule.counts, m)[-1][total]), math.comb(rule.floor, 2 if rule.counted == "spread" else 1)
+    about: Any = {"runs": m, "beaten": total, "pairs": m * pairs, "p": p, "counted": rule.counted}
     if ended:
         return Judgement(decision="keep" if total >= rule.keep[m - 1] else "discard", **about)
     left = range(1, rule.most - m + 1)
@@ -145,13 +140,9 @@ def judge(rule: Rule, floor: Sequence[float | None], values: Sequence[float | No
 
 def first_to_decide(judgements: Sequence[Judgement]) -> Judgement:
     """Return that of several rules which speaks: the first that keeps, else the first that may, else the last."""
-
-    def place(one: Judgement) -> tuple[int, int]:
-        if one.decision == "keep":
-            return 0, one.runs
-        return (1, one.fewest_more) if one.decision == "run more" else (2, -one.runs)
-
-    return min(judgements, key=place)
+    order = ("keep", "run more", "discard")
+    later = {"keep": 1, "run more": 0, "discard": -1}
+    return min(judgements, key=lambda one: (order.index(one.decision), one.fewest_more, later[one.decision] * one.runs))
 
 
 def _oriented(values: Sequence[float | None], direction: Direction) -> Any:
@@ -185,12 +176,11 @@ def make_rule(
     # Of a spread each takes longer by another factor of n.
     draws = int(DRAWS / max(floor / MANY, 1) ** (3 if counted == "spread" else 2))
     gaps = np.ascontiguousarray(rng.dirichlet(np.ones(floor + 1), draws).T)
+    beyond = tuple(m * (floor * floor // 4 if counted == "spread" else floor) + 1 for m in range(1, most + 1))
     never = Rule(
-        floor=floor, tries=tries, alpha=alpha, level=None, keep=(), drop=(), false_keeps=0.0, null_runs=1.0,
+        floor=floor, tries=tries, alpha=alpha, level=None, keep=beyond, drop=beyond, false_keeps=0.0, null_runs=1.0,
         counted=counted,
     )  # fmt: skip
-    beyond = tuple(m * max(never.counts) + 1 for m in range(1, most + 1))
-    never = msgspec.structs.replace(never, keep=beyond, drop=beyond)
     upper = tails(never.counts, most)
     levels = np.unique(np.concatenate([each[each <= alpha] for each in upper]))[1:]
     best, low, high = never, 0, len(levels)
@@ -224,12 +214,8 @@ def tails(counts: tuple[int, ...], most: int) -> list[Any]:
     for count in counts:
         for fewer, more in pairwise(ways):
             more[count : count + len(fewer)] += fewer
-    every = [math.comb(len(counts) - 1 + m, m) for m in range(most + 1)]
-    return [_upper(orders, number) for orders, number in zip(ways[1:], every[1:], strict=True)]
-
-
-def _upper(ways: Any, every: int) -> Any:
-    return np.array([count / every for count in np.cumsum([0, *reversed(ways)], dtype=object)[::-1]])
+    upper = [np.cumsum([0, *reversed(orders)], dtype=object)[::-1] for orders in ways]
+    return [np.array([count / each[0] for count in each]) for each in upper[1:]]
 
 
 def _with_level(rule: Rule, level: float, upper: Sequence[Any], gaps: Any) -> Rule:
