@@ -8,19 +8,21 @@ Each loop measures a floor of baseline runs once and judges 50 changes against i
 ``deviate judge``: any improvement over one run (autoresearch), 2 runs of the baseline and a difference from their mean
 of 2·|b1 − b2| or more, the floor's mean + 2 SD, and autojudge 1.0.1: its loop by exit status (all but DISCARD and CRASH
 is kept), and its stricter verdicts (KEEP and STRONG_KEEP alone), both for values around 1 with an SD of 0.3 %.
+
+The last two tables are of loops in which changes are also kept because their runs differ less (``--set spread=true``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from populations import HEAVY, NORMAL, Population, collapsing, lognormal, two_modes
 from simulation import percent, run, table
 
-from deviate.stats.judging import Rule, judge, make_rule
+from deviate.stats.judging import DEFAULT_ALPHA, Rule, first_to_decide, judge, make_rule
 
 FLOORS = (2, 3, 5, 10)
 
@@ -41,6 +43,12 @@ SHARE = 0.003
 
 #: Kept values that autojudge takes its noise from.
 AUTOJUDGE_WINDOW = 5
+
+#: Floors, and tries with most runs of a change, of loops that judge the spread as well.
+SPREAD_FLOORS, LOOPS = (3, 5, 10, 20), ((50, 20), (50, 40), (5, 20), (5, 40))
+
+#: True SDs of the runs of a change, in those of the baseline.
+RATIOS = (0.5, 0.33, 0.2, 2)
 
 #: Draws the runs of one stage of changes, given the loop that each belongs to.
 Draw = Callable[[int, Any], Any]
@@ -63,6 +71,8 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     null = list(false_keeps(rng, rules, repeats))
     powers = list(kept(rng, rules, repeats))
     chains = list(replaced(rng, rules[10], repeats))
+    pairs = {n: with_spread(n) for n in SPREAD_FLOORS}
+    spread, steadier = list(false_keeps_with_spread(rng, pairs, repeats)), list(kept_with_spread(rng, repeats))
     heads = [f"floor of {n}" for n in FLOORS]
     texts = [
         f"### Loops of {TRIES} changes without effect that keep one or more (%), and mean number of runs of a change",
@@ -75,8 +85,13 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
             ["false keeps a loop", "keeps a loop", "false / (1 + keeps)"],
             {(row["loops"],): [f"{row['false']:.3f}", f"{row['keeps']:.2f}", percent(row["rate"])] for row in chains},
         ),
+        f"### The spread judged too: loops of {TRIES} changes without effect that keep one or more (%), and mean runs",
+        table(["data", "rule"], [f"floor of {n}" for n in SPREAD_FLOORS], by_floor(spread, "loops")),
+        "### The spread judged too: changes with the same mean, another SD that are kept (%), and mean runs (normal)",
+        table(["SD", "loop"], [f"floor of {n}" for n in SPREAD_FLOORS], by_floor(steadier, "kept")),
     ]
-    return "\n\n".join(texts), {"null": null, "power": powers, "replaced": chains}
+    rows = {"null": null, "power": powers, "replaced": chains, "null_spread": spread, "power_spread": steadier}
+    return "\n\n".join(texts), rows
 
 
 def by_floor(rows: list[dict[str, Any]], share: str) -> dict[tuple[str, ...], list[str]]:
@@ -94,17 +109,55 @@ def false_keeps(rng: np.random.Generator, rules: dict[int, Rule], repeats: int) 
             floor = population.draw(rng, (repeats, n))
             for name, keeps, made in outcomes(rules[n], floor, drawn(rng, population), TRIES, population):
                 yield row(population.name, name, n, loops=keeps.any(axis=1).mean(), runs=made)
+    yield from of_paired(rng, {n: [rule] for n, rule in rules.items()}, repeats)
+
+
+def of_paired(rng: np.random.Generator, rules: dict[int, list[Rule]], repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield the same where a change's runs share their seeds with the baseline's."""
     for correlation in PAIRED:
-        for n in FLOORS:
+        for n in rules:
             floor = NORMAL.draw(rng, (repeats, n))
-            _, keeps, made = by_rule(rules[n], floor, paired(rng, floor, correlation), TRIES)
+            _, keeps, made = by_rules(rules[n], floor, paired(rng, floor, correlation), TRIES)
             shape = f"normal, paired seeds (r = {correlation})"
             yield row(shape, "deviate judge", n, loops=keeps.any(axis=1).mean(), runs=made.mean())
 
 
-def drawn(rng: np.random.Generator, population: Population, effect: float = 0.0) -> Draw:
+def with_spread(n: int, tries: int = TRIES, most: int = 20) -> list[Rule]:
+    """Return the rules for values and spread, which share alpha; that for values alone where the spread keeps none."""
+    share = {"tries": tries, "most": most, "alpha": DEFAULT_ALPHA / 2}
+    second = make_rule(n, np.random.default_rng(0), counted="spread", **share)
+    if second.level is None:
+        return [make_rule(n, np.random.default_rng(0), tries=tries, most=most)]
+    return [make_rule(n, np.random.default_rng(0), **share), second]
+
+
+def false_keeps_with_spread(
+    rng: np.random.Generator, rules: dict[int, list[Rule]], repeats: int
+) -> Iterator[dict[str, Any]]:
+    """Yield, for each shape and floor, the share of loops that judge both and have a false keep."""
+    for population in SHAPES:
+        for n in rules:
+            floor = population.draw(rng, (repeats, n))
+            _, keeps, made = by_rules(rules[n], floor, drawn(rng, population), TRIES)
+            yield row(population.name, "deviate judge", n, loops=keeps.any(axis=1).mean(), runs=made.mean())
+    yield from of_paired(rng, rules, repeats)
+
+
+def kept_with_spread(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield how often changes are kept whose runs differ less, or more."""
+    for tries, most in LOOPS:
+        rules = {n: with_spread(n, tries, most) for n in SPREAD_FLOORS}
+        for ratio in RATIOS:
+            for n in rules:
+                floor = NORMAL.draw(rng, (repeats, n))
+                _, keeps, made = by_rules(rules[n], floor, drawn(rng, NORMAL, ratio=ratio), 1)
+                loop = f"{tries} tries of at most {most} runs"
+                yield row(f"{ratio:g} times", loop, n, kept=keeps.mean(), runs=made.mean())
+
+
+def drawn(rng: np.random.Generator, population: Population, effect: float = 0.0, ratio: float = 1.0) -> Draw:
     """Return what draws runs of changes with such an effect."""
-    return lambda stage, loops: effect + population.draw(rng, loops.shape)
+    return lambda stage, loops: effect + ratio * population.draw(rng, loops.shape)
 
 
 def paired(rng: np.random.Generator, floor: Any, correlation: float) -> Draw:
@@ -136,7 +189,7 @@ def outcomes(
     rule: Rule, floor: Any, draw: Draw, tries: int, population: Population
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield each rule with what it keeps, of shape (loops, tries), and its mean number of runs."""
-    first, keeps, made = by_rule(rule, floor, draw, tries)
+    first, keeps, made = by_rules([rule], floor, draw, tries)
     yield "deviate judge", keeps, made.mean()
     for name, folk in FOLK.items():
         yield name, folk(floor, first), 1
@@ -145,27 +198,30 @@ def outcomes(
         yield name, autojudge(scaled[0][:, 0], scaled[1], strict=strict), 1
 
 
-def by_rule(rule: Rule, floor: Any, draw: Draw, tries: int) -> tuple[Any, Any, Any]:
-    """Return the first runs of the changes, what the rule keeps and how many runs it takes: as `judge`, all at once."""
+def by_rules(rules: Sequence[Rule], floor: Any, draw: Draw, tries: int) -> tuple[Any, Any, Any]:
+    """Return first runs of the changes, what the rules keep and how many runs they take: as `judge`, all at once."""
     repeats = len(floor)
     loops = np.repeat(np.arange(repeats), tries)
-    live = np.arange(repeats * tries)
-    beaten, made = np.zeros(len(live), int), np.zeros(len(live), int)
-    keeps = np.zeros(len(live), bool)
-    checked: dict[int, list[float]] = {each: [] for each in range(min(CHECKED, len(live)))}
+    totals, goes_on = np.zeros((len(rules), len(loops)), int), np.ones((len(rules), len(loops)), bool)
+    made, keeps = np.zeros(len(loops), int), np.zeros(len(loops), bool)
+    checked: dict[int, list[float]] = {each: [] for each in range(min(CHECKED, len(loops)))}
     first = draw(0, loops)
-    for stage, (keep, least) in enumerate(zip(rule.keep, rule.drop, strict=True)):
+    for stage in range(rules[0].most):
+        live = np.flatnonzero(goes_on.any(axis=0))
         runs = draw(stage, loops[live]) if stage else first
         for each, value in zip(live[:CHECKED].tolist(), runs[:CHECKED].tolist(), strict=True):
             if each in checked:
                 checked[each].append(value)
         # A run beats those of the floor that are strictly worse.
-        beaten[live] += (runs[:, None] > floor[loops[live]]).sum(axis=1)
+        below, above = ((sign * runs[:, None] > sign * floor[loops[live]]).sum(axis=1) for sign in (1, -1))
         made[live] += 1
-        keeps[live] = beaten[live] >= keep
-        live = live[(beaten[live] < keep) & (beaten[live] >= least)]
+        for rule, total, on in zip(rules, totals, goes_on, strict=True):
+            total[live] += below * above if rule.counted == "spread" else below
+            keeps |= on & (total >= rule.keep[stage])
+            on &= total >= rule.drop[stage]
+        goes_on &= ~keeps
     for each, values in checked.items():
-        one = judge(rule, floor[loops[each]].tolist(), values, "higher")
+        one = first_to_decide([judge(rule, floor[loops[each]].tolist(), values, "higher") for rule in rules])
         assert (one.decision == "keep", one.runs) == (keeps[each], made[each])
     shape = repeats, tries
     return first.reshape(shape), keeps.reshape(shape), made.reshape(shape)

@@ -92,6 +92,22 @@ HOSTILE = [
     ("diverge", {"experiment": "../train", "pair": [0, 1]}, "unknown-experiment"),
     ("diverge", {"command": ["sh", "../x.sh"]}, "bad-option"),
     ("prune", {}, "bad-option"),
+    ("run", {"command": [PYTHON, "train.py\0; touch ../evil"]}, "bad-option"),
+    ("run", {"command": [PYTHON, "train.py", "\0"]}, "bad-option"),
+    ("run", {"command": [PYTHON, "-i", "train.py"]}, "bad-option"),
+    ("run", {"command": [PYTHON, "/dev/stdin"]}, "bad-option"),
+    ("run", {"command": [PYTHON, "~/train.py"]}, "bad-option"),
+    ("run", {"command": ["PYTHONSTARTUP=../outside.py", PYTHON, "train.py"]}, "bad-option"),
+    ("run", {"command": [PYTHON, "train.py"], "runs": 10**30}, "bad-option"),
+    ("run", {"command": [PYTHON, "train.py"], "vary": ["--output=../evil"]}, "bad-option"),
+    ("run", {"runs": 2}, "bad-option"),
+    ("judge", {"values": ["nan"]}, "bad-option"),
+    ("baseline", {"values": [1.0], "better": "lower; touch ../evil"}, "bad-option"),
+    ("report", {"experiment": "a\0b"}, "unknown-experiment"),
+    ("report", {"experiment": "x" * 100_000}, "unknown-experiment"),
+    ("diverge", {"experiment": "train", "command": [PYTHON, "train.py"]}, "bad-option"),
+    ("diverge", {"experiment": "train", "pair": [0]}, "bad-option"),
+    ("list", {"folder": "/"}, "bad-option"),
 ]
 
 
@@ -100,6 +116,7 @@ def test_a_hostile_client_gets_errors_and_writes_nothing(project):
     results, _ = call([each[:2] for each in HOSTILE])
     for result, (tool, arguments, slug) in zip(results, HOSTILE, strict=True):
         assert (result.is_error, result.structured_content["slug"]) == (True, slug), (tool, arguments)
+        assert result.structured_content["hint"], (tool, arguments)
         assert result.content[0].text.isprintable() or "\n" in result.content[0].text
     assert tree(project.parent) == before
 

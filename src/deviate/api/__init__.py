@@ -135,6 +135,7 @@ def baseline(
     better: Direction | None = None,
     tries: int = 50,
     most: int = 20,
+    spread: bool = False,
     progress: bool | Callable[[str], object] = True,
     **options: Unpack[TrainingKeywords],
 ) -> View[Loop]:
@@ -156,6 +157,8 @@ def baseline(
         Changes that may be judged against the floor.
     most : int, optional
         Most runs of a change.
+    spread : bool, optional
+        Also keep a change whose runs differ less; the two tests share the 5 %.
     progress : bool or function, optional
         As for `run`.
     **options
@@ -166,7 +169,7 @@ def baseline(
     from deviate.report.views import page_view
 
     workspace, words = _judged_words(runs, options.get("project"))
-    floor = Floor(metric=metric, better=better, tries=tries, most=most)
+    floor = Floor(metric=metric, better=better, tries=tries, most=most, spread=spread)
 
     def train() -> Loop:
         return measure_baseline(_request(words, runs=n, **options), floor, observer(progress))

@@ -27,9 +27,10 @@ class FloorSettings(msgspec.Struct, frozen=True, kw_only=True, rename={"most": "
     ) = None
     tries: Annotated[int, says("changes that may be judged against the floor, 50 if not said")] | None = None
     most: Annotated[int, says("most runs of a change, 20 if not said")] | None = None
+    spread: Annotated[bool, says("true: also keep a change whose runs differ less; both share the 5 %")] = False
 
 
-FLOOR_KEYS = ("better", "tries", "max")
+FLOOR_KEYS = ("better", "tries", "max", "spread")
 
 
 @click.command(

@@ -78,9 +78,11 @@ def baseline(
     runs: Runs = 10,
     metric: str | None = None,
     better: Literal["higher", "lower"] | None = None,
+    spread: bool = False,
 ) -> Any:
     """Measure the floor of noise that `judge` holds changes against: a command, an experiment, or values of runs."""
-    return deviate.baseline(n=runs, metric=metric, better=better, **desk.judged(command, experiment, values))
+    asked: Any = {"metric": metric, "better": better, "spread": spread}
+    return deviate.baseline(n=runs, **asked, **desk.judged(command, experiment, values))
 
 
 def judge(desk: Desk, command: Words = (), experiment: str | None = None, values: Values = ()) -> Any:
@@ -106,6 +108,8 @@ def diverge(desk: Desk, command: Words = (), experiment: str | None = None, pair
     from deviate.cli.diverge import stored, trained
     from deviate.report.views import page_view
 
+    if experiment is not None and command:
+        raise BadOption("a command parts, or an experiment: not both", hint="leave out `command` or `experiment`")
     if experiment is None:
         return page_view(trained(desk.training(command), as_it_is=False))
     return page_view(stored([experiment, *map(str, pair)]))
@@ -130,6 +134,16 @@ def _arguments(tool: Callable[..., Any]) -> type[msgspec.Struct]:
     fields: Any = [(each.name, hints[each.name], each.default) for each in parameters]
     required = [field[:2] if field[2] is inspect.Parameter.empty else field for field in fields]
     return msgspec.defstruct("Arguments", required, kw_only=True, forbid_unknown_fields=True)
+
+
+def _read(call: CallToolRequestParams) -> dict[str, Any]:
+    """Return the arguments of a call; raise `BadOption` if they are not those of its tool."""
+    tool = _arguments(TOOLS[call.name])
+    try:
+        return msgspec.structs.asdict(msgspec.convert(call.arguments or {}, tool))
+    except msgspec.ValidationError as wrong:
+        hint = f"{call.name} takes {', '.join(tool.__struct_fields__) or 'nothing'}, each as its schema says"
+        raise BadOption(f"{call.name}: {wrong}", hint=hint) from wrong
 
 
 def _said(answer: Any) -> tuple[str, str]:
@@ -198,13 +212,12 @@ class Desk:
         try:
             if call.name not in TOOLS:
                 raise BadOption(f"there is no tool {call.name!r}", hint=f"call one of: {', '.join(TOOLS)}")
-            arguments = msgspec.structs.asdict(msgspec.convert(call.arguments or {}, _arguments(TOOLS[call.name])))
+            arguments = _read(call)
             words = arguments.get("command", ())
             json, text = _said(TOOLS[call.name](self, **arguments))
             facts, is_error = msgspec.json.decode(json), False
-        except (msgspec.ValidationError, DeviateError, OSError) as wrong:
-            problem = refused(wrong) if isinstance(wrong, OSError) else wrong
-            error = problem if isinstance(problem, DeviateError) else BadOption(f"{call.name}: {problem}")
+        except (DeviateError, OSError) as wrong:
+            error = refused(wrong) if isinstance(wrong, OSError) else wrong
             facts = {name: without_secrets(getattr(error, name), words) for name in ("slug", "message", "hint")}
             text, is_error = "\n".join(facts.values()), True
         return {"content": [{"type": "text", "text": text}], "structured_content": facts, "is_error": is_error}

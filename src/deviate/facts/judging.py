@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,29 +16,35 @@ from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_RUNS, SCHEMA, Direction
 from deviate.core.factors import parse_variants
 from deviate.core.shell_words import typed_line
-from deviate.facts.samples import Sample
-from deviate.facts.side import make_side
-from deviate.facts.stored import Results, choose_variant, find_experiment, read_results
 from deviate.lexicon.words import find_name, meaning_of
 from deviate.observe.headline import main_first
-from deviate.runs.events import StudyEvent
-from deviate.runs.pipeline import run
-from deviate.runs.request import Request
 from deviate.stats.judging import (
+    DEFAULT_ALPHA,
     DEFAULT_MOST,
     DEFAULT_TRIES,
     LARGEST_FLOOR,
     MOST_RUNS,
     MOST_TRIES,
+    Counted,
     Decision,
     Judgement,
     Rule,
+    first_to_decide,
     judge,
     make_rule,
 )
 from deviate.store.files import read_json, write_json
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked_looks
+
+# What is imported in functions takes most of a second, and values that are typed need none of it.
+if TYPE_CHECKING:
+    from deviate.facts.samples import Sample
+    from deviate.facts.stored import Results
+    from deviate.runs.events import StudyEvent
+    from deviate.runs.request import Request
+
+    Observe = Callable[[StudyEvent], None]
 
 #: Why a change was answered without a test, or the floor cannot answer. ``same``: source, command and settings are
 #: those of the baseline. ``floor``: with so few baseline runs nothing can be kept. ``spent``: all its tries were made.
@@ -57,6 +63,17 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     #: Digits behind the point, as the program writes it; None where that is not known.
     decimals: int | None = None
+
+
+class Floor(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asks of a baseline."""
+
+    metric: str | None = None
+    better: Direction | None = None
+    tries: int = DEFAULT_TRIES
+    most: int = DEFAULT_MOST
+    #: Changes whose runs differ less are kept, too.
+    spread: bool = False
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +101,13 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     #: Floors until now, this one included, and tries against those before.
     floors: int = 1
     before: int = 0
+    #: By which a change is also kept, where that was asked for: its runs differ less.
+    spread: Rule | None = None
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules that can keep a change; that of values if none can."""
+        return [self.rule, *(each for each in (self.spread,) if each is not None and each.level is not None)]
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,11 +125,11 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     mean_floor: float | None
     sd_floor: float | None
     mean: float | None
-    #: Runs that decided, and pairs of one of them and one of the floor in which it is better.
+    #: Runs that decided, and pairs of one of them and one of the floor in which it is better; see `counted`.
     runs: int
     beaten: int
     pairs: int
-    #: Of the exact one-sided Mann-Whitney test; it must not exceed `level`. None where nothing was tested.
+    #: Of the exact one-sided test; it must not exceed `level`. None where nothing was tested.
     p: float | None
     level: float | None
     #: Further runs of the change at the fewest and at the most, and of the baseline.
@@ -121,6 +145,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     #: Probability that any change without effect is kept against one floor: what is promised, and what the rule has.
     alpha: float
     false_keeps: float
+    #: What decided, values or their spread.
+    counted: Counted = "value"
+    #: Of the runs that decided.
+    sd: float | None = None
 
     @property
     def status(self) -> int:
@@ -129,20 +157,13 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def set_floor(
-    workspace: Workspace,
-    metric: JudgedMetric,
-    side: str,
-    values: Sequence[float | None],
-    *,
-    wanted: int = DEFAULT_RUNS,
-    tries: int = DEFAULT_TRIES,
-    most: int = DEFAULT_MOST,
+    workspace: Workspace, metric: JudgedMetric, side: str, values: Sequence[float | None], asked: Floor, wanted: int
 ) -> Loop:
     """Make these runs the baseline that changes are judged against from now on; the same runs again are no new floor.
 
     Raises BadOption if there are too few or too many, or the numbers make no sense.
     """
-    for option, number, largest in (("tries", tries, MOST_TRIES), ("max", most, MOST_RUNS)):
+    for option, number, largest in (("tries", asked.tries, MOST_TRIES), ("max", asked.most, MOST_RUNS)):
         if not 1 <= number <= largest:
             raise BadOption(f"{option} {number}: expected 1 to {largest}", hint=f"type for example --set {option}=20")
     if not sum(value is not None for value in values):
@@ -152,8 +173,8 @@ def set_floor(
         metric=metric,
         side=side,
         values=list(values)[:LARGEST_FLOOR],
-        wanted=max(wanted, len(values)),
-        rule=_rule(len(values), tries, most),
+        wanted=min(max(wanted, len(values)), LARGEST_FLOOR),
+        **_rules(len(values), asked.tries, asked.most, asked.spread),
         **_counts(known, metric, side, list(values)),
     )
     _write(workspace, loop)
@@ -169,9 +190,17 @@ def _counts(known: Loop | None, metric: JudgedMetric, side: str, values: Values)
     return {"floors": known.floors + 1, "before": known.before + len(known.changes)}
 
 
-def _rule(floor: int, tries: int, most: int) -> Rule:
-    # One state for all: a rule is a matter of its numbers.
-    return make_rule(min(floor, LARGEST_FLOOR), np.random.default_rng(0), tries=tries, most=most)
+def _rules(floor: int, tries: int, most: int, spread: bool) -> dict[str, Any]:
+    """Return the rules of a floor: two share alpha, unless the floor is too small for that of the spread."""
+
+    def find(counted: Counted, alpha: float) -> Rule:
+        # One state for all: a rule is a matter of its numbers.
+        rng = np.random.default_rng(0)
+        return make_rule(min(floor, LARGEST_FLOOR), rng, tries=tries, most=most, alpha=alpha, counted=counted)
+
+    second = find("spread", DEFAULT_ALPHA / 2) if spread else None
+    is_shared = second is not None and second.level is not None
+    return {"rule": find("value", DEFAULT_ALPHA / 2 if is_shared else DEFAULT_ALPHA), "spread": second}
 
 
 def _write(workspace: Workspace, loop: Loop) -> None:
@@ -197,8 +226,8 @@ def widen_floor(workspace: Workspace, loop: Loop, values: Sequence[float | None]
     """Give the floor of a baseline its further runs; changes that were judged before count on."""
     if len(values) <= len(loop.values):
         return loop
-    rule = _rule(len(values), loop.rule.tries, loop.rule.most)
-    wider = msgspec.structs.replace(loop, values=list(values)[:LARGEST_FLOOR], rule=rule)
+    rules = _rules(len(values), loop.rule.tries, loop.rule.most, loop.spread is not None)
+    wider = msgspec.structs.replace(loop, values=list(values)[:LARGEST_FLOOR], **rules)
     _write(workspace, wider)
     return wider
 
@@ -217,7 +246,7 @@ def _judge_change(workspace: Workspace, loop: Loop, side: str, values: Sequence[
     unable = unable_to_judge(loop, side, values) if known is None else None
     if unable is not None:
         return unable
-    verdict = judge(loop.rule, loop.values, values, loop.metric.direction)
+    verdict = first_to_decide([judge(rule, loop.values, values, loop.metric.direction) for rule in loop.rules])
     place = len(loop.changes) if known is None else known
     change = Change(side=side, values=list(values), decision=verdict.decision)
     tried = msgspec.structs.replace(loop, changes=[*loop.changes[:place], change, *loop.changes[place + 1 :]])
@@ -254,7 +283,7 @@ def _successor(loop: Loop, change: Change, verdict: Judgement) -> Loop:
         loop,
         side=change.side,
         values=values[:LARGEST_FLOOR],
-        rule=_rule(len(values), loop.rule.tries, loop.rule.most),
+        **_rules(len(values), loop.rule.tries, loop.rule.most, loop.spread is not None),
         changes=[],
         floors=loop.floors + 1,
         before=loop.before + len(loop.changes),
@@ -268,6 +297,7 @@ def _judged_of(
     wanted = loop.wanted if reason == "spent" else max(max(loop.wanted, DEFAULT_RUNS) - len(loop.values), 0)
     about = verdict or Judgement(decision=decided, runs=0, beaten=0, pairs=0, p=math.nan)
     mean_floor, sd_floor = mean_sd(loop.values)
+    mean, sd = mean_sd(values[: about.runs] if verdict else values)
     return Judged(
         decision=about.decision,
         reason=reason,
@@ -278,30 +308,28 @@ def _judged_of(
         values=list(values),
         mean_floor=mean_floor,
         sd_floor=sd_floor,
-        mean=mean_sd(values[: about.runs] if verdict else values)[0],
+        mean=mean,
         p=about.p if verdict else None,
-        level=loop.rule.level,
+        level=next(rule.level for rule in loop.rules if rule.counted == about.counted),
         floor_more=wanted if reason in ("floor", "spent") else 0,
         attempt=attempt,
         tries=loop.rule.tries,
         floors=loop.floors,
         tries_in_all=loop.before + len(loop.changes),
-        alpha=loop.rule.alpha,
-        false_keeps=loop.rule.false_keeps,
-        **{name: getattr(about, name) for name in ("runs", "beaten", "pairs", "fewest_more", "most_more")},
+        alpha=sum(rule.alpha for rule in loop.rules),
+        false_keeps=sum(rule.false_keeps for rule in loop.rules),
+        sd=sd,
+        **{name: getattr(about, name) for name in ("runs", "beaten", "pairs", "fewest_more", "most_more", "counted")},
     )
 
 
 def mean_sd(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Return mean and SD of the values there are; None where they are too few."""
+    """Return mean and SD of the values there are; None where they are too few, or no number is as large."""
     finite: Any = np.array([value for value in values if value is not None], float)
-    return (
-        float(finite.mean()) if len(finite) else None,
-        float(finite.std(ddof=1)) if len(finite) > 1 else None,
-    )
-
-
-Observe = Callable[[StudyEvent], None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [finite.mean() if len(finite) else math.nan, finite.std(ddof=1) if len(finite) > 1 else math.nan]
+    mean, sd = (float(value) if math.isfinite(value) else None for value in found)
+    return mean, sd
 
 
 class Measured(NamedTuple):
@@ -315,6 +343,8 @@ class Measured(NamedTuple):
     @property
     def environment(self) -> dict[str, str]:
         """What its first completed run recorded of where it ran; empty where none completed."""
+        from deviate.facts.side import make_side
+
         completed = any(each.status == "completed" for each in self.results.runs_of(self.variant))
         return make_side(self.results, self.variant, self.side).environment if completed else {}
 
@@ -323,6 +353,8 @@ class Measured(NamedTuple):
 
         Raises BadOption if there is none of that name, or it is unknown which of its values are better.
         """
+        from deviate.facts.side import make_side
+
         samples = main_first(make_side(self.results, self.variant, self.side).samples)
         names = [sample.name for sample in samples]
         sample = samples[names.index(find_name(name, names)) if name else 0]
@@ -347,18 +379,11 @@ class Measured(NamedTuple):
 
 def measured(folder: ExperimentFolder, variant: str = "") -> Measured:
     """Read the runs of a variant; by default of the only one."""
+    from deviate.facts.stored import choose_variant, read_results
+
     results = read_results(folder, partial=True)
     chosen = choose_variant(folder, results.variants, variant)
     return Measured(f"{folder.name}:{chosen}", results, chosen)
-
-
-class Floor(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user asks of a baseline."""
-
-    metric: str | None = None
-    better: Direction | None = None
-    tries: int = DEFAULT_TRIES
-    most: int = DEFAULT_MOST
 
 
 def choose_baseline(
@@ -410,11 +435,13 @@ def _typed_baseline(workspace: Workspace, values: Values, floor: Floor, runs: in
             hint="add --set better=higher or --set better=lower",
         )
     metric = JudgedMetric(name=floor.metric or "", direction=direction)
-    return set_floor(workspace, metric, "", values, wanted=runs, tries=floor.tries, most=floor.most)
+    return set_floor(workspace, metric, "", values, floor, runs)
 
 
 def measure_baseline(request: Request, floor: Floor, observe: Observe) -> Loop:
     """Make the runs of a baseline."""
+    from deviate.runs.pipeline import run
+
     if len(parse_variants(request.variants)) > 1:
         raise BadOption("a baseline is one variant", hint="leave out all but one --vary")
     folder = run(request, observe)
@@ -423,17 +450,20 @@ def measure_baseline(request: Request, floor: Floor, observe: Observe) -> Loop:
 
 def take_baseline(workspace: Workspace, side: str, floor: Floor, wanted: int) -> Loop:
     """Make an experiment that is there, or was imported, the baseline."""
+    from deviate.facts.stored import find_experiment
+
     return _set(workspace, measured(*find_experiment(workspace, side)), floor, wanted)
 
 
 def _set(workspace: Workspace, runs: Measured, floor: Floor, wanted: int) -> Loop:
     metric = runs.metric(floor.metric, floor.better)
-    values = runs.values(metric)
-    return set_floor(workspace, metric, runs.side, values, wanted=wanted, tries=floor.tries, most=floor.most)
+    return set_floor(workspace, metric, runs.side, runs.values(metric), floor, wanted)
 
 
 def judge_experiment(workspace: Workspace, side: str) -> Judged:
     """Judge the runs of an experiment as they are."""
+    from deviate.facts.stored import find_experiment
+
     loop = read_loop(workspace)
     runs = measured(*find_experiment(workspace, side))
     return same_as_baseline(loop) if runs.side == loop.side else _judged(workspace, loop, runs)
@@ -447,6 +477,9 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
 
     Raises BadOption if the baseline was not made by Deviate, or in another environment.
     """
+    from deviate.facts.stored import find_experiment
+    from deviate.runs.pipeline import run
+
     loop = read_loop(workspace)
     if not loop.side:
         raise BadOption(
@@ -460,10 +493,10 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
             f"the baseline {folder.name!r} was imported, so its runs cannot be made again",
             hint="import the change's results as well, and type deviate judge NAME",
         )
-    loop = _with_whole_floor(workspace, loop, request, observe)
+    request = msgspec.structs.replace(request, variants=(variant,), seed=baseline.seed)
+    loop = _with_whole_floor(folder, loop, request, observe)
     if (unable := unable_to_judge(loop)) is not None:
         return unable
-    request = msgspec.structs.replace(request, variants=(variant,), seed=baseline.seed)
     runs = 1
     while True:
         change = run(msgspec.structs.replace(request, runs=runs), observe)
@@ -485,23 +518,16 @@ def _judged(workspace: Workspace, loop: Loop, runs: Measured) -> Judged:
     return judge_change(workspace, runs.side, values)
 
 
-def _with_whole_floor(workspace: Workspace, loop: Loop, request: Request, observe: Observe) -> Loop:
+def _with_whole_floor(folder: ExperimentFolder, loop: Loop, request: Request, observe: Observe) -> Loop:
     """Make the baseline's missing runs, from its copy of the project: those of a change that was kept are few."""
-    folder, variant = find_experiment(workspace, loop.side)
+    from deviate.runs.pipeline import run
+
     if len(loop.values) >= loop.wanted:
         return loop
-    baseline = folder.read_experiment()
-    wish = msgspec.structs.replace(
-        request,
-        command=baseline.command,
-        name=folder.name,
-        variants=(variant,),
-        seed=baseline.seed,
-        runs=loop.wanted,
-        edited=True,
-    )
-    run(wish, observe)
-    return widen_floor(workspace, loop, measured(folder, variant).values(loop.metric))
+    command = folder.read_experiment().command
+    run(msgspec.structs.replace(request, command=command, name=folder.name, runs=loop.wanted, edited=True), observe)
+    made = measured(folder, *request.variants)
+    return widen_floor(Workspace(folder.project), loop, made.values(loop.metric))
 
 
 def _check_environment(baseline: Measured, change: Measured) -> None:

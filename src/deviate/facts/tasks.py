@@ -29,7 +29,7 @@ class TaskComparison(OverTasks, frozen=True, kw_only=True):
     """The same, with the names of the tasks."""
 
     tasks: list[str]
-    #: What is better on every task; None where it is not known of all, and `improvement` is about higher values.
+    #: What is better on every task; None where it is known of none, and `improvement` is about higher values.
     direction: Direction | None
     #: The value from which gaps are counted; None where higher values are not better on every task.
     enough: float | None = None
@@ -69,7 +69,7 @@ def compare_tasks(
 def rank_tasks(
     matches: Sequence[Sequence[MetricSpread]], directions: Mapping[str, Direction | None], options: ComparisonOptions
 ) -> RankedTasks | None:
-    """Rank three sides or more on each task; None where it is not known of all what is better.
+    """Rank three sides or more on each task; None where it is known of no task what is better.
 
     Raises BadOption where metrics cannot be tasks of one scale.
     """
@@ -87,8 +87,9 @@ def _tasks(
 ) -> tuple[list[Tasks], Direction | None]:
     """Return the metrics that are tasks, and what is better on all of them."""
     tasks = [match for match in matches if not is_measured_time(match[0].name)]
-    known = {directions[match[0].name] for match in tasks}
-    if len(tasks) < 2 or {"higher", "lower"} <= known:
+    # Tasks are on one scale: what is better on some of them is better on all.
+    known = {directions[match[0].name] for match in tasks} - {None}
+    if len(tasks) < 2 or len(known) > 1:
         raise BadOption(
             "--set tasks=true takes two metrics or more; higher values are better in all, or lower ones in all",
             hint="name the metrics that are tasks, each with --metric, or say --set direction=METRIC=higher",
@@ -96,7 +97,7 @@ def _tasks(
     few = next((each for match in tasks for each in match if len(each.values) < FEWEST), None)
     if few is not None:
         raise BadOption(f"task {few.name!r} has fewer than {FEWEST} runs", hint="name the other tasks with --metric")
-    return tasks, known.pop() if len(known) == 1 else None
+    return tasks, known.pop() if known else None
 
 
 def _enough(tasks: Sequence[Sequence[MetricSpread]]) -> float:

@@ -122,7 +122,7 @@ def last_place(sd: float | None) -> int | None:
     >>> last_place(0.534), last_place(0.0996), last_place(0.0)
     (-2, -2, None)
     """
-    if not sd:
+    if not sd or not math.isfinite(sd):
         return None
     return _exponent(sd, SD_DIGITS) - SD_DIGITS + 1
 
@@ -138,7 +138,7 @@ def metric_place(decimals: int | None, *sds: float | None) -> int | None:
     >>> metric_place(1, 0.012), metric_place(6, 0.0136), metric_place(None, 0.534), metric_place(None, None)
     (-3, -3, -2, None)
     """
-    smallest = min((sd for sd in sds if sd), default=None)
+    smallest = min((sd for sd in sds if sd and math.isfinite(sd)), default=None)
     if decimals is None or smallest is None:
         return last_place(smallest) if decimals is None else -decimals
     digits = _exponent(smallest, 1) + decimals + 1

@@ -15,6 +15,7 @@ import msgspec
 from deviate.core.errors import BadOption
 from deviate.core.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.core.factors import DEFAULT_VARIANT, parse_variants
+from deviate.core.shell_words import typed_line
 from deviate.runs.containers import ContainerWish, check_wish
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
 from deviate.runs.kept import CAPTURED_PREDICTIONS, WEIGHT_SUFFIXES, is_file
@@ -125,6 +126,8 @@ def check_request(request: Request) -> None:
             "no command to train with",
             hint="type it after --, such as deviate run -- python train.py; or list [[experiment]] in deviate.toml",
         )
+    if "\0" in "".join(request.command):
+        raise BadOption(f"no program can be given {typed_line(request.command)}", hint="leave out the NUL character")
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
     if request.runs > MOST_RUNS:

@@ -152,6 +152,8 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
 
 def is_script_of(words: Sequence[str], project: Path) -> bool:
     """Tell whether words are a script of a project, behind an interpreter that has no option but -u or -m."""
+    if "\0" in "".join(words):
+        return False
     root, program = project.resolve(), Path(*words[:1]).name
     is_python = PYTHON.match(program) is not None
     rest = list(words[1:] if is_python or program in SHELLS else words)

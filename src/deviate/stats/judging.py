@@ -7,6 +7,9 @@ change, with one level for all runs, such that no change without effect is kept 
 1 - alpha or more: many treatments against one control [1]_ [2]_, each in stages [3]_. All tries meet the same floor;
 that dependence is part of the calculation. Ties count against the change.
 
+Whether its runs differ less is a rule of the same kind: in how many pairs of baseline runs one lies below a run of the
+change and one above it, a test of placements [5]_. Rules that are asked for together share alpha.
+
 A change that is kept becomes the baseline, and its runs the beginning of a new floor, with a new alpha: as in alpha
 investing [4]_, false keeps are then expected to be at most alpha times one more than all keeps.
 
@@ -18,6 +21,7 @@ References
 .. [3] C. Jennison and B. W. Turnbull, "Group Sequential Methods with Applications to Clinical Trials", 2000.
 .. [4] D. P. Foster and R. A. Stine, "alpha-investing: a procedure for sequential control of expected false
    discoveries", JRSS B 70, 2008.
+.. [5] J. Orban and D. A. Wolfe, "A class of distribution-free two-sample tests based on placements", JASA 77, 1982.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -34,12 +39,15 @@ from deviate.core.experiment import Direction
 
 Decision = Literal["keep", "discard", "run more"]
 
+#: What a run of a change counts: baseline runs that it beats, or pairs of them that it lies between.
+Counted = Literal["value", "spread"]
+
 #: Tries against one floor, runs of a change, and the share of floors on which a change without effect is kept.
 DEFAULT_TRIES, DEFAULT_MOST, DEFAULT_ALPHA = 50, 20, 0.05
 
-#: A change whose runs beat the floor's less often goes no further. Without effect it takes 3 runs, with no such limit
-#: 7; of changes of 2 SDs as many are kept (floor of 10).
-HOPEFUL = 0.6
+#: A change whose runs count less than so many times those of one without effect goes no further: for values, 60 % of
+#: the pairs. Without effect it takes 3 runs, with no such limit 7; of changes of 2 SDs as many are kept (floor of 10).
+HOPEFUL = 1.2
 
 #: Floors that are drawn: the share of false keeps is known to ± 0.3 points with 10 runs of the baseline.
 DRAWS = 8192
@@ -52,15 +60,15 @@ LARGEST_FLOOR, MOST_TRIES, MOST_RUNS = 50, 10_000, 100
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """When a change is kept, by how often its first runs beat those of the floor.
+    """When a change is kept, by what its first runs count.
 
-    `keep` and `drop` are for 1, 2, ... runs: a change is kept from so many beaten runs on, and discarded below.
+    `keep` and `drop` are for 1, 2, ... runs: a change is kept from such a count on, and discarded below.
     """
 
     floor: int
     tries: int
     alpha: float
-    #: The exact one-sided p of the Mann-Whitney test must not exceed it; None: no change can be kept.
+    #: The exact one-sided p of the test must not exceed it; None: no change can be kept.
     level: float | None
     keep: tuple[int, ...]
     drop: tuple[int, ...]
@@ -68,6 +76,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     false_keeps: float
     #: Mean number of runs of a change without effect.
     null_runs: float
+    counted: Counted = "value"
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """What a run counts that lies above 0, 1, ..., n runs of the floor."""
+        n = self.floor
+        return tuple(below * (n - below if self.counted == "spread" else 1) for below in range(n + 1))
 
     @property
     def most(self) -> int:
@@ -77,7 +92,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fewest(self) -> int | None:
         """Runs of a change that are kept at the earliest; None where none can be."""
-        return next((m for m, bound in enumerate(self.keep, 1) if bound <= m * self.floor), None)
+        return next((m for m, bound in enumerate(self.keep, 1) if bound <= m * max(self.counts)), None)
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,11 +101,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     #: Runs that decided; those beyond count for nothing.
     runs: int
-    #: Pairs of a run of the change and one of the floor in which that of the change is better.
+    #: Pairs of a run of the change and one of the floor in which that of the change is better; of the spread, of a run
+    #: of the change and two of the floor in which it lies between them.
     beaten: int
     pairs: int
-    #: One-sided Mann-Whitney p of those runs.
+    #: One-sided p of those runs.
     p: float
+    counted: Counted = "value"
     #: Where more are needed: how many at the fewest, and at the most.
     fewest_more: int = 0
     most_more: int = 0
@@ -105,17 +122,27 @@ def judge(rule: Rule, floor: Sequence[float | None], values: Sequence[float | No
         One value per run; None, for a run that failed, is worse than any. `values` has one or more.
     """
     against, ours = np.sort(_oriented(floor, direction)), _oriented(values, direction)
-    beaten = np.cumsum(np.searchsorted(against, ours, side="left")).tolist()
+    # Ties are neither below nor above.
+    counts, above = np.searchsorted(against, ours, side="left"), rule.floor - np.searchsorted(against, ours, "right")
+    beaten = np.cumsum(counts * above if rule.counted == "spread" else counts).tolist()
     stages = list(zip(beaten, rule.keep, rule.drop, strict=False))
     ended = next((m for m, (total, keep, drop) in enumerate(stages, 1) if not drop <= total < keep), None)
     m = ended or len(stages)
     total = beaten[m - 1]
-    about = {"runs": m, "beaten": total, "pairs": m * rule.floor, "p": float(tail(rule.floor, m)[total])}
+    p, pairs = float(tails(rule.counts, m)[-1][total]), math.comb(rule.floor, 2 if rule.counted == "spread" else 1)
+    about: Any = {"runs": m, "beaten": total, "pairs": m * pairs, "p": p, "counted": rule.counted}
     if ended:
         return Judgement(decision="keep" if total >= rule.keep[m - 1] else "discard", **about)
     left = range(1, rule.most - m + 1)
-    fewest = next(k for k in left if total + k * rule.floor >= rule.keep[m + k - 1])
+    fewest = next(k for k in left if total + k * max(rule.counts) >= rule.keep[m + k - 1])
     return Judgement(decision="run more", fewest_more=fewest, most_more=left[-1], **about)
+
+
+def first_to_decide(judgements: Sequence[Judgement]) -> Judgement:
+    """Return that of several rules which speaks: the first that keeps, else the first that may, else the last."""
+    order = ("keep", "run more", "discard")
+    later = {"keep": 1, "run more": 0, "discard": -1}
+    return min(judgements, key=lambda one: (order.index(one.decision), one.fewest_more, later[one.decision] * one.runs))
 
 
 def _oriented(values: Sequence[float | None], direction: Direction) -> Any:
@@ -131,6 +158,7 @@ def make_rule(
     tries: int = DEFAULT_TRIES,
     most: int = DEFAULT_MOST,
     alpha: float = DEFAULT_ALPHA,
+    counted: Counted = "value",
 ) -> Rule:
     """Find the rule for a floor of so many runs with the highest level at which false keeps are rare enough.
 
@@ -145,18 +173,20 @@ def make_rule(
     """
     if not (1 <= floor <= LARGEST_FLOOR and 1 <= tries <= MOST_TRIES and 1 <= most <= MOST_RUNS):
         raise ValueError(f"floor, tries, most: {floor, tries, most}")
-    draws = int(DRAWS / max(floor / MANY, 1) ** 2)
+    # Of a spread each takes longer by another factor of n.
+    draws = int(DRAWS / max(floor / MANY, 1) ** (3 if counted == "spread" else 2))
     gaps = np.ascontiguousarray(rng.dirichlet(np.ones(floor + 1), draws).T)
-    tails = [tail(floor, m) for m in range(1, most + 1)]
-    levels = np.unique(np.concatenate([each[each <= alpha] for each in tails]))[1:]
+    beyond = tuple(m * (floor * floor // 4 if counted == "spread" else floor) + 1 for m in range(1, most + 1))
     never = Rule(
-        floor=floor, tries=tries, alpha=alpha, level=None, keep=tuple(m * floor + 1 for m in range(1, most + 1)),
-        drop=tuple(m * floor + 1 for m in range(1, most + 1)), false_keeps=0.0, null_runs=1.0,
+        floor=floor, tries=tries, alpha=alpha, level=None, keep=beyond, drop=beyond, false_keeps=0.0, null_runs=1.0,
+        counted=counted,
     )  # fmt: skip
+    upper = tails(never.counts, most)
+    levels = np.unique(np.concatenate([each[each <= alpha] for each in upper]))[1:]
     best, low, high = never, 0, len(levels)
     while low < high:
         middle = (low + high) // 2
-        tried = _with_level(never, float(levels[middle]), tails, gaps)
+        tried = _with_level(never, float(levels[middle]), upper, gaps)
         if tried.false_keeps <= alpha:
             best, low = tried, middle + 1
         else:
@@ -164,68 +194,65 @@ def make_rule(
     return best
 
 
-@lru_cache(maxsize=1_000)
-def tail(floor: int, m: int) -> Any:
-    """Return P(U >= u) for u = 0, 1, ..., ``floor * m + 1``, of the Mann-Whitney U without ties.
+@lru_cache(maxsize=100)
+def tails(counts: tuple[int, ...], most: int) -> list[Any]:
+    """Return P(total >= 0, 1, ..., the greatest + 1) of 1, 2, ..., `most` runs, all their orders being equally likely.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        What a run counts that lies above 0, 1, ..., n runs of the floor, without ties.
 
     Examples
     --------
-    >>> tail(2, 1).tolist()
+    >>> tails((0, 1, 2), 1)[0].tolist()
     [1.0, 0.6666666666666666, 0.3333333333333333, 0.0]
     """
-    size = floor * m + 1
-    # The Gaussian binomial coefficient, whose terms count the arrangements with each U: exact in whole numbers.
-    ways = [1] + [0] * (size - 1)
-    for i in range(1, m + 1):
-        for u in range(size - 1, floor + i - 1, -1):
-            ways[u] -= ways[u - floor - i]
-        for u in range(i, size):
-            ways[u] += ways[u - i]
-    upper = np.cumsum([0, *reversed(ways)], dtype=object)[::-1]
-    every = math.comb(floor + m, m)
-    shares = np.array([count / every for count in upper])
-    shares.setflags(write=False)
-    return shares
+    top = max(counts)
+    # Orders of m runs and the floor, by their total: exact in whole numbers.
+    ways = [np.array([1 - min(m, 1)] + [0] * (top * m), dtype=object) for m in range(most + 1)]
+    for count in counts:
+        for fewer, more in pairwise(ways):
+            more[count : count + len(fewer)] += fewer
+    upper = [np.cumsum([0, *reversed(orders)], dtype=object)[::-1] for orders in ways]
+    return [np.array([count / each[0] for count in each]) for each in upper[1:]]
 
 
-def _with_level(rule: Rule, level: float, tails: Sequence[Any], gaps: Any) -> Rule:
+def _with_level(rule: Rule, level: float, upper: Sequence[Any], gaps: Any) -> Rule:
     """Return the rule with this level, and how often it keeps a change without effect."""
-    n = rule.floor
     # A p above the level by rounding alone is not above it.
-    keep = tuple(int(np.argmax(each <= level * (1 + 1e-12))) for each in tails)
-    drop = tuple(_drop(keep, m, n) for m in range(1, len(keep) + 1))
-    kept, runs = kept_without_effect(keep, drop, gaps)
+    keep = tuple(int(np.argmax(each <= level * (1 + 1e-12))) for each in upper)
+    drop = tuple(_drop(keep, m, rule.counts) for m in range(1, len(keep) + 1))
+    tried = msgspec.structs.replace(rule, level=level, keep=keep, drop=drop)
+    kept, runs = kept_without_effect(tried, gaps)
     any_kept = float(np.mean(-np.expm1(rule.tries * np.log1p(-np.minimum(kept, 1 - 1e-15)))))
-    return msgspec.structs.replace(
-        rule, level=level, keep=keep, drop=drop, false_keeps=any_kept, null_runs=float(runs.mean())
-    )
+    return msgspec.structs.replace(tried, false_keeps=any_kept, null_runs=float(runs.mean()))
 
 
-def _drop(keep: Sequence[int], m: int, n: int) -> int:
-    """Return the fewest beaten runs with which a change goes on: it is hopeful, and can still be kept."""
-    reachable = min((bound - n * k for k, bound in enumerate(keep[m:], 1)), default=keep[m - 1])
-    return max(math.ceil(HOPEFUL * n * m), reachable)
+def _drop(keep: Sequence[int], m: int, counts: Sequence[int]) -> int:
+    """Return the least total with which a change goes on: it is hopeful, and can still be kept."""
+    reachable = min((bound - max(counts) * k for k, bound in enumerate(keep[m:], 1)), default=keep[m - 1])
+    return max(math.ceil(HOPEFUL * m * sum(counts) / len(counts) - 1e-9), reachable)
 
 
-def kept_without_effect(keep: Sequence[int], drop: Sequence[int], gaps: Any) -> tuple[Any, Any]:
+def kept_without_effect(rule: Rule, gaps: Any) -> tuple[Any, Any]:
     """Return how probably a change is kept, and how many runs it has on average, for each floor.
 
     Parameters
     ----------
-    keep, drop : sequence of int
-        As in `Rule`.
     gaps : array of float, shape (n + 1, floors)
-        Probability that a run of the change beats 0, 1, ..., n runs of the floor.
+        Probability that a run of the change lies above 0, 1, ..., n runs of the floor.
     """
-    floors = gaps.shape[1]
+    floors, counts = gaps.shape[1], np.array(rule.counts)
+    shares = [(int(count), gaps[counts == count].sum(axis=0)) for count in np.unique(counts)]
     kept, runs = np.zeros(floors), np.zeros(floors)
-    # Of the floors: the probability that a change goes on with `low`, `low` + 1, ... beaten runs.
+    # Of the floors: the probability that a change goes on with a total of `low`, `low` + 1, ...
     state, low = np.ones((1, floors)), 0
-    for bound, least in zip(keep, drop, strict=True):
+    for bound, least in zip(rule.keep, rule.drop, strict=True):
         runs += state.sum(axis=0)
-        wider = np.zeros((len(state) + len(gaps) - 1, floors))
-        for beaten, share in enumerate(gaps):
-            wider[beaten : beaten + len(state)] += state * share
+        wider = np.zeros((len(state) + shares[-1][0], floors))
+        for count, share in shares:
+            wider[count : count + len(state)] += state * share
         kept += wider[max(bound - low, 0) :].sum(axis=0)
         state, low = wider[max(least - low, 0) : max(bound - low, 0)], max(least, low)
         if not len(state):

@@ -112,6 +112,50 @@ def test_the_screens_say_how_sure_the_answer_is(project):
     )
 
 
+def test_runs_that_differ_less_are_kept_where_that_was_asked_for(project):
+    floor, middle = [float(value) for value in range(10)], [4.5] * 20
+    deviate("baseline", "--metric", "loss", *typed(*floor))
+    assert judged(*typed(*middle))[1]["decision"] == "discard"
+    out = " ".join(deviate("baseline", "--metric", "loss", "--set", "spread=true", *typed(*floor, 10.0))[1].split())
+    assert "One whose runs differ less is kept after 8 runs at the earliest." in out
+    assert "the chance to keep any that has no effect is at most 5%" in out
+    status, more = judged(*typed(4.5))
+    assert (status, more["counted"], more["beaten"], more["pairs"], more["fewest_more"]) == (3, "spread", 30, 55, 7)
+    out = " ".join(deviate("judge", *typed(4.5))[1].split())
+    assert "1 run of the change lies between two of the baseline's in 30 of 55 cases, a third without effect" in out
+    status, kept = judged(*typed(*middle))
+    assert (status, kept["decision"], kept["counted"], kept["runs"], kept["sd"]) == (0, "keep", "spread", 8, 0.0)
+    assert (kept["alpha"], kept["p"] <= kept["level"], kept["false_keeps"] <= 0.05) == (0.05, True, True)
+    # The new floor has its eight runs, and the wish goes on.
+    loop = json.loads((project / ".deviate" / "judge.json").read_text())
+    assert (loop["rule"]["floor"], loop["spread"]["floor"]) == (8, 8)
+
+
+def test_runs_that_seemed_to_differ_less_and_do_not_are_discarded(project):
+    deviate("baseline", "--metric", "loss", "--set", "spread=true", *typed(*range(10)))
+    assert judged(*typed(5.5))[0] == 3
+    status, gone = judged(*typed(5.5, 11.0))
+    assert (status, gone["counted"]) == (1, "spread")
+    out = " ".join(deviate("judge", *typed(5.5, 11.0))[1].split())
+    assert "Further runs are unlikely to show that its runs differ less." in out
+
+
+def test_a_floor_that_is_too_small_for_spreads_says_so_and_leaves_values_the_whole_rate(project):
+    out = deviate("baseline", "--metric", "loss", "--set", "spread=true", *typed(1.0, 2.0, 3.0))[1]
+    assert "With 3 baseline runs none is kept because its runs differ less." in " ".join(out.split())
+    loop = json.loads((project / ".deviate" / "judge.json").read_text())
+    assert (loop["rule"]["alpha"], loop["spread"]["level"]) == (0.05, None)
+    assert judged(*typed(2.5))[1]["alpha"] == 0.05
+
+
+def test_values_whose_sum_no_number_holds_are_judged_without_a_mean(project):
+    status, out = deviate("baseline", "--metric", "val acc", "--json", *typed(*[1.7e308, -1.7e308] * 3), "-n", 10**40)
+    assert (status, json.loads(out)["wanted"]) == (0, 50)
+    answer = judged(*typed(1e308, 1e308))[1]
+    assert (answer["mean_floor"], answer["sd_floor"], answer["floors"]) == (0.0, None, 1)
+    assert "baseline" in deviate("judge", *typed(1e308, 1e308))[1]
+
+
 def test_experiments_are_a_baseline_and_changes(project):
     rng = np.random.default_rng(2)
     write_experiment(project, "base", {"val acc": FLOOR})

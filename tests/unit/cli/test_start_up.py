@@ -96,6 +96,12 @@ def test_what_computes_imports_no_more_than_what_it_computes_with(project, words
     assert set(heavy) <= {"duckdb", "numpy", *parts, *(["scipy.stats"] if words[0] == "compare" else [])}
 
 
+def test_a_value_that_is_typed_is_judged_with_the_numbers_alone(tmp_path):
+    imported(tmp_path, "baseline", "--metric", "acc", *[word for k in range(10) for word in ("--value", str(k))])
+    status, heavy = imported(tmp_path, "judge", "--value", "20")
+    assert (status, heavy) == (3, ["numpy"])
+
+
 #: Runs one command where libraries of which Deviate once used a little are not installed.
 WITHOUT_REFERENCES = (
     """

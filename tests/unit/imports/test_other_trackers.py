@@ -5,7 +5,10 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from click.testing import CliRunner
 
+from deviate import api
+from deviate.cli.main import group
 from deviate.core.errors import NotImportable
 from deviate.imports.formats import sources_of
 from deviate.imports.objects import json_rows
@@ -81,3 +84,18 @@ def test_more_rows_of_trackio_than_are_read_are_refused(tmp_path, monkeypatch):
         read_trackio([made(tmp_path / "digits.db")])
     monkeypatch.setattr("deviate.imports.trackio.MOST_VALUES", 4)
     assert len(read_trackio([tmp_path]).runs) == 2
+
+
+def test_a_table_of_aim_has_a_run_for_each_hash(tmp_path, monkeypatch):
+    """Columns as Aim 3 makes them: ``Repo.query_metrics("").dataframe(...)``, the context joined to the name."""
+    monkeypatch.chdir(tmp_path)
+    lines = ["idx,step,value,epoch,time,run.hash,run.hparams.lr,run.hparams.seed,metric.name"]
+    for minute, run in enumerate(("3f2a9c0d4b5e6f7a8b9c0d1e", "c3d45e6f7a8b9c0d1e2f3a4b")):
+        for name in ("train loss", "val loss"):
+            for step in range(3):
+                value = minute + step / 10 + (name == "val loss") / 100
+                lines.append(f"{step},{step},{value},,2026-01-01 00:0{minute}:0{step},{run},0.1,1,{name}")
+    (tmp_path / "aim.csv").write_text("\n".join(lines) + "\n")
+    CliRunner().invoke(group, ["import", "aim.csv", "--run-column", "run.hash"], catch_exceptions=False)
+    values = api.load("aim").samples().pivot_table(index="run", columns="metric", values="value")
+    assert values.round(9).to_dict("list") == {"train loss": [0.2, 1.2], "val loss": [0.21, 1.21]}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deviate.stats.judging import judge, kept_without_effect, make_rule, tail
+from deviate.stats.judging import Judgement, first_to_decide, judge, kept_without_effect, make_rule, tails
 
 
 @lru_cache
@@ -20,7 +20,19 @@ def test_the_tail_is_that_of_the_exact_test(floor, runs):
     rng = np.random.default_rng(floor)
     a, b = rng.standard_normal(runs), rng.standard_normal(floor)
     exact = stats.mannwhitneyu(a, b, alternative="greater", method="exact")
-    assert tail(floor, runs)[int(exact.statistic)] == pytest.approx(exact.pvalue, abs=1e-12)
+    assert tails(tuple(range(floor + 1)), runs)[-1][int(exact.statistic)] == pytest.approx(exact.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize(("floor", "runs"), [(4, 3), (3, 5), (6, 1)])
+def test_the_tail_of_a_spread_is_that_of_all_orders_of_the_runs(floor, runs):
+    tried = rule(floor, most=runs, counted="spread")
+    totals = []
+    for ours in combinations(range(floor + runs), runs):
+        theirs = [place for place in range(floor + runs) if place not in ours]
+        totals.append(sum(a < one < b for one in ours for a in theirs for b in theirs))
+    assert tails(tried.counts, runs)[-1][:-1].tolist() == pytest.approx(
+        [np.mean(np.array(totals) >= total) for total in range(runs * max(tried.counts) + 1)], abs=1e-12
+    )
 
 
 def test_false_keeps_are_those_of_all_orders_of_the_runs():
@@ -44,7 +56,7 @@ def test_fifty_tries_keep_a_change_without_effect_in_five_of_a_hundred_loops(flo
     tried = rule(floor)
     # Other floors than those that the rule was found with.
     gaps = np.random.default_rng(7).dirichlet(np.ones(floor + 1), 8_000).T
-    kept, runs = kept_without_effect(tried.keep, tried.drop, gaps)
+    kept, runs = kept_without_effect(tried, gaps)
     assert 0.035 < np.mean(1 - (1 - kept) ** 50) < 0.056
     assert np.mean(runs) == pytest.approx(tried.null_runs, rel=0.05)
 
@@ -80,3 +92,35 @@ def test_a_decision_does_not_change_with_further_runs():
         decided = [each for each in verdicts if each.decision != "run more"]
         assert verdicts[-1].decision != "run more"
         assert len(set(decided)) == 1
+
+
+def test_a_change_without_effect_is_kept_as_rarely_for_its_spread():
+    tried = rule(10, counted="spread", alpha=0.025)
+    gaps = np.random.default_rng(7).dirichlet(np.ones(11), 8_000).T
+    kept, runs = kept_without_effect(tried, gaps)
+    assert 0.015 < np.mean(1 - (1 - kept) ** 50) < 0.03
+    assert np.mean(runs) == pytest.approx(tried.null_runs, rel=0.05)
+
+
+def test_runs_in_the_middle_of_the_floor_are_kept_for_their_spread_and_ties_count_against_them():
+    tried, floor = rule(10, counted="spread"), [float(value) for value in range(10)]
+    for direction in ("higher", "lower"):
+        kept = judge(tried, floor, [4.5] * 20, direction)
+        assert (kept.decision, kept.beaten, kept.pairs) == ("keep", 25 * kept.runs, 45 * kept.runs)
+    assert judge(tried, floor, [4.0], "higher").beaten == 4 * 5
+    assert judge(tried, floor, [100.0], "higher").decision == "discard"
+    assert judge(tried, [None, *floor[1:]], [None], "higher").beaten == 0
+    assert rule(3, counted="spread", alpha=0.025).level is None
+
+
+def test_of_two_rules_the_first_to_keep_speaks_then_that_which_may():
+    def made(decision, runs, more=0):
+        return Judgement(decision=decision, runs=runs, beaten=0, pairs=1, p=1.0, fewest_more=more)
+
+    late, early = made("keep", 12), made("keep", 5)
+    dropped, last, soon, open_ = made("discard", 1), made("discard", 4), made("run more", 3, 2), made("run more", 3, 9)
+    assert first_to_decide([late, early]) is early
+    assert first_to_decide([dropped, late]) is late
+    assert first_to_decide([open_, soon]) is soon
+    assert first_to_decide([dropped, open_]) is open_
+    assert first_to_decide([dropped, last]) is last

@@ -73,7 +73,15 @@ def baseline_answer(loop: Loop) -> Iterator[str]:
         yield f"{_too_few(rule)} Make more runs of the baseline."
         return
     yield f"A change is kept after {count(rule.fewest, 'run')} at the earliest, and has {rule.most} at the most."
-    yield f"{rule.tries} changes can be judged; {_rate(rule.alpha)}."
+    if loop.spread is not None:
+        yield _spread_rule(loop.spread)
+    yield f"{rule.tries} changes can be judged; {_rate(sum(each.alpha for each in loop.rules))}."
+
+
+def _spread_rule(rule: Rule) -> str:
+    if rule.fewest is None:
+        return f"With {count(rule.floor, 'baseline run')} none is kept because its runs differ less."
+    return f"One whose runs differ less is kept after {count(rule.fewest, 'run')} at the earliest."
 
 
 def _spread_text(metric: JudgedMetric, mean: float | None, sd: float | None) -> str:
@@ -105,8 +113,7 @@ def judged_answer(facts: Judged) -> Iterator[str]:
             f"make {count(facts.floor_more, 'further run')} of the baseline."
         )
         return
-    beats = f"{count(facts.runs, 'run')} of the change {'beats' if facts.runs == 1 else 'beat'} the baseline's"
-    yield f"{_DECIDED[facts.decision]}: {beats} in {facts.beaten} of {facts.pairs} pairs ({_p(facts)})."
+    yield f"{_DECIDED[facts.decision]}: {_counted(facts)} ({_p(facts)})."
     if facts.decision == "run more":
         yield f"It needs {facts.fewest_more} more at least and {facts.most_more} at most."
     elif facts.decision == "discard":
@@ -116,6 +123,15 @@ def judged_answer(facts: Judged) -> Iterator[str]:
 _DECIDED: dict[Decision, str] = {"keep": "Keep", "discard": "Discard", "run more": "Run more"}
 
 
+def _counted(facts: Judged) -> str:
+    """Say what the runs that decided count."""
+    runs, one = f"{count(facts.runs, 'run')} of the change", facts.runs == 1
+    if facts.counted == "spread":
+        lie = f"{'lies' if one else 'lie'} between two of the baseline's"
+        return f"{runs} {lie} in {facts.beaten} of {facts.pairs} cases, a third without effect"
+    return f"{runs} {'beats' if one else 'beat'} the baseline's in {facts.beaten} of {facts.pairs} pairs"
+
+
 def _p(facts: Judged) -> str:
     return f"p = {significant(facts.p, 2)}; kept at {significant(facts.level, 2)} or less"
 
@@ -123,7 +139,8 @@ def _p(facts: Judged) -> str:
 def _discarded(facts: Judged) -> str:
     if len(facts.values) and facts.values[: facts.runs].count(None) == facts.runs:
         return f"{'Its run' if facts.runs == 1 else 'All its runs'} failed or gave no value."
-    return "Further runs are unlikely to show that it is better."
+    shown = "it is better" if facts.counted == "value" else "its runs differ less"
+    return f"Further runs are unlikely to show that {shown}."
 
 
 def _sides(facts: Judged) -> Iterator[tuple[str, str]]:
