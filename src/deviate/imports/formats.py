@@ -28,15 +28,13 @@ from deviate.imports.foreign import (
 )
 from deviate.imports.logs import ITERATION, NUMBER, Found, LinePattern, evenly_counting, found_rows, log_rows
 from deviate.imports.named import settings_in_names
-from deviate.imports.objects import MLPERF, SET, json_rows
+from deviate.imports.objects import MLPERF, SET, YAML, json_rows, yaml_value
 from deviate.imports.repeated import check_apart, check_recipes
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, flat, is_table, present
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
-from deviate.imports.texts import YAML, yaml_value
-from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
-from deviate.imports.trackio import is_trackio, read_trackio
+from deviate.imports.trackers import MARK, SUMMARY, is_trackio, read_mlflow, read_tensorboard, read_trackio, read_wandb
 from deviate.imports.trainings import Table, split_stored
 from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of
 from deviate.observe.trackers.mlflow import META

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deviate.core.errors import BadOption, NotImportable
-from deviate.imports.patience import PATIENCE, time_limit
 from deviate.imports.roles import FEWEST_COUNTED, FOLDS, is_amount, is_counter, is_run_name, is_setting
-from deviate.imports.rows import Row, check_text, number, read_bytes
+from deviate.imports.rows import PATIENCE, Row, check_text, number, read_bytes, time_limit
 from deviate.lexicon.words import meaning_of, plain, split_of
 
 #: Processor seconds that a pattern may take on all lines.

@@ -10,7 +10,7 @@ from deviate.core.errors import NotImportable
 from deviate.imports.formats import sources_of
 from deviate.imports.objects import json_rows
 from deviate.imports.request import ImportRequest
-from deviate.imports.trackio import is_trackio, read_trackio
+from deviate.imports.trackers import is_trackio, read_trackio
 
 
 def made(path, *, with_ids=True):
