@@ -120,6 +120,19 @@ def _chart(panels: Sequence[Panel], rows: Sequence[SourceRow], whole: str) -> di
     }
     data = {
         "points": list(_points(panels, shown, wholes)),
+        **_frame(panels, shown),
+        "folded": [
+            {"at": 0.0, "variant": name, "text": clean(row.folded)}
+            for name, row in zip(names, rows, strict=True)
+            if row.folded
+        ],
+    }
+    return chart(data, _layers(x, y), ROW * (len(names) + 2))
+
+
+def _frame(panels: Sequence[Panel], shown: Sequence[str]) -> dict[str, Any]:
+    """Return where panels begin, and the numbers of their axes."""
+    return {
         "frames": [{"at": STEP * place, "variant": _HEAD, "text": panel.title} for place, panel in enumerate(panels)],
         "starts": [{"at": STEP * place, "variant": name} for place in range(len(panels)) for name in shown],
         "ticks": [
@@ -127,12 +140,11 @@ def _chart(panels: Sequence[Panel], rows: Sequence[SourceRow], whole: str) -> di
             for place, panel in enumerate(panels)
             for tick in (rounded_ticks(panel.most) if panel.end is None else [0.0, 0.5, 1.0, UNRELATED])
         ],
-        "folded": [
-            {"at": 0.0, "variant": name, "text": clean(row.folded)}
-            for name, row in zip(names, rows, strict=True)
-            if row.folded
-        ],
     }
+
+
+def _layers(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is drawn: starts and axes of panels, then points with their intervals, the whole with wider ones."""
     at = {"x": quantity("at", **x), **y}
     text = {**at, "text": word("text")}
     line = {"x": quantity("low", **x), "x2": {"field": "high"}, **y}
@@ -162,7 +174,7 @@ def _chart(panels: Sequence[Panel], rows: Sequence[SourceRow], whole: str) -> di
                 **look,
             ),
         ]
-    return chart(data, layers, ROW * (len(names) + 2))
+    return layers
 
 
 def _points(panels: Sequence[Panel], names: Sequence[str], wholes: Sequence[bool]) -> Iterator[dict[str, Any]]:
