@@ -60,7 +60,7 @@ def cases() -> Iterator[Case]:
     """Yield the cases that need no rights."""
     reading = ["list", "show train", "report train", "report train --format json", "report train --format html",
                "extract train.py", "extract train.py --diff", "logs train 0", "plan --set sd=1 --difference 1",
-               "--help", "import table.csv --name t --replace", RUN]  # fmt: skip
+               "--help", "import table.csv --name t --set replace=true", RUN]  # fmt: skip
     for words in reading:
         yield Case("output", f"{words.split(' -- ')[0]} >&-", f"{words} >&-", statuses=(0,), after_run=True)
         yield Case(

@@ -85,7 +85,7 @@ STAGES = [
     Stage("runs are added", RUN.replace("-n 2", "-n 3"), completed(3), ".deviate/experiments"),
     Stage("runs of a new experiment", RUN.replace("--name train", "--name other"), folder=".deviate/experiments"),
     Stage("import", "import table.csv --name t", imported("t"), ".deviate/experiments"),
-    Stage("import --replace", "import table.csv --name old --replace", imported("old"), ".deviate/experiments"),
+    Stage("import again", "import table.csv --name old --set replace=true", imported("old"), ".deviate/experiments"),
     Stage("extract --write", "extract train.py --write", written("deviate.toml")),
     Stage("audit", f"audit --quick -o out/a.md -- {PYTHON} train.py", written("out/a.md"), "out"),
     *(Stage(f"report {kind}", f"report train -o out/r.{kind}", written(f"out/r.{kind}"), "out")
@@ -190,7 +190,7 @@ def again(project: Path, stage: Stage) -> str:
     """Type the command once more, where nothing is wrong; return what is wrong all the same."""
     words = stage.words.replace("run ", "run --retry-failed ", 1) if stage.words.startswith("run ") else stage.words
     if "import table.csv --name t" in words:
-        words += " --replace"
+        words += " --set replace=true"
     ended = deviate(project, words)
     if ended["problem"] or ended["status"]:
         return f"the same command afterwards: {ended['problem'] or ended['message']}"

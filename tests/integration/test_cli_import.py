@@ -152,9 +152,9 @@ def test_a_name_is_taken_once_and_replaced_on_request(project):
     assert deviate("import", "results.csv").status == 0
     taken = deviate("import", "results.csv")
     assert taken.status == 2
-    assert "--replace" in taken.err
+    assert "--set replace=true" in taken.err
     (project / "results.csv").write_text("seed,acc\n0,1\n1,2\n")
-    assert deviate("import", "results.csv", "--replace").status == 0
+    assert deviate("import", "results.csv", "--set", "replace=true").status == 0
     assert deviate("show", "results", "--json").json["planned"] == {"imported": 2}
 
 
@@ -171,7 +171,7 @@ def test_what_a_killed_import_was_about_to_replace_is_put_back_by_the_next(proje
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", kill)
         with pytest.raises(Stopped):
-            deviate("import", "results.csv", "--replace")
+            deviate("import", "results.csv", "--set", "replace=true")
     assert api.names() == []
     assert deviate("import", "other.csv").status == 0
     assert api.names() == ["other", "results"]
@@ -185,7 +185,7 @@ def test_run_never_continues_what_was_imported_and_import_never_replaces_what_wa
     assert refused.status == 2
     assert "imported" in refused.err
     assert deviate("run", "-n", "2", "--name", "ran", "--", sys.executable, "train.py").status == 0
-    refused = deviate("import", "results.csv", "--name", "ran", "--replace")
+    refused = deviate("import", "results.csv", "--name", "ran", "--set", "replace=true")
     assert refused.status == 2
     assert "was run by Deviate" in refused.err
 

@@ -120,11 +120,11 @@ def test_a_replaced_import_stays_until_the_new_one_is_whole(project, monkeypatch
     (project / "table.csv").write_text("seed,acc\n1,0.7\n2,0.8\n")
     with monkeypatch.context() as patch:
         patch.setattr(ExperimentFolder, "write_experiment", full)
-        failed = deviate("import", "table.csv", "--name", "t", "--replace")
+        failed = deviate("import", "table.csv", "--name", "t", "--set", "replace=true")
     assert failed.status == 1
     assert "No space left on device" in failed.err
     assert sorted(package.load("t").samples()["value"]) == [0.5, 0.6]
-    assert deviate("import", "table.csv", "--name", "t", "--replace").status == 0
+    assert deviate("import", "table.csv", "--name", "t", "--set", "replace=true").status == 0
     assert sorted(package.load("t").samples()["value"]) == [0.7, 0.8]
     assert [path.name for path in (project / ".deviate/experiments").iterdir()] == ["t"]
 

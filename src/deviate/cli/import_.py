@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 )
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="Take only this metric; repeatable.")
 @keys_option
-@click.option("--replace", is_flag=True, help="Replace what was imported under this name before.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> None:
     """Make an experiment from results of other tools.
@@ -85,7 +84,7 @@ def command(as_json: bool, **options: Any) -> None:
 
 def _request(
     paths: tuple[Path, ...], name: str | None, patterns: tuple[str, ...], metrics: tuple[str, ...],
-    settings: tuple[str, ...], replace: bool, **columns: Any,
+    settings: tuple[str, ...], **columns: Any,
 ) -> ImportRequest:  # fmt: skip
     from deviate.core.secrets import mask_words
     from deviate.imports.request import ImportRequest, TableOptions
@@ -93,7 +92,7 @@ def _request(
     from deviate.store.folders import Workspace
 
     typed = read_settings(settings, ImportSettings, IMPORT_KEYS)
-    common = {name: typed.pop(name) for name in ("format", "directions", "aggregates") if name in typed}
+    common = {name: typed.pop(name) for name in ("format", "directions", "aggregates", "replace") if name in typed}
     where = tuple(typed.pop("where", {}).items())
     return ImportRequest(
         paths=list(paths),
@@ -102,7 +101,6 @@ def _request(
         table=TableOptions(where=where, **columns, **typed),
         patterns=patterns,
         metrics=metrics,
-        replace=replace,
         command=mask_words(["deviate", *sys.argv[1:]]),
         **common,
     )

@@ -528,13 +528,9 @@ def names_grid(root: Path, names: Sequence[str]) -> bool:
     """Tell whether the words of ``deviate compare`` mean cells of ``deviate.toml``: none, or one of its experiments."""
     if len(names) > 1:
         return False
-    cells = read_cells(root, _split(names[0])[0] if names else None)
-    return len(cells) > 1 and (not names or names[0].partition(":")[0] != cells[0].name)
-
-
-def _split(name: str) -> tuple[str, str]:
-    before, _, variant = name.partition(":")
-    return before, variant
+    name = names[0].partition(":")[0] if names else None
+    cells = read_cells(root, name)
+    return len(cells) > 1 and name != cells[0].name
 
 
 def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOptions) -> Grid:
@@ -543,7 +539,7 @@ def read_grid(workspace: Workspace, names: Sequence[str], options: ComparisonOpt
     Raises BadOption if fewer than two cells have completed runs, or the options do not fit.
     """
     check_options(options)
-    name, variant = _split(names[0]) if names else (None, "")
+    name, _, variant = names[0].partition(":") if names else (None, "", "")
     cells = read_cells(workspace.project, name)
     present, missing = _present(workspace, cells)
     if len(present) < 2:

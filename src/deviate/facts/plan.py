@@ -85,17 +85,6 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     decimals: int | None = None
 
 
-def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:
-    """Return the one-sided upper confidence limit of the SD as a multiple of the measured one.
-
-    Examples
-    --------
-    >>> round(sd_upper_factor(8), 2), round(sd_upper_factor(30), 2)
-    (1.35, 1.14)
-    """
-    return sd_factors(n, 2 * certainty - 1)[1]
-
-
 def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
     """Return the runs of a side as a pilot, of the main metric unless another is named.
 
@@ -493,7 +482,7 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
         fewest_runs=fewest_runs(options.alpha),
         caution_factor=known.factor,
         command=command,
-        paired=known.sd_differences is not None,
+        paired=known.paired,
         correlation=known.correlation,
         sd_differences=known.sd_differences,
         lost=known.lost,
@@ -530,8 +519,8 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def factor(self) -> float | None:
-        """Upper limit of the SD as a multiple of it."""
-        return None if self.freedom is None else sd_upper_factor(self.freedom + 1)
+        """One-sided upper limit of the SD, at `CAUTION`, as a multiple of it: 1.35 of 8 runs."""
+        return None if self.freedom is None else sd_factors(self.freedom + 1, _ONE_SIDED)[1]
 
 
 def _known(options: PlanOptions, pilot: Pilot | None) -> _Known:
@@ -563,23 +552,17 @@ def _answers(options: PlanOptions, known: _Known) -> list[Answer]:
         size = abs(options.difference)
         runs = planned_runs(size / known.tested_sd, alpha, power, paired=known.paired, freedom=known.freedom)
         more = None if cautious is None else planned_runs(size / cautious, alpha, power, paired=known.paired)
-        if runs is not None and more is not None:
-            more = max(runs, more)
         textbook = planned_runs(size / known.tested_sd, options.alpha, power, paired=known.paired)
-        answers.append(
-            _answer("difference", size, _enough(runs, options), _enough(more, options), SIDES, known, textbook)
-        )
+        answers.append(_answer("difference", size, _enough(runs, options), _enough(more, options), known, textbook))
     if options.sd_ratio is not None:
         runs = _enough(runs_for_sd_ratio(options.sd_ratio, alpha=alpha, power=power), options)
-        answers.append(_answer("sd-ratio", options.sd_ratio, runs, None, SIDES, known))
+        answers.append(_answer("sd-ratio", options.sd_ratio, runs, None, known, None))
     if options.precision is not None:
         size, level = options.precision, 1 - options.alpha
         runs = runs_for_precision(size / known.sd, level, known.freedom)
         more = None if known.factor is None else runs_for_precision(size / (known.sd * known.factor), level)
-        if runs is not None and more is not None:
-            more = max(runs, more)
         textbook = runs_for_precision(size / known.sd, level)
-        answers.append(_answer("precision", size, runs, more, 1, known, textbook))
+        answers.append(_answer("precision", size, runs, more, known, textbook))
     return answers
 
 
@@ -589,14 +572,11 @@ def _enough(runs: int | None, options: PlanOptions) -> int | None:
 
 
 def _answer(
-    question: Question,
-    size: float,
-    runs: int | None,
-    cautious: int | None,
-    sides: int,
-    known: _Known,
-    textbook: int | None = None,
+    question: Question, size: float, runs: int | None, cautious: int | None, known: _Known, textbook: int | None
 ) -> Answer:
+    sides = 1 if question == "precision" else SIDES
+    if runs is not None and cautious is not None:
+        cautious = max(runs, cautious)
     pairs = known.paired and question == "difference"
     made = _made(runs, known.lost, pairs)
     made_cautious = _made(cautious, known.lost_cautious or known.lost, pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -199,13 +199,7 @@ def read_results(
             *notes(runs),
             *_growth_notes(runs),
             *damage_notes(predicted),
-            *_text_notes(observation.damaged),
-            *(
-                note
-                for each in tables.evaluated
-                for one, reasons in each.damaged
-                for note in _text_notes({one.run.name: reasons}, f"steps/{each.step.name}-{one.repeat}/")
-            ),
+            *_damaged_texts(tables),
         ],
         notes_left_out=notes_left_out(runs),
         environments=_environments(run for run in runs if run.completed),
@@ -302,6 +296,14 @@ def _growth_notes(runs: Iterable[RunFiles]) -> list[RuntimeNote]:
         for run in runs
         if run.grown
     ]
+
+
+def _damaged_texts(tables: Tables) -> Iterator[RuntimeNote]:
+    """Say which text was not searched, of trainings and of evaluations."""
+    yield from _text_notes(tables.observation.damaged)
+    for each in tables.evaluated:
+        for one, reasons in each.damaged:
+            yield from _text_notes({one.run.name: reasons}, f"steps/{each.step.name}-{one.repeat}/")
 
 
 def _text_notes(damaged: Mapping[str, list[str]], place: str = "") -> list[RuntimeNote]:

@@ -284,7 +284,7 @@ def _check_free(proposals: list[Proposal], workspace: Workspace, replace: bool) 
         if not replace:
             raise NameTaken(
                 f"experiment {folder.name!r} was imported before",
-                hint="type --replace to put these results in its place, or another --name",
+                hint="type --set replace=true to put these results in its place, or another --name",
             )
 
 

@@ -28,16 +28,14 @@ from deviate.imports.foreign import (
 )
 from deviate.imports.logs import ITERATION, Found, evenly_counting, found_rows
 from deviate.imports.named import CONFIGS, beside, ended, settings_in_names
-from deviate.imports.objects import MLPERF, json_rows
+from deviate.imports.objects import MLPERF, YAML, json_rows
 from deviate.imports.patterns import NUMBER, LinePattern, log_rows
 from deviate.imports.repeated import check_apart, check_recipes, check_whole
 from deviate.imports.request import Format, ImportRequest, TableOptions
 from deviate.imports.roles import CLOCKS, FILE, is_counter, refuse
 from deviate.imports.rows import Row, csv_rows, is_table
 from deviate.imports.tables import RUN, chosen_by, read_tables, shaped
-from deviate.imports.texts import YAML
-from deviate.imports.trackers import MARK, SUMMARY, read_mlflow, read_tensorboard, read_wandb
-from deviate.imports.trackio import is_trackio, read_trackio
+from deviate.imports.trackers import MARK, SUMMARY, is_trackio, read_mlflow, read_tensorboard, read_trackio, read_wandb
 from deviate.imports.trainings import Table, split_stored
 from deviate.lexicon.words import is_in_settings, meaning_of, plain, split_of
 from deviate.observe.trackers.mlflow import META

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from deviate.core.errors import NotImportable
 from deviate.imports.foreign import digest_of
-from deviate.imports.objects import KEY, SET
+from deviate.imports.objects import KEY, SET, YAML, yaml_value
 from deviate.imports.roles import FOLDS, is_counter, is_run_name, is_setting
 from deviate.imports.rows import Row, alike, flat, present
-from deviate.imports.texts import YAML, yaml_value
 from deviate.lexicon.words import meaning_of, plain, words_of
 
 #: Files beside results that hold what was set.

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deviate.core.errors import BadOption, NotImportable
-from deviate.imports.patience import PATIENCE, time_limit
 from deviate.imports.roles import is_counter
-from deviate.imports.rows import Row, check_text, read_bytes
+from deviate.imports.rows import PATIENCE, Row, check_text, read_bytes, time_limit
 
 #: Processor seconds that a pattern may take on all lines.
 PATIENCE_IN_ALL = 30.0

@@ -47,7 +47,7 @@ _COLUMNS = {
     "iteration": "iteration_column", "metric": "metric_column", "value": "value_column", "time": "time_column",
     "runs_of": "columns_are_runs",
 }  # fmt: skip
-IMPORT_KEYS = ("format", "rows", "where", "mean_over", *_COLUMNS.values(), "aggregate", "direction")
+IMPORT_KEYS = ("format", "rows", "where", "mean_over", *_COLUMNS.values(), "aggregate", "direction", "replace")
 
 
 class ImportSettings(TypedStatistics, frozen=True, kw_only=True, rename={**STATISTICS_KEYS, **_COLUMNS}):
@@ -62,6 +62,7 @@ class ImportSettings(TypedStatistics, frozen=True, kw_only=True, rename={**STATI
     value: Annotated[str, says("COLUMN that holds the value, in a long table")] = ""
     time: Annotated[str, says("COLUMN with the seconds since the run started")] = ""
     runs_of: Annotated[str, says("METRIC: read each column as one run of it")] = ""
+    replace: Annotated[bool, says("true: replace what was imported under this name before")] = False
 
 
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):

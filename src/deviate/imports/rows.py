@@ -6,15 +6,17 @@ import csv
 import json
 import math
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import groupby, pairwise
 from pathlib import Path
+from types import FrameType
 from typing import Any, BinaryIO
 
 from deviate.core.errors import NotImportable, NotRuns, some_of
-from deviate.imports.patience import PATIENCE, time_limit
 from deviate.lexicon.words import meaning_of, plain
 
 #: A row: word by column; a cell that is empty is not in it.
@@ -363,3 +365,41 @@ def check_cells(path: Path, text: str, marks: str) -> None:
             f"{path} has some {count:,} values; at most {MOST_CELLS:,} are read",
             hint=f"keep the columns and rows that matter: awk 'NR % 10 == 1' {path.name} > some{path.suffix}",
         )
+
+
+# A time limit for what cannot be asked to stop: a regular expression that tries all ways to divide a line, a pipe.
+
+#: Seconds that a pattern may take for one line, and a file to open.
+PATIENCE = 2.0
+
+
+class Limit:
+    """Whether the time passed."""
+
+    passed: bool = False
+
+
+class _TimePassedError(Exception):
+    """Ends what takes too long."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[Limit]:
+    """End what is within after `seconds`, and say so; only the main thread can, in others nothing is ended."""
+    limit = Limit()
+    if threading.current_thread() is not threading.main_thread():
+        yield limit
+        return
+    before = signal.signal(signal.SIGALRM, _end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield limit
+    except _TimePassedError:
+        limit.passed = True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise _TimePassedError

@@ -94,11 +94,6 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     #: What to do; empty where nothing is known.
     remedy: str = ""
 
-    @property
-    def is_named(self) -> bool:
-        """Whether a line is the cause, and not only somewhere between two."""
-        return self.kind != "between" and bool(self.file)
-
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a search."""

@@ -73,18 +73,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a table; a row of one cell is a heading over all columns, and the rows below it are indented."""
+    """One row of a table."""
 
     cells: list[Cell]
     #: Lines below the row, over all columns.
     notes: list[str] = []
     #: It is a part of a row above, so its name is indented.
     inner: bool = False
-
-    @property
-    def is_heading(self) -> bool:
-        """Whether the row is a heading for those below it."""
-        return len(self.cells) == 1
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -170,8 +165,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     listed: bool = False
     #: What it is the answer on; empty where there is one only.
     about: str = ""
-    #: What it rests on, in small print.
-    basis: str = ""
     figure: KeyFigure | None = None
     #: What pages draw beside the number.
     chart: Figure | None = None
@@ -346,9 +339,3 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     sections: list[Section]
     #: One for each run whose mark can be chosen.
     runs: list[RunCard] = []
-
-
-# How much room a screen has.
-
-#: Columns of a screen whose width is not known.
-COLUMNS = 80

@@ -84,10 +84,6 @@ def _one_dimensional(sample: ArrayLike) -> Floats:
 #: .. [1] G. Marsaglia, "Ratios of normal variables", Journal of Statistical Software 16(4), 2006.
 SDS_FROM_ZERO = 1.0
 
-#: Two normal values of one SD differ by less than so many SDs in 95 % of cases: 1.96 times the root of 2, the
-#: repeatability limit of ISO 5725-6:1994.
-REPEATABILITY = 1.96 * 2**0.5
-
 #: Share of the values that a trimmed mean leaves out at each end.
 TRIMMED = 0.2
 
@@ -114,11 +110,6 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     withheld: dict[str, str] = {}
     #: All values (two or more) are exactly equal.
     identical: bool = False
-
-    @property
-    def repeatability(self) -> float | None:
-        """Difference below which two runs lie in 95 % of cases, if values are normal; None where the SD is unknown."""
-        return None if self.sd is None else REPEATABILITY * self.sd
 
 
 def spread(sample: ArrayLike, *, ratio_scale: bool = False) -> Spread:

@@ -13,7 +13,7 @@ from deviate.core.errors import NotImportable
 from deviate.imports.formats import sources_of
 from deviate.imports.objects import json_rows
 from deviate.imports.request import ImportRequest
-from deviate.imports.trackio import is_trackio, read_trackio
+from deviate.imports.trackers import is_trackio, read_trackio
 
 
 def made(path, *, with_ids=True):
@@ -79,10 +79,10 @@ def test_lines_of_lists_are_rows(tmp_path):
 
 
 def test_more_rows_of_trackio_than_are_read_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("deviate.imports.trackio.MOST_VALUES", 3)
+    monkeypatch.setattr("deviate.imports.trackers.MOST_VALUES", 3)
     with pytest.raises(NotImportable, match="more than 3 rows"):
         read_trackio([made(tmp_path / "digits.db")])
-    monkeypatch.setattr("deviate.imports.trackio.MOST_VALUES", 4)
+    monkeypatch.setattr("deviate.imports.trackers.MOST_VALUES", 4)
     assert len(read_trackio([tmp_path]).runs) == 2
 
 

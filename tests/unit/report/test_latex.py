@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pdflatex import compile_paper, needs_pdflatex
 
 from deviate.facts.curves import curves_of
-from deviate.report.page import Cell, Column, Row, Table
 from deviate.report.topics.checklist import checklist
 from deviate.report.topics.curves import experiment_figures
 from deviate.report.topics.distribution import MetricText, places
@@ -18,7 +17,7 @@ from deviate.report.topics.experiment import experiment_page, plain_curves, plai
 from deviate.report.topics.reproduce import methods
 from deviate.report.words import code
 from deviate.report.writers import latex as writer
-from deviate.report.writers.latex import ROWS, STYLES, latex, latex_prose, latex_table, number, render_styled
+from deviate.report.writers.latex import ROWS, STYLES, latex, latex_prose, number, render_styled
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
@@ -32,12 +31,6 @@ COMMANDS = re.compile(
 
 def render_latex(document, curves=None):
     return writer.render_latex(experiment_page(document.facts, "paper", curves))
-
-
-def table(heads, rows):
-    columns = [Column(head=head, numeric=index > 0) for index, head in enumerate(heads)]
-    lines = [Row(cells=[Cell(text) for text in row]) for row in rows]
-    return latex_table(Table(caption="caption", slug="label", columns=columns, rows=lines))
 
 
 NASTY = 'a_b & 50% \\end{tabular}\\input{/etc/passwd} $x^2$ ~#{} "q" --`é точ | <b>'
@@ -128,26 +121,6 @@ def test_long_tables_are_split():
     pages = -(-len(cases.crowded().variants[0].metrics) // ROWS)
     assert text.count(r"\begin{tabular}") == pages
     assert f"(1 of {pages})" in text
-
-
-def bodies(lines):
-    return [part.split(r"\bottomrule")[0] for part in "\n".join(lines).split(r"\midrule")[1:]]
-
-
-def test_a_table_is_cut_between_metrics():
-    rows = [row for metric in range(9) for row in ([f"metric {metric}"], *([[f"v{i}", "1"] for i in range(5)]))]
-    pages = bodies(table(("what", "n"), rows))
-    assert len(pages) == 2
-    assert all(page.split()[0] == r"\multicolumn{2}{@{}l}{\emph{metric" for page in pages)
-    assert "continued" not in "".join(pages)
-    assert [page.count(r"\\") for page in pages] == [36, 18]
-
-
-def test_rows_of_one_metric_beyond_a_table_have_its_heading_again():
-    rows = [["metric"], *([f"v{i}", "1"] for i in range(2 * ROWS))]
-    pages = bodies(table(("what", "n"), rows))
-    assert [page.count(r"\\") for page in pages] == [ROWS, ROWS, 3]
-    assert ["{metric (continued)}" in page for page in pages] == [False, True, True]
 
 
 def test_a_caption_is_apart_from_the_rule_below_it():

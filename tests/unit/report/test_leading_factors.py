@@ -9,9 +9,8 @@ from deviate.core.factors import SEEDED
 from deviate.facts.proof import Evidence
 from deviate.facts.sources import source_of
 from deviate.report.page import Bars, Sentences, Table
-from deviate.report.topics.source_rows import rounded_ticks, source_rows
 from deviate.report.topics.sources import sources_blocks, sources_sentence, sources_table, why_blocks
-from deviate.report.topics.sources_figure import sources_figures
+from deviate.report.topics.sources_figure import rounded_ticks, source_rows, sources_figures
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate
 

@@ -29,14 +29,6 @@ Floats = NDArray[np.float64]
 _any_size = np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
 
 
-def explains(series: SlotSeries, recorded: Floats) -> bool:
-    """Whether a slot shows the recorded values of a metric, in order, and not by chance.
-
-    See `chance` for the rule.
-    """
-    return chance(series, recorded) <= MOST_CHANCE
-
-
 @_any_size
 def chance(series: SlotSeries, recorded: Floats) -> float:
     """Bound how likely values like these are to agree with those of a slot by chance; 1 where they do not agree.

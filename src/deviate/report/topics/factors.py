@@ -27,8 +27,8 @@ from deviate.report.topics.curves import Charts
 from deviate.report.topics.figures import drawings, main_name
 from deviate.report.topics.headline import across_notes, price_sentences
 from deviate.report.topics.proof import LEGEND, evidence_sentences, identity_statement, mark
-from deviate.report.topics.source_rows import has_effect
 from deviate.report.topics.sources import sources_sentence, sources_table
+from deviate.report.topics.sources_figure import has_effect
 from deviate.report.topics.varied import factors_of
 from deviate.report.words import disturbed
 

@@ -177,27 +177,19 @@ def again_sections(command: str) -> list[Section]:
     return [Section(slug="again", title="How to get this again", blocks=[Code(lines=[command])])] if command else []
 
 
-def heading(text: str, remark: str = "") -> Row:
-    """Return a row that heads those below it."""
-    return Row(cells=[Cell(text, remark=remark)])
-
-
 def telling(tables: Sequence[Table]) -> list[Table]:
     """Leave out the columns that say nothing in any of the tables, which have the same ones."""
     rows = [row for table in tables for row in table.rows]
     kept = [
         index
         for index in range(len(tables[0].columns))
-        if not index or any(row.cells[index].text not in ("", UNKNOWN) for row in rows if not row.is_heading)
+        if not index or any(row.cells[index].text not in ("", UNKNOWN) for row in rows)
     ]
     return [
         msgspec.structs.replace(
             table,
             columns=[table.columns[index] for index in kept],
-            rows=[
-                row if row.is_heading else msgspec.structs.replace(row, cells=[row.cells[index] for index in kept])
-                for row in table.rows
-            ],
+            rows=[msgspec.structs.replace(row, cells=[row.cells[index] for index in kept]) for row in table.rows],
         )
         for table in tables
     ]

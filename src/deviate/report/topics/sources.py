@@ -17,7 +17,7 @@ from deviate.report.topics.distribution import SpreadText
 from deviate.report.topics.headline import alarms, taken_text
 from deviate.report.topics.metrics import number
 from deviate.report.topics.proof import identity_text, shows_weights
-from deviate.report.topics.source_rows import SourceRow, churn_of, rounded_ticks, source_rows
+from deviate.report.topics.sources_figure import SourceRow, churn_of, rounded_ticks, source_rows
 from deviate.report.words import capital, command_text, count, joined
 from deviate.stats.intervals import Interval
 from deviate.stats.pairs import Estimate

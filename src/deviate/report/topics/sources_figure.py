@@ -7,14 +7,17 @@ from typing import Any
 
 import msgspec
 
+from deviate.core.factors import IMPLEMENTATION, find_variant, plain_name
 from deviate.facts.experiment import ExperimentFacts
-from deviate.facts.sources import SpreadAcross
+from deviate.facts.sources import SpreadAcross, VariantSpread, is_fixed
+from deviate.facts.variant import VariantFacts
 from deviate.report.escape import clean
 from deviate.report.figures import Figure, chart, only, quantity, slug, tips, view, word
 from deviate.report.numbers import show_level, unit_in_name
 from deviate.report.topics.distribution import SpreadText
-from deviate.report.topics.source_rows import SourceRow, churn_of, has_effect, rounded_ticks, source_rows
+from deviate.report.words import count
 from deviate.stats.intervals import Interval
+from deviate.stats.pairs import Estimate
 
 #: Height of a row, in pixels.
 ROW = 24
@@ -117,6 +120,19 @@ def _chart(panels: Sequence[Panel], rows: Sequence[SourceRow], whole: str) -> di
     }
     data = {
         "points": list(_points(panels, shown, wholes)),
+        **_frame(panels, shown),
+        "folded": [
+            {"at": 0.0, "variant": name, "text": clean(row.folded)}
+            for name, row in zip(names, rows, strict=True)
+            if row.folded
+        ],
+    }
+    return chart(data, _layers(x, y), ROW * (len(names) + 2))
+
+
+def _frame(panels: Sequence[Panel], shown: Sequence[str]) -> dict[str, Any]:
+    """Return where panels begin, and the numbers of their axes."""
+    return {
         "frames": [{"at": STEP * place, "variant": _HEAD, "text": panel.title} for place, panel in enumerate(panels)],
         "starts": [{"at": STEP * place, "variant": name} for place in range(len(panels)) for name in shown],
         "ticks": [
@@ -124,12 +140,11 @@ def _chart(panels: Sequence[Panel], rows: Sequence[SourceRow], whole: str) -> di
             for place, panel in enumerate(panels)
             for tick in (rounded_ticks(panel.most) if panel.end is None else [0.0, 0.5, 1.0, UNRELATED])
         ],
-        "folded": [
-            {"at": 0.0, "variant": name, "text": clean(row.folded)}
-            for name, row in zip(names, rows, strict=True)
-            if row.folded
-        ],
     }
+
+
+def _layers(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is drawn: starts and axes of panels, then points with their intervals, the whole with wider ones."""
     at = {"x": quantity("at", **x), **y}
     text = {**at, "text": word("text")}
     line = {"x": quantity("low", **x), "x2": {"field": "high"}, **y}
@@ -159,7 +174,7 @@ def _chart(panels: Sequence[Panel], rows: Sequence[SourceRow], whole: str) -> di
                 **look,
             ),
         ]
-    return chart(data, layers, ROW * (len(names) + 2))
+    return layers
 
 
 def _points(panels: Sequence[Panel], names: Sequence[str], wholes: Sequence[bool]) -> Iterator[dict[str, Any]]:
@@ -185,3 +200,101 @@ def _sentences(table: SpreadAcross, rows: Sequence[SourceRow]) -> Iterator[str]:
         else:
             interval = f" {text.ci_sd}" if row.spread.sd and row.spread.ci_sd.known else ""
             yield f"{name}: SD {text.sd}{clean(unit_in_name(table.unit))}{interval}."
+
+
+# The variants of an experiment as rows: which come first, what they are called, and which are folded and why.
+
+
+class SourceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One variant with all that is known of it, and its place in the table."""
+
+    spread: VariantSpread
+    facts: VariantFacts
+    name: str
+    #: It varies a part of what varies in the whole.
+    inner: bool
+    #: Empty where it has a row of numbers; else why it has none.
+    folded: str
+
+
+def source_rows(table: SpreadAcross, facts: ExperimentFacts) -> list[SourceRow]:
+    """Return the variants of a table: all together first, then by SD, nothing last; those without an effect folded."""
+    by_name = {variant.variant: variant for variant in facts.variants}
+    spreads = {row.variant: row for row in table.rows}
+    rows = [_row(spread, by_name[name], table, by_name) for name, spread in spreads.items()]
+    return sorted(rows, key=lambda row: (_FOLDS.get(row.folded[:4], 0), *_rank(row.spread, table)))
+
+
+#: Below the rows of numbers: what can have no effect, then what has the runs of another row, then what draws nothing.
+_FOLDS = {"": -1, "no e": 0, "same": 1, "no d": 2}
+
+
+def _rank(row: VariantSpread, table: SpreadAcross) -> tuple[bool, bool, float]:
+    return row.variant != table.whole, is_fixed(row.variant), -(row.sd or 0.0)
+
+
+def _row(
+    spread: VariantSpread, variant: VariantFacts, table: SpreadAcross, by_name: dict[str, VariantFacts]
+) -> SourceRow:
+    whole = by_name.get(table.whole)
+    inner = whole is not None and _is_part(variant, whole)
+    folded = _folded(spread, variant, by_name)
+    name = plain_name(variant.variant)
+    return SourceRow(spread=spread, facts=variant, name=name, inner=inner and not folded, folded=folded)
+
+
+def _is_part(variant: VariantFacts, whole: VariantFacts) -> bool:
+    """Tell whether a variant varies something, and not all, of what varies in the whole."""
+    own, every = find_variant(variant.variant), find_variant(whole.variant)
+    return bool(own and every and own.controlled and own.varying and own.varying < every.varying)
+
+
+def _folded(spread: VariantSpread, variant: VariantFacts, by_name: dict[str, VariantFacts]) -> str:
+    """Say why a variant can have no effect; empty where it can, or its runs differ."""
+    known = find_variant(variant.variant)
+    if spread.sd or known is None or not known.controlled or known.is_fixed or known.disturbed:
+        return _twin(spread, variant, by_name)
+    if known.varying == {IMPLEMENTATION} and variant.without_noise:
+        return f"no effect possible: {_threads(variant)}, no GPU"
+    if not spread.is_drawn:
+        return "none seen in these runs"
+    return ""
+
+
+def _threads(variant: VariantFacts) -> str:
+    threads = {each for each in variant.threads if each is not None}
+    return count(threads.pop(), "thread") if len(threads) == 1 else "pinned threads"
+
+
+def _twin(spread: VariantSpread, variant: VariantFacts, by_name: dict[str, VariantFacts]) -> str:
+    """Say that a variant has the same runs as another one that varies kernels as well, which have no effect."""
+    known = find_variant(variant.variant)
+    if known is None or not variant.without_noise or IMPLEMENTATION in known.varying or not known.varying:
+        return ""
+    for other in by_name.values():
+        freed = find_variant(other.variant)
+        if freed and freed.varying == known.varying | {IMPLEMENTATION} and _values(other) == _values(variant):
+            return f"same runs as {freed.plain}, as kernels have no effect here"
+    return ""
+
+
+def _values(variant: VariantFacts) -> list[tuple[str, list[float]]]:
+    return [(metric.name, list(metric.values)) for metric in variant.metrics if metric.kind != "speed"]
+
+
+def has_effect(table: SpreadAcross) -> bool:
+    """Tell whether the runs of some variant differ."""
+    return any(row.sd for row in table.rows)
+
+
+def churn_of(variant: VariantFacts, facts: ExperimentFacts) -> Estimate | None:
+    """Return the share of examples on which two runs of a variant differ; None where it is not known."""
+    main = facts.main_stability(variant.variant)
+    return main.labels.churn if main is not None and main.labels is not None else None
+
+
+def rounded_ticks(most: float) -> list[float]:
+    """Return three to six round numbers from 0 up to the largest."""
+    steps = (digit * 10.0**power for power in range(-12, 13) for digit in (1, 2, 5))
+    step = next((each for each in steps if most / each < 5), most or 1.0)
+    return [step * place for place in range(int(most / step) + 1)]

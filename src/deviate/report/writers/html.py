@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 from deviate.core.errors import NotInstalled
 from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.figures import DISTRIBUTIONS, THEMES, WITHOUT_CHARTS, Figure, drawing_module, themed
-from deviate.report.page import Answer, Bars, Block, ByMetric, Drawing, Fold, Page, Row, RunCard, Section, Strips, Table
+from deviate.report.page import Answer, Bars, Block, ByMetric, Drawing, Fold, Page, RunCard, Section, Strips, Table
 from deviate.store.files import write_whole
 
 # Figures as data in a page: no text of theirs can end the script element that holds them.
@@ -257,13 +257,7 @@ def _latex_source(tables: Sequence[Table]) -> str:
 
 def sortable(table: Table) -> bool:
     """Tell whether the rows of a table may change places."""
-    return len(table.rows) > 1 and not table.prose and not any(row.is_heading or row.notes for row in table.rows)
-
-
-def indented(rows: Sequence[Row]) -> list[tuple[Row, bool]]:
-    """Return the rows, and whether each is below a heading or a part of a row above."""
-    first = next((index for index, row in enumerate(rows) if row.is_heading), len(rows))
-    return [(row, row.inner or (index > first and not row.is_heading)) for index, row in enumerate(rows)]
+    return len(table.rows) > 1 and not table.prose and not any(row.notes for row in table.rows)
 
 
 def known(value: float | None) -> bool:
@@ -302,7 +296,6 @@ def _environment() -> jinja2.Environment:
         chart_data=chart_data,
         grouped=grouped,
         sortable=sortable,
-        indented=indented,
         known=known,
     )
     environment.filters["prose"] = prose

@@ -177,11 +177,8 @@ _WRAPPED = r"p{0.9\linewidth}@{}"
 
 
 def latex_table(table: Table) -> list[str]:
-    """Return a table as lines, as several where it has too many rows.
-
-    Rows below a heading stay together; where they are too many for one table the next one repeats it.
-    """
-    pages = _pages(table.rows)
+    """Return a table as lines, as several where it has too many rows."""
+    pages = [table.rows[start : start + ROWS] for start in range(0, max(1, len(table.rows)), ROWS)]
     below = _below(table)
     lines: list[str] = []
     for index, rows in enumerate(pages, 1):
@@ -212,10 +209,8 @@ def _tabular(columns: Sequence[Column], rows: Sequence[Row], folded: Sequence[tu
     yield r"    \toprule"
     yield rf"    {' & '.join(_head(column.head) for column in columns)} \\"
     yield r"    \midrule"
-    below = False
     for row in rows:
-        below = below or row.is_heading
-        yield f"    {_row(row, columns, below=below)}"
+        yield f"    {_row(row, columns)}"
         notes = (rf"\quad {latex_prose(note)}" for note in row.notes)
         yield from (f"    {_across(note, len(columns), _WRAPPED)}" for note in notes)
     for name, why in folded:
@@ -233,11 +228,9 @@ def _head(text: str) -> str:
     return f"${text}$" if text in _SYMBOLS else latex(text)
 
 
-def _row(row: Row, columns: Sequence[Column], *, below: bool) -> str:
-    if row.is_heading:
-        return _across(rf"\emph{{{_cell(row.cells[0], numeric=False)}}}", len(columns))
+def _row(row: Row, columns: Sequence[Column]) -> str:
     cells = [_cell(cell, numeric=column.numeric) for cell, column in zip(row.cells, columns, strict=True)]
-    start = r"\quad " if below or row.inner else ""
+    start = r"\quad " if row.inner else ""
     return rf"{start}{' & '.join(cells)} \\"
 
 
@@ -247,37 +240,6 @@ def _across(text: str, columns: int, shape: str = "l") -> str:
 
 def _cell(cell: Cell, *, numeric: bool) -> str:
     return number(cell.inline) if numeric else latex(cell.inline)
-
-
-def _pages(rows: Sequence[Row]) -> list[list[Row]]:
-    """Share rows among tables of at most `ROWS`, cut between the headings where that is possible."""
-    pages: list[list[Row]] = [[]]
-    for group in _groups(rows):
-        if pages[-1] and len(pages[-1]) + len(group) > ROWS:
-            pages.append([])
-        pages[-1] += group
-        while len(pages[-1]) > ROWS:
-            again = [_continued(group[0])] if group[0].is_heading else []
-            pages[-1:] = [pages[-1][:ROWS], [*again, *pages[-1][ROWS:]]]
-    return pages
-
-
-def _continued(heading: Row) -> Row:
-    cell = heading.cells[0]
-    return Row(cells=[msgspec.structs.replace(cell, text=f"{cell.inline} (continued)", remark="")])
-
-
-def _groups(rows: Sequence[Row]) -> Iterable[list[Row]]:
-    """Yield each heading with the rows below it; rows without a heading by themselves."""
-    group: list[Row] = []
-    for row in rows:
-        headed = bool(group) and group[0].is_heading
-        if group and (row.is_heading or not headed):
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
 
 
 #: Folder that the lines for figures name; that of the examples of ``--set figures``.
@@ -336,7 +298,7 @@ def _(block: Sentences, command: str) -> Iterable[str]:
 
 @_block.register
 def _(block: Answer, command: str) -> Iterable[str]:
-    return _paragraph(block.about, [*block.sentences, *([block.basis] if block.basis else [])])
+    return _paragraph(block.about, block.sentences)
 
 
 @_block.register

@@ -87,7 +87,6 @@ def _(block: Answer) -> Iterable[Lines]:
         yield from ([markdown_prose(sentence)] for sentence in block.sentences)
     else:
         yield _paragraph(block.about, block.sentences)
-    yield [markdown_prose(block.basis)] if block.basis else []
 
 
 def _key_figure(figure: KeyFigure) -> str:
@@ -181,12 +180,8 @@ def _remark(remark: Remark) -> str:
 
 def _table(table: Table) -> Lines:
     rule = ["---:" if column.numeric else "---" for column in table.columns]
-    rows = [_headed(row, len(rule)) if row.is_heading else list(map(_text, row.cells)) for row in table.rows]
-    return [_row(markdown(column.head.strip()) for column in table.columns), _row(rule), *map(_row, rows)]
-
-
-def _headed(row: Row, columns: int) -> list[str]:
-    return [f"**{_text(row.cells[0])}**", *[""] * (columns - 1)]
+    rows = [_row(map(_text, row.cells)) for row in table.rows]
+    return [_row(markdown(column.head.strip()) for column in table.columns), _row(rule), *rows]
 
 
 def _row(cells: Iterable[str]) -> str:

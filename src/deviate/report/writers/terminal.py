@@ -147,10 +147,7 @@ def _in_parts(tables: Sequence[Table], room: Room) -> list[RenderableType]:
 def _short_named(table: Table, width: int) -> Table:
     """Return a table without the small print of names too long for a line with it: the table below has it."""
     room = width - sum(GAP + each for each in _widths(table)[1:])
-    rows = [
-        row if row.is_heading or cell_text(row.cells[0]).cell_len <= room else _without_remark(row)
-        for row in table.rows
-    ]
+    rows = [row if cell_text(row.cells[0]).cell_len <= room else _without_remark(row) for row in table.rows]
     return msgspec.structs.replace(table, rows=rows)
 
 
@@ -221,16 +218,13 @@ def _with_brief(table: Table) -> set[int]:
 
 def _kept(table: Table, width: int) -> list[int]:
     name, *others = _widths(table)
-    most = table.columns[0].fold_at
-    # Headings may need all that a name may take.
-    name = max(name, most) if any(row.is_heading for row in table.rows) else min(name, most)
     columns = zip(others, table.columns[1:], strict=True)
     priced = [Priced(width=GAP + each, sacrifice=column.sacrifice) for each, column in columns]
-    return [0, *(1 + index for index in fitting(priced, width - name))]
+    return [0, *(1 + index for index in fitting(priced, width - min(name, table.columns[0].fold_at)))]
 
 
 def _widths(table: Table) -> list[int]:
-    rows = _indented(table)
+    rows = list(map(_cells, table.rows))
     widths = [
         max([*map(cell_len, _head(column).split("\n")), *(cell_text(row[index]).cell_len for row in rows)])
         for index, column in enumerate(table.columns)
@@ -238,19 +232,11 @@ def _widths(table: Table) -> list[int]:
     return [max([widths[0], *(cell_len(clean(name)) for name, _ in table.folded)]), *widths[1:]]
 
 
-def _indented(table: Table) -> list[list[Cell]]:
-    """Return the rows that are no headings; below a heading, names are indented."""
-    below, rows = False, []
-    for row in table.rows:
-        below = below or row.is_heading
-        if not row.is_heading:
-            rows.append(_indent(row.cells) if below or row.inner else row.cells)
-    return rows
-
-
-def _indent(cells: list[Cell]) -> list[Cell]:
-    first = msgspec.structs.replace(cells[0], text=" " * INDENT + cells[0].text)
-    return [first, *cells[1:]]
+def _cells(row: Row) -> list[Cell]:
+    """Return the cells of a row; the name of a part of a row above is indented."""
+    if not row.inner:
+        return row.cells
+    return [msgspec.structs.replace(row.cells[0], text=" " * INDENT + row.cells[0].text), *row.cells[1:]]
 
 
 def _only(table: Table, kept: Sequence[int]) -> Table:
@@ -260,10 +246,7 @@ def _only(table: Table, kept: Sequence[int]) -> Table:
         else column
         for index, column in enumerate(table.columns)
     ]
-    rows = [
-        row if row.is_heading else msgspec.structs.replace(row, cells=[row.cells[index] for index in kept])
-        for row in table.rows
-    ]
+    rows = [msgspec.structs.replace(row, cells=[row.cells[index] for index in kept]) for row in table.rows]
     return msgspec.structs.replace(table, columns=[columns[index] for index in kept], rows=rows)
 
 
@@ -304,14 +287,7 @@ def _shrunk(table: Table, width: int) -> list[int]:
 
 
 def _lines(rows: Iterable[Row]) -> Iterable[list[Text]]:
-    below = False
-    for row in rows:
-        below = below or row.is_heading
-        if row.is_heading:
-            heading = row.cells[0]
-            yield [cell_text(msgspec.structs.replace(heading, emphasis="strong"))]
-        else:
-            yield list(map(cell_text, _indent(row.cells) if below or row.inner else row.cells))
+    return (list(map(cell_text, _cells(row))) for row in rows)
 
 
 def _filled(
@@ -443,9 +419,7 @@ def _(block: Sentences, room: Room) -> list[RenderableType]:
 def _(block: Answer, room: Room) -> list[RenderableType]:
     figure = _key_figure(block.figure, room) if block.figure and block.figure.basis else []
     lines = [_paragraph(block.about, block.sentences, listed=block.listed)] if block.sentences else []
-    basis = [Text(_prose(block.basis), style="dim")] if block.basis else []
-    below: list[RenderableType] = [*lines, *basis]
-    return [room.narrow(Group(*part)) for part in (figure, below) if part]
+    return [room.narrow(Group(*part)) for part in (figure, lines) if part]
 
 
 def _key_figure(figure: KeyFigure, room: Room) -> list[RenderableType]:

@@ -368,11 +368,6 @@ _MAPPINGS = re.compile(
 )
 
 
-def is_item(reported: ReportedValue) -> bool:
-    """Whether the value is the second variable of a loop over a mapping's items."""
-    return _items_source(reported) is not None
-
-
 def is_item_of_report(flow: Evaluator, reported: ReportedValue) -> bool:
     """Whether the mapping that the value is an item of is named like a report, or has a key that names a metric."""
     source = _items_source(reported)

@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.observe.output.joining import chance, explains, join, shows_several
+from deviate.observe.output.joining import MOST_CHANCE, chance, join, shows_several
 from deviate.observe.output.slots import SlotSeries, mine_text
 
 
 def printed(values, form="{:.4f}", name="loss"):
     (series,) = mine_text("\n".join(f"{name}: {form.format(value)}" for value in values).encode(), "stdout")
     return series
+
+
+def explains(series, recorded):
+    return chance(series, recorded) <= MOST_CHANCE
 
 
 def curve(seed=0, count=20):

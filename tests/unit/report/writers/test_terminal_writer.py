@@ -140,9 +140,9 @@ def test_notes_on_a_row_stand_below_it_and_columns_keep_their_places():
     ]
 
 
-def test_rows_below_a_heading_are_indented():
+def test_parts_of_a_row_are_indented():
     lines = shown(pages.factors()).splitlines()
-    assert lines[2:5] == ["test acc (best)", "  algo+impl         0.46   ≠", "  init             0.086   ="]
+    assert lines[2:5] == ["algo+impl       0.46   ≠", "  init       −0.0031   ≈!", "control        0.086   ="]
     assert lines[-3:] == [
         "and 3 more metrics; all of them: deviate report x --format md",
         "shuffle brings the largest SD.",
