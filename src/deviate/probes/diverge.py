@@ -459,7 +459,7 @@ class _Search:
 
     def _begin(self, name: str) -> None:
         self.replays += 1
-        self.announce(f"replay {self.replays}: {name}")
+        self.announce(f"replay {self.replays}: {name}; each training at most {self.limit:g} s")
 
     def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None, place: int) -> Trial:
         """Train; in a pair of runs that is made again this is the first or the second."""

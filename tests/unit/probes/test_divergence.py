@@ -172,6 +172,33 @@ def test_without_steps_the_first_array_or_model_that_differs_counts_and_no_clock
     assert Lines(first, late).of_arrays() is None
 
 
+def test_of_several_names_that_differ_the_one_whose_origin_comes_first_counts():
+    def run(split, layer):
+        return [
+            statement(2, 1, writes={"x": f"<f8[3]:{split}"}),
+            statement(4, 2, writes={"model": f"Sequential[]:{layer}"}),
+            statement(6, 3, {"model": f"Sequential[]:{layer}", "x": f"<f8[3]:{split}"}, {"fitted": f"f:{split}"}),
+        ]
+
+    lines = origins(run("a", "b"), run("c", "d"))
+    assert [lines.of_names(names).line for names in (["x", "model"], ["model", "x"], ["model"])] == [1, 1, 2]
+    assert lines.at_operation(0, 6).line == 1
+
+
+@pytest.mark.parametrize(("how", "line"), [({"alters": True}, 3), ({"stores": True}, 3), ({}, None)])
+def test_an_array_that_was_changed_by_another_name_is_followed_there(how, line):
+    def run(noise):
+        return [
+            statement(2, 1, writes={"data": "<f4[3]:a"}),
+            statement(4, 2, {"data": "<f4[3]:a"}, {"view": "<f4[3]:a"}),
+            statement(6, 3, {"view": "<f4[3]:a"}, {"view": f"<f4[3]:{noise}"}, **how),
+            statement(8, 4, {"data": f"<f4[3]:{noise}"}, {"x": f"f:{noise}"}),
+        ]
+
+    found = origins(run("b"), run("c")).at_operation(0, 8)
+    assert (found.line, found.kind) == ((line, "statement") if line else (4, "before"))
+
+
 def test_a_value_one_of_whose_attributes_is_read_is_followed_to_where_it_was_made():
     def run(value):
         return [statement(2, 1, writes={"x": value}), statement(4, 2, {"x.reshape": value}, {"y": value})]

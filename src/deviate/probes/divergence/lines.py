@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -81,6 +81,8 @@ class Lines:
         self.first, self.second = _frames(first), _frames(second)
         self.by_number = {frame.number: frame for frame in self.first.values()}
         self.children: dict[int | None, list[_Frame]] = defaultdict(list)
+        #: The record of each origin that was found.
+        self.made: dict[Origin, int] = {}
         for frame in self.by_number.values():
             self.children[frame.parent].append(frame)
 
@@ -128,18 +130,19 @@ class Lines:
         return None
 
     def of_names(self, names: Sequence[str]) -> Origin | None:
-        """Return the origin of the value that one of several names was given last."""
-        ends = [
-            (frame.statements[position].n, frame, position, name)
-            for frame in self.by_number.values()
-            for name in names
-            for position in [self._last(frame, name, len(frame.statements))]
-            if position is not None
-        ]
-        if not ends:
-            return None
-        _, frame, position, _ = max(ends, key=lambda each: each[0])
-        return self._at(frame, position, DEPTH)
+        """Return the first of the origins of the values that names were given last."""
+        ends: dict[str, tuple[int, _Frame, int]] = {}
+        for frame in self.by_number.values():
+            for name in names:
+                position = self._last(frame, name, len(frame.statements))
+                if position is not None and frame.statements[position].n > ends.get(name, (-1,))[0]:
+                    ends[name] = frame.statements[position].n, frame, position
+        return self._first(self._at(frame, position, DEPTH) for _, frame, position in ends.values())
+
+    def _first(self, origins: Iterable[Origin | None]) -> Origin | None:
+        """Return the first of several origins; what was there before explains nothing where a value was made."""
+        known = (each for each in origins if each is not None)
+        return min(known, key=lambda each: (each.kind == "before", self.made[each]), default=None)
 
     def first_returned(self) -> Origin | None:
         """Return the origin of the first value that a function of the outermost frames returned and that differs."""
@@ -201,10 +204,9 @@ class Lines:
         values = [key for key in differing if not (ours.reads[key] or "").startswith(STATE)]
         # A module is read for its functions as well: its generator counts where the statement draws from it.
         states = [key for key in differing if key not in values and key in ours.writes]
-        origins = [found for key in values if (found := self._of(frame, position, key, depth - 1)) is not None]
-        if origins:
-            # A value that was there before explains nothing where another one was made.
-            return next((found for found in origins if found.kind != "before"), origins[0])
+        origin = self._first(self._of(frame, position, key, depth - 1) for key in values)
+        if origin is not None:
+            return origin
         if states and not ours.seeds:
             found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin)
             return found or self._unseeded(frame, ours, states[0])
@@ -243,13 +245,7 @@ class Lines:
             pair = self.pair(other, place)
             if other.statements[place].n <= frame.statements[since].n:
                 return None
-            if (
-                pair is not None
-                and pair[0].stores
-                and any(
-                    pair[0].writes[name] != pair[1].writes.get(name) for name in pair[0].writes if name in pair[0].reads
-                )
-            ):
+            if pair is not None and any(_is_changed(pair, name) for name in pair[0].reads):
                 return other, place
         return None
 
@@ -301,7 +297,12 @@ class Lines:
         return None
 
     def _unseeded(self, frame: _Frame, statement: Statement, key: str) -> Origin:
-        return Origin(kind="unseeded", file=frame.file, line=statement.line, function=frame.function, name=key)
+        origin = Origin(kind="unseeded", file=frame.file, line=statement.line, function=frame.function, name=key)
+        return self._dated(origin, statement)
+
+    def _dated(self, origin: Origin, statement: Statement) -> Origin:
+        self.made[origin] = min(statement.n, self.made.get(origin, statement.n))
+        return origin
 
     def _before(self, number: int) -> Iterator[tuple[_Frame, int]]:
         """Yield the statements that ended before a record, the last first."""
@@ -319,7 +320,7 @@ class Lines:
         values = ("", "")
         if names and theirs is not None:
             values = _shown(ours.writes[names[0]]), _shown(theirs.writes.get(names[0]))
-        return Origin(
+        origin = Origin(
             kind=kind,
             file=frame.file,
             line=ours.line,
@@ -328,6 +329,7 @@ class Lines:
             first=values[0],
             second=values[1],
         )
+        return self._dated(origin, ours)
 
 
 def _is_part(name: str, key: str) -> bool:
@@ -338,6 +340,12 @@ def _is_part(name: str, key: str) -> bool:
 def _is_made(name: str, key: str, statement: Statement) -> bool:
     """Tell whether a statement gives a value, one of whose attributes is read, to a name."""
     return statement.writes[name] is not None and key.startswith(f"{name}.")
+
+
+def _is_changed(pair: tuple[Statement, Statement], name: str) -> bool:
+    """Tell whether a statement changed the object of a name that it reads, and in each run otherwise."""
+    ours, theirs = (each.writes.get(name) for each in pair)
+    return ours != theirs and (pair[0].stores or (pair[0].alters and "]:" in (ours or theirs or "")))
 
 
 def _left(pair: tuple[Statement, Statement], first: str | None, second: str | None) -> list[str]:
