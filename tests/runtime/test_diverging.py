@@ -140,6 +140,8 @@ def test_values_are_told_apart_by_content_and_order_and_sets_by_content(digest) 
     assert digest([1, 2]) != digest([2, 1])
     assert digest({"a": 1, "b": 2}) != digest({"b": 2, "a": 1})
     assert digest({"x", "y", "z"}) == digest({"z", "y", "x"})
+    assert digest({object(), object()}) == digest({object(), object()})
+    assert digest({(1, 2), (3, 4)}) == digest({(3, 4), (1, 2)}) != digest({(1, 2), (3, 5)})
     assert (digest(0.1), digest("a"), digest(object())) == ("0.1", "'a'", None)
 
 

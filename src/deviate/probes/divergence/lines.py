@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -137,10 +137,7 @@ class Lines:
                 position = self._last(frame, name, len(frame.statements))
                 if position is not None and frame.statements[position].n > ends.get(name, (-1,))[0]:
                     ends[name] = frame.statements[position].n, frame, position
-        return self._first(self._at(frame, position, DEPTH) for _, frame, position in ends.values())
-
-    def _first(self, origins: Iterable[Origin | None]) -> Origin | None:
-        """Return the first of several origins; what was there before explains nothing where a value was made."""
+        origins = (self._at(frame, position, DEPTH) for _, frame, position in ends.values())
         known = (each for each in origins if each is not None)
         return min(known, key=lambda each: (each.kind == "before", self.made[each]), default=None)
 
@@ -188,8 +185,13 @@ class Lines:
 
     # Backwards
 
-    def _at(self, frame: _Frame, position: int, depth: int, without: Sequence[str] = ()) -> Origin | None:
-        """Return the origin of what differs in one statement, but for names that it gives a state of their own."""
+    def _at(
+        self, frame: _Frame, position: int, depth: int, without: Sequence[str] = (), given: str = ""
+    ) -> Origin | None:
+        """Return the origin of what differs in one statement, but for names that it gives a state of their own.
+
+        Of a function of the program that it calls, what that returned is followed; what it is `given`, outwards.
+        """
         pair = self.pair(frame, position)
         if depth == 0:
             return None
@@ -204,18 +206,24 @@ class Lines:
         values = [key for key in differing if not (ours.reads[key] or "").startswith(STATE)]
         # A module is read for its functions as well: its generator counts where the statement draws from it.
         states = [key for key in differing if key not in values and key in ours.writes]
-        origin = self._first(self._of(frame, position, key, depth - 1) for key in values)
-        if origin is not None:
-            return origin
+        # Options may hold a time, or a folder, that decides nothing.
+        inner = None if given else self._returned(frame, ours, depth - 1)
+        if inner is not None and (inner.kind != "before" or not values):
+            return inner
+        values.sort(key=lambda key: "]:" not in (ours.reads[key] or ""))
+        origins = [found for key in values if (found := self._of(frame, position, key, depth - 1)) is not None]
+        if origins:
+            # A value that was there before explains nothing where another one was made.
+            return next((found for found in origins if found.kind != "before"), origins[0])
         if states and not ours.seeds:
             found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin)
             return found or self._unseeded(frame, ours, states[0])
-        within = [each for each in self.children[frame.number] if ours.begin <= each.began <= ours.n]
-        for inner in within:
-            found = self._inside(inner, depth - 1, ours.n)
-            if found is not None:
-                return found
-        return self._make("before" if values else "statement", frame, ours, theirs)
+        return self._make("before" if values or "." in given else "statement", frame, ours, theirs)
+
+    def _returned(self, frame: _Frame, statement: Statement, depth: int) -> Origin | None:
+        """Return the origin of what the first function that a statement calls returned, and that differs."""
+        called = (each for each in self.children[frame.number] if statement.begin <= each.began <= statement.n)
+        return next((found for each in called if (found := self._inside(each, depth, statement.n)) is not None), None)
 
     def _of(self, frame: _Frame, position: int, key: str, depth: int) -> Origin | None:
         """Return the origin of the value of a name at one statement."""
@@ -224,7 +232,7 @@ class Lines:
             return self._at(frame, last, depth)
         if key.partition(".")[0] in self._parameters(frame) and frame.parent is not None:
             around = self.by_number[frame.parent]
-            return self._at(around, around.at(frame.began), depth)
+            return self._at(around, around.at(frame.began), depth, given=key)
         changed = self._changed(frame, position, key)
         if changed is not None:
             return self._at(*changed, depth)
