@@ -33,6 +33,7 @@ from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_repl
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
+from deviate.source.files import deeply
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.run_files import Unfinished
 
@@ -507,6 +508,7 @@ class Explanation:
         return key_of(found.first), found.kind == "host" and found.first.entered != other
 
     @property
+    @deeply
     def is_found(self) -> bool:
         """Whether an operation, an array or the way through the program differs."""
         lines = self.lines()
@@ -516,6 +518,7 @@ class Explanation:
         """Return the statements of the program itself."""
         return Lines(*self.pairs[0])
 
+    @deeply
     def cause(self) -> Cause:
         """Return the cause: of the operations, else of the statements."""
         if not self.pairs:

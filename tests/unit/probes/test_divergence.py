@@ -14,7 +14,7 @@ from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import first_difference
 from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
 from deviate.probes.divergence.remedies import remedy_of
-from deviate.probes.divergence.steps import compare_marks, unit_of
+from deviate.probes.divergence.steps import Bracket, compare_marks, unit_of
 from deviate.probes.divergence.stored import OtherDraws, Recorded, other_draws
 from deviate.report.topics.diverge import divergence_page
 from deviate.report.writers.terminal import render_terminal
@@ -220,6 +220,28 @@ def test_what_a_function_returned_leads_into_it():
     first, second = run("1"), run("2")
     found = origins(first[0], second[0], (MAIN, inner), (first[1], second[1])).at_operation(0, 10)
     assert (found.file, found.line, found.function) == ("data.py", 7, "load")
+
+
+def test_a_value_is_followed_through_hundreds_of_statements_and_never_to_the_same_one_again():
+    def run(noise):
+        weights = [f"<f8[3]:{number if number < 2 else noise}{number}" for number in range(380)]
+        steps = enumerate(zip(weights, weights[1:], strict=False), 1)
+        return [
+            Statement(n=n, f=0, line=n, reads={"w": old}, writes={"w": new}, begin=n, alters=True)
+            for n, (old, new) in steps
+        ]
+
+    first, second = (process([MAIN], run(noise)) for noise in "ab")
+    end = Bracket(unit="iteration", equal=0, differs=1, parts=["w"])
+    assert Explanation([(first, second)], end, lambda *_: "").cause().line == 2
+    first, second = (
+        process([MAIN], [statement(1, 1, {"w": "<f8[3]:a"}), *statements])
+        for statements in (
+            [Statement(n=2, f=0, line=2, reads={"w": f"<f8[3]:{n}"}, writes={"w": n}, begin=2, alters=True)]
+            for n in "bc"
+        )
+    )
+    assert Lines(first, second).of_names(["w"]).kind == "before"
 
 
 @pytest.mark.parametrize("returned", ["<f8[3]:", "f:"])

@@ -112,7 +112,7 @@ class Lines:
                 continue
             if pair[0].seeds or not any(pair[0].reads.get(each) != pair[1].reads.get(each) for each in states):
                 return self._at(frame, position, DEPTH, without=states)
-            found = self.of_states(pair[0].reads[states[0]] or "", pair[1].reads[states[0]] or "", pair[0].begin)
+            found = self.of_states(pair[0].reads[states[0]] or "", pair[1].reads[states[0]] or "", pair[0].begin - 1)
             return found or self._unseeded(frame, pair[0], states[0])
         return None
 
@@ -216,7 +216,7 @@ class Lines:
             # A value that was there before explains nothing where another one was made.
             return next((found for found in origins if found.kind != "before"), origins[0])
         if states and not ours.seeds:
-            found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin)
+            found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin - 1)
             return found or self._unseeded(frame, ours, states[0])
         return self._make("before" if values or "." in given else "statement", frame, ours, theirs)
 
@@ -249,7 +249,7 @@ class Lines:
         since = next((place for place in range(position - 1, -1, -1) if self._agrees(frame, place, root)), None)
         if since is None:
             return None
-        for other, place in self._before(frame.statements[position].begin):
+        for other, place in self._before(frame.statements[position].begin - 1):
             pair = self.pair(other, place)
             if other.statements[place].n <= frame.statements[since].n:
                 return None
