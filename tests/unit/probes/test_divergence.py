@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 import pytest
 from msgspec import structs
@@ -225,7 +227,7 @@ def test_what_a_function_returned_leads_into_it():
 def test_a_value_is_followed_through_hundreds_of_statements_and_never_to_the_same_one_again():
     def run(noise):
         weights = [f"<f8[3]:{number if number < 2 else noise}{number}" for number in range(380)]
-        steps = enumerate(zip(weights, weights[1:], strict=False), 1)
+        steps = enumerate(itertools.pairwise(weights), 1)
         return [
             Statement(n=n, f=0, line=n, reads={"w": old}, writes={"w": new}, begin=n, alters=True)
             for n, (old, new) in steps
