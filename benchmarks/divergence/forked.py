@@ -7,6 +7,7 @@ start of its own, so faults that lie in it, such as hashes of texts, are searche
 import atexit
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -66,8 +67,10 @@ def outcome(trial, ended):
 def train(launch):
     """Be the training, in a forked child."""
     status = 1
-    # What the benchmark would do at its end is none of a training's business.
+    # What the benchmark would do at its end, or at a signal, is none of a training's business.
     atexit._clear()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.setpgid(0, 0)
         os.environ.clear()

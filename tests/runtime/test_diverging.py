@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 from pathlib import Path
 
@@ -139,6 +140,8 @@ def test_values_are_told_apart_by_content_and_order_and_sets_by_content(digest) 
     assert digest([1, 2]) != digest([2, 1])
     assert digest({"a": 1, "b": 2}) != digest({"b": 2, "a": 1})
     assert digest({"x", "y", "z"}) == digest({"z", "y", "x"})
+    assert digest({object(), object()}) == digest({object(), object()})
+    assert digest({(1, 2), (3, 4)}) == digest({(3, 4), (1, 2)}) != digest({(1, 2), (3, 5)})
     assert (digest(0.1), digest("a"), digest(object())) == ("0.1", "'a'", None)
 
 
@@ -160,3 +163,26 @@ def test_a_statement_that_calls_nothing_and_writes_into_nothing_changes_no_objec
     source = "x = y[3] + z.w\nif x > 2:\n    x = -y\nx += y\nx[0] = y\nf(y)\nx = [each for each in y]\n"
     plan = plan_of(compile(source, "train.py", "exec"), {})
     assert [plan[line].acts for line in range(1, 8)] == [False, False, False, True, True, True, True]
+    assert [line for line in plan if plan[line].alters] == [4]
+
+
+def test_lines_rest_while_a_library_is_imported(monkeypatch):
+    monkeypatch.syspath_prepend(str(INJECTED))
+    from deviate_runtime.diverging.lines import Lines
+
+    lines = Lines(types.SimpleNamespace(process=types.SimpleNamespace(streams=types.SimpleNamespace(callers=None))))
+    lines.enter = lambda *_: None
+    before = sys.gettrace()
+    try:
+        sys.settrace(None)
+        seen = [lines.rest()]
+        sys.settrace(lines.enter)
+        seen += [lines.rest(), sys.gettrace()]
+        lines.go_on()
+        seen += [sys.gettrace()]
+        lines.is_active = True
+        lines.go_on()
+        seen += [sys.gettrace()]
+    finally:
+        sys.settrace(before)
+    assert seen == [False, True, None, None, lines.enter]

@@ -33,6 +33,7 @@ from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_repl
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request
 from deviate.runs.request import Request
+from deviate.source.files import deeply
 from deviate.store.folders import ExperimentFolder, RunFolder
 from deviate.store.run_files import Unfinished
 
@@ -454,7 +455,7 @@ class _Search:
 
     def _begin(self, name: str) -> None:
         self.replays += 1
-        self.announce(f"replay {self.replays}: {name}")
+        self.announce(f"replay {self.replays}: {name}; each training at most {self.limit:g} s")
 
     def _train(self, order: Mapping[str, object], is_over: Callable[[list[Mark]], bool] | None, place: int) -> Trial:
         """Train; in a pair of runs that is made again this is the first or the second."""
@@ -502,6 +503,7 @@ class Explanation:
         return key_of(found.first), found.kind == "host" and found.first.entered != other
 
     @property
+    @deeply
     def is_found(self) -> bool:
         """Whether an operation, an array or the way through the program differs."""
         lines = self.lines()
@@ -511,6 +513,7 @@ class Explanation:
         """Return the statements of the program itself."""
         return Lines(*self.pairs[0])
 
+    @deeply
     def cause(self) -> Cause:
         """Return the cause: of the operations, else of the statements."""
         if not self.pairs:

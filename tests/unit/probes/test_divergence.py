@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 import pytest
 from msgspec import structs
@@ -14,7 +16,7 @@ from deviate.probes.divergence.lines import Lines, Origin
 from deviate.probes.divergence.operations import first_difference
 from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
 from deviate.probes.divergence.remedies import remedy_of
-from deviate.probes.divergence.steps import compare_marks, unit_of
+from deviate.probes.divergence.steps import Bracket, compare_marks, unit_of
 from deviate.probes.divergence.stored import OtherDraws, Recorded, other_draws
 from deviate.report.topics.diverge import divergence_page
 from deviate.report.writers.terminal import render_terminal
@@ -172,6 +174,32 @@ def test_without_steps_the_first_array_or_model_that_differs_counts_and_no_clock
     assert Lines(first, late).of_arrays() is None
 
 
+def test_of_several_names_that_differ_the_one_whose_origin_comes_first_counts():
+    def run(split, layer):
+        return [
+            statement(2, 1, writes={"x": f"<f8[3]:{split}"}),
+            statement(4, 2, writes={"model": f"Sequential[]:{layer}"}),
+            statement(6, 3, {"model": f"Sequential[]:{layer}", "x": f"<f8[3]:{split}"}, {"fitted": f"f:{split}"}),
+        ]
+
+    lines = origins(run("a", "b"), run("c", "d"))
+    assert [lines.of_names(names).line for names in (["x", "model"], ["model", "x"], ["model"])] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("how", "line"), [({"alters": True}, 3), ({"stores": True}, 3), ({}, None)])
+def test_an_array_that_was_changed_by_another_name_is_followed_there(how, line):
+    def run(noise):
+        return [
+            statement(2, 1, writes={"data": "<f4[3]:a"}),
+            statement(4, 2, {"data": "<f4[3]:a"}, {"view": "<f4[3]:a"}),
+            statement(6, 3, {"view": "<f4[3]:a"}, {"view": f"<f4[3]:{noise}"}, **how),
+            statement(8, 4, {"data": f"<f4[3]:{noise}"}, {"x": f"f:{noise}"}),
+        ]
+
+    found = origins(run("b"), run("c")).at_operation(0, 8)
+    assert (found.line, found.kind) == ((line, "statement") if line else (4, "before"))
+
+
 def test_a_value_one_of_whose_attributes_is_read_is_followed_to_where_it_was_made():
     def run(value):
         return [statement(2, 1, writes={"x": value}), statement(4, 2, {"x.reshape": value}, {"y": value})]
@@ -194,6 +222,48 @@ def test_what_a_function_returned_leads_into_it():
     first, second = run("1"), run("2")
     found = origins(first[0], second[0], (MAIN, inner), (first[1], second[1])).at_operation(0, 10)
     assert (found.file, found.line, found.function) == ("data.py", 7, "load")
+
+
+def test_a_value_is_followed_through_hundreds_of_statements_and_never_to_the_same_one_again():
+    def run(noise):
+        weights = [f"<f8[3]:{number if number < 2 else noise}{number}" for number in range(380)]
+        steps = enumerate(itertools.pairwise(weights), 1)
+        return [
+            Statement(n=n, f=0, line=n, reads={"w": old}, writes={"w": new}, begin=n, alters=True)
+            for n, (old, new) in steps
+        ]
+
+    first, second = (process([MAIN], run(noise)) for noise in "ab")
+    end = Bracket(unit="iteration", equal=0, differs=1, parts=["w"])
+    assert Explanation([(first, second)], end, lambda *_: "").cause().line == 2
+    first, second = (
+        process([MAIN], [statement(1, 1, {"w": "<f8[3]:a"}), *statements])
+        for statements in (
+            [Statement(n=2, f=0, line=2, reads={"w": f"<f8[3]:{n}"}, writes={"w": n}, begin=2, alters=True)]
+            for n in "bc"
+        )
+    )
+    assert Lines(first, second).of_names(["w"]).kind == "before"
+
+
+@pytest.mark.parametrize("returned", ["<f8[3]:", "f:"])
+def test_what_a_called_function_draws_counts_before_options_that_hold_a_time(returned):
+    inner = Frame(n=5, f=1, parent=0, file="data.py", function="load")
+
+    def run(value):
+        options, made = f"dict of 2:{value}", f"{returned}{value}"
+        lines = [
+            statement(2, 1, writes={"args": options}),
+            statement(7, 8, {"args.scale": "2.0"}, {"made": made}, f=1),
+            statement(8, 9, {"made": made}, f=1),
+            Statement(n=10, f=0, line=2, reads={"args": options}, writes={"x": made}, begin=4),
+            statement(12, 3, {"x": made}),
+        ]
+        return lines, [Returned(n=9, f=1, value=made)]
+
+    first, second = run("1"), run("2")
+    found = origins(first[0], second[0], (MAIN, inner), (first[1], second[1])).at_operation(0, 12)
+    assert (found.file, found.line) == ("data.py", 8)
 
 
 def test_a_generator_that_nothing_seeded_is_told_from_one_that_was():

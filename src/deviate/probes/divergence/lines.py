@@ -81,6 +81,8 @@ class Lines:
         self.first, self.second = _frames(first), _frames(second)
         self.by_number = {frame.number: frame for frame in self.first.values()}
         self.children: dict[int | None, list[_Frame]] = defaultdict(list)
+        #: The record of each origin that was found.
+        self.made: dict[Origin, int] = {}
         for frame in self.by_number.values():
             self.children[frame.parent].append(frame)
 
@@ -110,7 +112,7 @@ class Lines:
                 continue
             if pair[0].seeds or not any(pair[0].reads.get(each) != pair[1].reads.get(each) for each in states):
                 return self._at(frame, position, DEPTH, without=states)
-            found = self.of_states(pair[0].reads[states[0]] or "", pair[1].reads[states[0]] or "", pair[0].begin)
+            found = self.of_states(pair[0].reads[states[0]] or "", pair[1].reads[states[0]] or "", pair[0].begin - 1)
             return found or self._unseeded(frame, pair[0], states[0])
         return None
 
@@ -128,18 +130,16 @@ class Lines:
         return None
 
     def of_names(self, names: Sequence[str]) -> Origin | None:
-        """Return the origin of the value that one of several names was given last."""
-        ends = [
-            (frame.statements[position].n, frame, position, name)
-            for frame in self.by_number.values()
-            for name in names
-            for position in [self._last(frame, name, len(frame.statements))]
-            if position is not None
-        ]
-        if not ends:
-            return None
-        _, frame, position, _ = max(ends, key=lambda each: each[0])
-        return self._at(frame, position, DEPTH)
+        """Return the first of the origins of the values that names were given last."""
+        ends: dict[str, tuple[int, _Frame, int]] = {}
+        for frame in self.by_number.values():
+            for name in names:
+                position = self._last(frame, name, len(frame.statements))
+                if position is not None and frame.statements[position].n > ends.get(name, (-1,))[0]:
+                    ends[name] = frame.statements[position].n, frame, position
+        origins = (self._at(frame, position, DEPTH) for _, frame, position in ends.values())
+        known = (each for each in origins if each is not None)
+        return min(known, key=lambda each: (each.kind == "before", self.made[each]), default=None)
 
     def first_returned(self) -> Origin | None:
         """Return the origin of the first value that a function of the outermost frames returned and that differs."""
@@ -185,8 +185,13 @@ class Lines:
 
     # Backwards
 
-    def _at(self, frame: _Frame, position: int, depth: int, without: Sequence[str] = ()) -> Origin | None:
-        """Return the origin of what differs in one statement, but for names that it gives a state of their own."""
+    def _at(
+        self, frame: _Frame, position: int, depth: int, without: Sequence[str] = (), given: str = ""
+    ) -> Origin | None:
+        """Return the origin of what differs in one statement, but for names that it gives a state of their own.
+
+        Of a function of the program that it calls, what that returned is followed; what it is `given`, outwards.
+        """
         pair = self.pair(frame, position)
         if depth == 0:
             return None
@@ -201,19 +206,24 @@ class Lines:
         values = [key for key in differing if not (ours.reads[key] or "").startswith(STATE)]
         # A module is read for its functions as well: its generator counts where the statement draws from it.
         states = [key for key in differing if key not in values and key in ours.writes]
+        # Options may hold a time, or a folder, that decides nothing.
+        inner = None if given else self._returned(frame, ours, depth - 1)
+        if inner is not None and (inner.kind != "before" or not values):
+            return inner
+        values.sort(key=lambda key: "]:" not in (ours.reads[key] or ""))
         origins = [found for key in values if (found := self._of(frame, position, key, depth - 1)) is not None]
         if origins:
             # A value that was there before explains nothing where another one was made.
             return next((found for found in origins if found.kind != "before"), origins[0])
         if states and not ours.seeds:
-            found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin)
+            found = self.of_states(ours.reads[states[0]] or "", theirs.reads[states[0]] or "", ours.begin - 1)
             return found or self._unseeded(frame, ours, states[0])
-        within = [each for each in self.children[frame.number] if ours.begin <= each.began <= ours.n]
-        for inner in within:
-            found = self._inside(inner, depth - 1, ours.n)
-            if found is not None:
-                return found
-        return self._make("before" if values else "statement", frame, ours, theirs)
+        return self._make("before" if values or "." in given else "statement", frame, ours, theirs)
+
+    def _returned(self, frame: _Frame, statement: Statement, depth: int) -> Origin | None:
+        """Return the origin of what the first function that a statement calls returned, and that differs."""
+        called = (each for each in self.children[frame.number] if statement.begin <= each.began <= statement.n)
+        return next((found for each in called if (found := self._inside(each, depth, statement.n)) is not None), None)
 
     def _of(self, frame: _Frame, position: int, key: str, depth: int) -> Origin | None:
         """Return the origin of the value of a name at one statement."""
@@ -222,7 +232,7 @@ class Lines:
             return self._at(frame, last, depth)
         if key.partition(".")[0] in self._parameters(frame) and frame.parent is not None:
             around = self.by_number[frame.parent]
-            return self._at(around, around.at(frame.began), depth)
+            return self._at(around, around.at(frame.began), depth, given=key)
         changed = self._changed(frame, position, key)
         if changed is not None:
             return self._at(*changed, depth)
@@ -239,17 +249,11 @@ class Lines:
         since = next((place for place in range(position - 1, -1, -1) if self._agrees(frame, place, root)), None)
         if since is None:
             return None
-        for other, place in self._before(frame.statements[position].begin):
+        for other, place in self._before(frame.statements[position].begin - 1):
             pair = self.pair(other, place)
             if other.statements[place].n <= frame.statements[since].n:
                 return None
-            if (
-                pair is not None
-                and pair[0].stores
-                and any(
-                    pair[0].writes[name] != pair[1].writes.get(name) for name in pair[0].writes if name in pair[0].reads
-                )
-            ):
+            if pair is not None and any(_is_changed(pair, name) for name in pair[0].reads):
                 return other, place
         return None
 
@@ -301,7 +305,12 @@ class Lines:
         return None
 
     def _unseeded(self, frame: _Frame, statement: Statement, key: str) -> Origin:
-        return Origin(kind="unseeded", file=frame.file, line=statement.line, function=frame.function, name=key)
+        origin = Origin(kind="unseeded", file=frame.file, line=statement.line, function=frame.function, name=key)
+        return self._dated(origin, statement)
+
+    def _dated(self, origin: Origin, statement: Statement) -> Origin:
+        self.made[origin] = min(statement.n, self.made.get(origin, statement.n))
+        return origin
 
     def _before(self, number: int) -> Iterator[tuple[_Frame, int]]:
         """Yield the statements that ended before a record, the last first."""
@@ -319,7 +328,7 @@ class Lines:
         values = ("", "")
         if names and theirs is not None:
             values = _shown(ours.writes[names[0]]), _shown(theirs.writes.get(names[0]))
-        return Origin(
+        origin = Origin(
             kind=kind,
             file=frame.file,
             line=ours.line,
@@ -328,6 +337,7 @@ class Lines:
             first=values[0],
             second=values[1],
         )
+        return self._dated(origin, ours)
 
 
 def _is_part(name: str, key: str) -> bool:
@@ -338,6 +348,12 @@ def _is_part(name: str, key: str) -> bool:
 def _is_made(name: str, key: str, statement: Statement) -> bool:
     """Tell whether a statement gives a value, one of whose attributes is read, to a name."""
     return statement.writes[name] is not None and key.startswith(f"{name}.")
+
+
+def _is_changed(pair: tuple[Statement, Statement], name: str) -> bool:
+    """Tell whether a statement changed the object of a name that it reads, and in each run otherwise."""
+    ours, theirs = (each.writes.get(name) for each in pair)
+    return ours != theirs and (pair[0].stores or (pair[0].alters and "]:" in (ours or theirs or "")))
 
 
 def _left(pair: tuple[Statement, Statement], first: str | None, second: str | None) -> list[str]:

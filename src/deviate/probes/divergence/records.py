@@ -90,6 +90,8 @@ class Statement(msgspec.Struct, frozen=True, tag_field="e", tag="line"):
     seeds: bool = False
     #: It writes into an object.
     stores: bool = False
+    #: It changes an object where it lies: by ``+=``, or under a name that it does not set.
+    alters: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True, tag_field="e", tag="return"):

@@ -286,10 +286,14 @@ def call_after_import(spec, hooks, process):
         loader.__dict__.pop("exec_module", None)
         with_streams = process.streams if is_apart(spec.name, process.streams) else None
         before = None if with_streams is None else with_streams.enter_import(is_library_file(spec.origin or ""))
+        lines = process.diverging.lines if hooks and process.diverging is not None else None
+        is_traced = lines is not None and lines.rest()
         try:
             execute(module)
             return call_hooks(module, hooks, process)
         finally:
+            if is_traced:
+                lines.go_on()
             if with_streams is not None:
                 with_streams.leave_import(before)
 

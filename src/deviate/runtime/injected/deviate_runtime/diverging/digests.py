@@ -96,7 +96,9 @@ class Digests:
         if kind in (list, tuple, dict):
             return self.container(kind, value, depth)
         if kind in (set, frozenset):
-            return "set of %d:%s" % (len(value), crc(repr(sorted(map(repr, value))).encode()))
+            # An object's own text may hold where it lies.
+            items = [repr(item) if type(item) in PLAIN else self.of(item, depth + 1) or "" for item in value]
+            return "set of %d:%s" % (len(value), crc(repr(sorted(items)).encode()))
         if isinstance(value, types.ModuleType):
             return self.shared(SHARED.get(value.__name__))
         if kind.__name__ in NAMESPACES:

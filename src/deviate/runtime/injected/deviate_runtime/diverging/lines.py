@@ -34,8 +34,8 @@ QUIET = (
 #: Statements that are recorded; then the tracer leaves.
 LIMIT = 400000
 
-#: Written is a part of an object; an object may be changed.
-INSIDE, ACTS = "inside", "acts"
+#: Written is a part of an object; an object is changed where it lies; it may be.
+INSIDE, ALTERS, ACTS = "inside", "alters", "acts"
 
 #: What a frame may be: a function of the program, a call of a module, a loader of data, or none of these.
 PROGRAM, MODULE, LOADER, OTHER = range(1, 5)
@@ -95,6 +95,18 @@ class Lines:
                 frame.f_trace = None
                 trace.close(frame, frame.f_locals)
             frame = frame.f_back
+
+    def rest(self):
+        """Trace nothing while a library is imported, which takes half as long again; return whether anything was."""
+        is_traced = sys.gettrace() == self.enter
+        if is_traced:
+            sys.settrace(None)
+        return is_traced
+
+    def go_on(self):
+        """Trace again, unless recording has ended."""
+        if self.is_active:
+            sys.settrace(self.enter)
 
     def enter(self, frame, event, argument):
         """Return what traces a frame that is entered; None where it is none of the program's."""
@@ -223,6 +235,8 @@ class FrameTrace:
             record["seeds"] = True
         if statement.stores:
             record["stores"] = True
+        if statement.alters or len(changed) > len(stored):
+            record["alters"] = True
         self.diverging.write(record)
         self.lines.count += 1
         if self.lines.count >= LIMIT:
@@ -275,8 +289,8 @@ class Statement:
     def __init__(self, line):
         self.line = line
         self.reads, self.writes, self.names = {}, {}, {}
-        #: It puts a generator into a state of its own; it writes into an object; it may change an object.
-        self.seeds = self.stores = self.acts = False
+        #: It puts a generator into a state of its own; it writes into an object; it changes, or may change, one.
+        self.seeds = self.stores = self.alters = self.acts = False
 
     def add(self, chain, is_written):
         """Add a name with its attributes."""
@@ -302,7 +316,8 @@ def plan_of(code, first_lines):
     for line, chain, is_written in uses(code):
         statement = statement_at(line)
         statement.stores = statement.stores or is_written == INSIDE
-        statement.acts = statement.acts or is_written in (INSIDE, ACTS)
+        statement.alters = statement.alters or is_written == ALTERS
+        statement.acts = statement.acts or is_written in (INSIDE, ALTERS, ACTS)
         if chain is not None:
             statement.add(chain, is_written)
     for inner in code.co_consts:
@@ -316,7 +331,7 @@ def plan_of(code, first_lines):
 def uses(code):
     """Yield each line of some code with a chain of names that it reads, or writes, and whether it writes.
 
-    Without a chain it does neither, writes into an object, `INSIDE`, or may change one, `ACTS`.
+    Without a chain it does neither, writes into an object, `INSIDE`, or changes one, `ALTERS`, or may, `ACTS`.
     """
     starts = dict(dis.findlinestarts(code))
     line, chain, is_import = code.co_firstlineno, None, False
@@ -326,7 +341,9 @@ def uses(code):
             line, is_import = started, False
             yield line, None, False
         name, value = instruction.opname, instruction.argval
-        if not name.startswith(QUIET) or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
+        if name.startswith("INPLACE_") or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
+            yield line, None, ALTERS
+        elif not name.startswith(QUIET):
             yield line, None, ACTS
         # An import gives a module a name; the state of its generator is none of its doing.
         is_import = is_import or name == "IMPORT_NAME"
