@@ -17,7 +17,7 @@ MODULES = ("report/topics", "report/figures.py", "report/words.py", "stats", "fa
            "facts/stability.py", "facts/weights.py", "facts/grid.py",
            "facts/compared_predictions.py", "facts/gate.py", "cli/logs.py", "observe/reported.py",
            "observe/matching.py", "observe/examples.py", "observe/weights.py", "observe/output/judge.py",
-           "imports/build.py", "imports/formats.py", "imports/foreign.py", "imports/tables.py",
+           "imports/build.py", "imports/counting.py", "imports/formats.py", "imports/foreign.py", "imports/tables.py",
            "imports/trackers.py", "imports/trainings.py", "probes/verdicts.py", "probes/audit.py")  # fmt: skip
 
 #: A text of so many words, or one that ends a sentence, is a statement unless it is listed among the labels.

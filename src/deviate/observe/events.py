@@ -288,8 +288,11 @@ def _process_environment(run: RunFiles) -> dict[str, Any]:
 
 
 def environment_differences(runs: Iterable[RunFiles]) -> list[EnvironmentDifference]:
-    """Return the parts of the environment in which runs of one variant differ, and so are not identical runs."""
-    runs = list(runs)
+    """Return the parts of the environment in which runs of one variant differ, and so are not identical runs.
+
+    A run that was proven equal to one of another variant, and so not made, has that one's: it is left out.
+    """
+    runs = [run for run in runs if run.info is None or not run.info.same_as]
     by_variant: dict[str, dict[str, dict[str, Any]]] = {}
     for run in runs:
         by_variant.setdefault(run.variant, {})[run.name] = {**_flat(environment(run)), **interpreter(run)}

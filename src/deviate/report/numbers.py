@@ -172,6 +172,15 @@ def difference_unit(unit: str) -> str:
     return " points" if unit == "%" else unit_text(unit)
 
 
+def difference_text(size: str, unit: str) -> str:
+    """Write a difference of two values with its unit.
+
+    >>> difference_text("0.5", "%"), difference_text("1", "%"), difference_text("2", "s")
+    ('0.5 points', '1 point', '2 s')
+    """
+    return "1 point" if (size, unit) == ("1", "%") else f"{size}{difference_unit(unit)}"
+
+
 def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGITS) -> str:
     """Write a number down to the digit of weight ``10**place``; without a place, of at most `digits` digits.
 

@@ -126,6 +126,15 @@ def test_another_commit_of_the_same_snapshot_is_no_difference_and_another_host_i
     assert [each.name for each in environment_differences(read(runs))] == ["host"]
 
 
+def test_a_run_that_is_anothers_has_that_ones_environment(tmp_path):
+    runs = made(tmp_path, [environment()], [environment()])
+    for run, changes in zip(runs, ({}, {"variables": {"MKL_CBWR": "AUTO"}}), strict=True):
+        with_info(run, **changes)
+    assert [each.name for each in environment_differences(read(runs))] == ["variables.MKL_CBWR"]
+    with_info(runs[1], variables={"MKL_CBWR": "AUTO"}, same_as="algo-1")
+    assert environment_differences(read(runs)) == []
+
+
 @pytest.mark.parametrize(("given", "recorded", "known"), [(2, 1, 1), (2, None, 2), (2, 2, 2), (None, 1, None)])
 def test_the_threads_of_a_run_are_those_that_the_program_left(tmp_path, given, recorded, known):
     switch = {"event": "switch", "name": "torch.set_num_threads", "value": 2}

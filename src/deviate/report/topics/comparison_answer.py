@@ -9,7 +9,15 @@ from deviate.facts.compared_metric import MetricComparison, round_below
 from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.metric import MetricSpread
 from deviate.observe.headline import main_metric
-from deviate.report.numbers import Numbers, difference_unit, metric_place, show, show_interval, show_percent
+from deviate.report.numbers import (
+    Numbers,
+    difference_text,
+    difference_unit,
+    metric_place,
+    show,
+    show_interval,
+    show_percent,
+)
 from deviate.report.page import Hint
 from deviate.report.topics.reasons import detectable_text
 from deviate.report.topics.verdicts import (
@@ -91,7 +99,7 @@ def pair_sentence(metric: MetricComparison, pair: PairComparison, comparison: Co
     if metric.verdict == "differs":
         return f"{b} and {a} differ by {_size(metric)}, {basis}{left}; neither is called better."
     if metric.verdict == "equivalent":
-        margin = f"{metric.contrast.margin:g}{difference_unit(metric.unit)}"
+        margin = difference_text(f"{metric.contrast.margin:g}", metric.unit)
         return f"{b} and {a} are equivalent within ± {margin}: {_signed(metric)}, {basis}{left}."
     return f"Not shown: {b} against {a}, {_signed(metric)}, {basis}{left}."
 
@@ -200,7 +208,7 @@ def next_hints(pair: PairComparison, comparison: Comparison) -> list[Hint]:
     alpha = "" if known.alpha == 0.05 else f" --set alpha={known.alpha:.3g}"
     named = f" --metric {typed_word(main.name)}" if comparison.claimed else ""
     command = f"deviate plan {typed_word(pair.a)} --against {typed_word(pair.b)}{named} --difference {known.smaller:g}"
-    size = f"{known.smaller:g}{difference_unit(main.unit)}"
+    size = difference_text(f"{known.smaller:g}", main.unit)
     return [Hint(text=f"for {size}, {known.runs_for_smaller} runs of each:", command=f"{command}{alpha}"), *paper]
 
 

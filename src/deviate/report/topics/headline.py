@@ -23,6 +23,7 @@ from deviate.observe.metrics import TIME_PER_RUN
 from deviate.report.numbers import (
     UNKNOWN,
     about_seconds,
+    difference_text,
     difference_unit,
     show,
     show_interval,
@@ -430,7 +431,7 @@ def shown_sentences(variant: VariantFacts) -> tuple[list[str], list[str]]:
     metric, difference = main_of(variant), variant.shown_difference
     if metric is None or difference is None:
         return [], []
-    size = f"{significant(difference, 2)}{difference_unit(metric.unit)}"
+    size = difference_text(significant(difference, 2), metric.unit)
     runs = count(metric.n, "run")
     return (
         [f"With {runs} of each recipe, a difference of {size} shows in 4 of 5 cases."],

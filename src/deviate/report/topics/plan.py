@@ -11,6 +11,7 @@ from deviate.facts.plan import Pilot, Plan, Rung
 from deviate.report.figures import Figure, axis_title, chart, domain, quantitative, quantity, tips, view
 from deviate.report.numbers import (
     UNKNOWN,
+    difference_text,
     difference_unit,
     last_place,
     metric_place,
@@ -94,12 +95,12 @@ def question_text(answer: PlanAnswer, plan: Plan) -> str:
     --------
     ``to show a difference of 0.5 SD``
     """
-    unit = difference_unit(plan.unit)
+    size = difference_text(f"{answer.size:g}", plan.unit)
     if answer.question == "difference":
-        return f"to show a difference of {answer.size:g}{unit}"
+        return f"to show a difference of {size}"
     if answer.question == "sd-ratio":
         return f"to show an SD ratio of {answer.size:g}"
-    return f"to know a mean to ± {answer.size:g}{unit}"
+    return f"to know a mean to ± {size}"
 
 
 def answer_sentences(answer: PlanAnswer, plan: Plan) -> list[str]:
@@ -129,13 +130,14 @@ def _runs(answer: PlanAnswer) -> str:
 
 def _question(answer: PlanAnswer, plan: Plan) -> str:
     unit = difference_unit(plan.unit)
+    size = difference_text(f"{answer.size:g}", plan.unit)
     metric = f" {'of' if unit == POINTS else 'in'} {plan.pilot.metric}" if plan.pilot is not None else ""
     cases = CASES.get(plan.power, f"in {show_percent(plan.power)} of cases")
     if answer.question == "precision":
-        return f"give the mean{metric.replace(' in ', ' of ')} to ± {answer.size:g}{unit}"
+        return f"give the mean{metric.replace(' in ', ' of ')} to ± {size}"
     if answer.question == "sd-ratio":
         return f"show an SD ratio of {answer.size:g}{metric.replace(' of ', ' in ')} {cases}"
-    return f"show a difference of {answer.size:g}{unit}{metric} {cases}"
+    return f"show a difference of {size}{metric} {cases}"
 
 
 def _to_be_safe(answer: PlanAnswer, plan: Plan) -> list[str]:

@@ -13,6 +13,7 @@ from deviate.facts.comparison import Comparison, PairComparison
 from deviate.facts.experiment import ExperimentFacts
 from deviate.report.numbers import (
     Numbers,
+    difference_text,
     difference_unit,
     last_place,
     show,
@@ -301,7 +302,7 @@ def detectable_text(known: Sensitivity, metric: MetricComparison) -> str:
     size = known.detectable_in_unit
     if size is None:
         return f"{known.detectable:.2g} SDs"
-    return f"{show(size, last_place(size))}{difference_unit(metric.unit)}"
+    return difference_text(show(size, last_place(size)), metric.unit)
 
 
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:
@@ -400,7 +401,7 @@ def _looks(comparison: Comparison) -> Iterator[str]:
 
 def _margins(metrics: Sequence[MetricComparison], alpha: float) -> Iterator[str]:
     given = dict.fromkeys(
-        f"{metric.name} {metric.contrast.margin:g}{difference_unit(metric.unit)}"
+        f"{metric.name} {difference_text(f'{metric.contrast.margin:g}', metric.unit)}"
         for metric in metrics
         if metric.contrast.margin
     )
