@@ -15,7 +15,7 @@ from deviate.core.factors import OBSERVED, find_variant
 from deviate.core.secrets import mask_words
 from deviate.observe.identity import first_difference as first_value
 from deviate.observe.observation import repeatable_series
-from deviate.probes.divergence.lines import Lines, Origin
+from deviate.probes.divergence.lines import BEYOND_SWITCHES, DETERMINISTIC, Lines, Origin, remedy_of
 from deviate.probes.divergence.operations import FirstDifference, Kind, differing_numbers, first_difference, key_of
 from deviate.probes.divergence.records import (
     Forward,
@@ -26,9 +26,16 @@ from deviate.probes.divergence.records import (
     read_marks,
     read_processes,
 )
-from deviate.probes.divergence.remedies import BEYOND_SWITCHES, DETERMINISTIC, remedy_of
-from deviate.probes.divergence.steps import Bracket, Unit, common_steps, compare_marks, unit_of
-from deviate.probes.divergence.stored import Of, Recorded, compare_recorded
+from deviate.probes.divergence.steps import (
+    Bracket,
+    Of,
+    Recorded,
+    Unit,
+    common_steps,
+    compare_marks,
+    compare_recorded,
+    unit_of,
+)
 from deviate.probes.trial import Announce, Trial, Trials, check_limit, open_replays, open_trials, printed_series
 from deviate.runs.executors.executor import DEFAULT_EXECUTOR, Executor, make_executor
 from deviate.runs.prepared import prepare_request

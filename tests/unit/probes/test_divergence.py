@@ -12,12 +12,10 @@ from deviate.observe.fingerprints import Fingerprint
 from deviate.observe.identity import Difference
 from deviate.probes.certificate import Change
 from deviate.probes.diverge import Cause, Divergence, Explanation, remedied
-from deviate.probes.divergence.lines import Lines, Origin
+from deviate.probes.divergence.lines import Lines, Origin, remedy_of
 from deviate.probes.divergence.operations import first_difference
 from deviate.probes.divergence.records import Frame, Mark, Operation, Process, Returned, Statement
-from deviate.probes.divergence.remedies import remedy_of
-from deviate.probes.divergence.steps import Bracket, compare_marks, unit_of
-from deviate.probes.divergence.stored import OtherDraws, Recorded, other_draws
+from deviate.probes.divergence.steps import Bracket, OtherDraws, Recorded, compare_marks, other_draws, unit_of
 from deviate.report.topics.diverge import divergence_page
 from deviate.report.writers.terminal import render_terminal
 

@@ -97,7 +97,7 @@ def test_the_ratio_is_the_geometric_mean_of_the_pairs():
 def test_a_price_says_what_it_buys():
     ratio, *said = priced_sentences(Priced(command=COMMAND, prices=TIMES, held_repeats=True))
     shown = (
-        "That deterministic kernels take longer does not show: 1.10 times as long (95% CI 0.87 to 1.39), time per run"
+        "That deterministic kernels take longer does not show: 1.10 times as long (95% CI [0.87, 1.39]), time per run"
     )
     assert ratio.startswith(shown)
     assert said == ["The runs with free kernels differ."]
@@ -129,7 +129,7 @@ def test_the_cheapest_switches_are_named_first():
     assert list(fixed_sentences(Fixed(command=COMMAND, mended=mended))) == [
         "It repeats with A=1 and B=2: 3 runs bit-identical.",
         "That a run takes longer than one of the program as it is does not show: "
-        "1.10 times as long (95% CI 0.87 to 1.39), over 3 pairs of runs made in turn.",
+        "1.10 times as long (95% CI [0.87, 1.39]), over 3 pairs of runs made in turn.",
     ]
     parting = Parting(metric="loss", iteration=0, here=0.5, there=0.25)
     none = Fixed(command=COMMAND, parting=parting, tried=["A=1", "B=2"], held=False)

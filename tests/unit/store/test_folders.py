@@ -77,7 +77,7 @@ def test_an_unknown_or_ambiguous_run_is_a_message_with_the_names(workspace):
 def test_an_unknown_experiment_is_a_message_with_the_names(workspace):
     with pytest.raises(UnknownExperiment) as caught:
         workspace.find_experiment("x")
-    assert caught.value.hint == "deviate run -n 8 -- python train.py"
+    assert caught.value.hint == "make one, such as deviate run -n 8 -- python train.py"
     workspace.experiment("e").write_experiment(EXPERIMENT)
     with pytest.raises(UnknownExperiment) as caught:
         workspace.find_experiment("x")

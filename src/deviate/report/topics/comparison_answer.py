@@ -144,10 +144,12 @@ def _signed(metric: MetricComparison) -> str:
 def _far(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     for label, side in ((pair.a, metric.a), (pair.b, metric.b)):
         if side.far:
+            place, values = last_digit(metric), dict(zip(side.runs, side.values, strict=True))
             runs, lie = count(len(side.far), "run"), "lies" if len(side.far) == 1 else "lie"
+            these = listed([show(values[run], place) for run in side.far])
             yield (
-                f"{runs} of {label} {lie} far from the others: mean and SD describe no typical run; the median is "
-                f"{show(side.spread.median, last_digit(metric))}."
+                f"{runs} of {label} ({these}) {lie} far from the others: mean and SD describe no typical run; the "
+                f"median is {show(side.spread.median, place)}."
             )
 
 

@@ -32,7 +32,7 @@ from deviate.report.figures import (
     view,
     word,
 )
-from deviate.report.numbers import difference_unit, show_level
+from deviate.report.numbers import difference_text, difference_unit, show_level
 from deviate.report.topics.distribution import lanes
 from deviate.report.topics.verdicts import MetricCells, last_digit
 from deviate.report.words import count
@@ -227,10 +227,12 @@ def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCe
     interval = (
         f", {show_level(pair.level)} confidence interval {cells.ci}" if contrast.difference.interval.known else ""
     )
-    parts.append(f"Difference ({b} less {a}): {cells.difference}{unit}{interval}; p {cells.p}; {clean(cells.verdict)}.")
+    difference = difference_text(cells.difference, metric.unit)
+    parts.append(f"Difference ({b} less {a}): {difference}{interval}; p {cells.p}; {clean(cells.verdict)}.")
     if cut:
         parts.append("An arrow marks where the interval goes on beyond the chart.")
     if contrast.margin:
-        parts.append(f"The shaded band is the margin of equivalence, {contrast.margin:g}{unit} to both sides of zero.")
+        margin = difference_text(f"{contrast.margin:g}", metric.unit)
+        parts.append(f"The shaded band is the margin of equivalence, {margin} to both sides of zero.")
     parts.append(f"The upper axis has the scale of the lower one and its zero at the mean of {a}.")
     return " ".join(parts)

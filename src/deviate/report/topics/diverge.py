@@ -9,7 +9,7 @@ from deviate.core.shell_words import typed_line
 from deviate.probes.certificate import Change
 from deviate.probes.diverge import Cause, Divergence
 from deviate.probes.divergence.lines import Origin
-from deviate.probes.divergence.stored import Recorded
+from deviate.probes.divergence.steps import Recorded
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,

@@ -307,7 +307,9 @@ def detectable_text(known: Sensitivity, metric: MetricComparison) -> str:
 
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:
     if metric.failures.fisher.p is not None:
-        yield f"{failures_text(metric, pair)}; the means are of the runs that are left."
+        lost = [*metric.a.lost, *metric.b.lost]
+        counted = "a run without a value, or left out, is in no mean" if lost else "all are in the means"
+        yield f"{failures_text(metric, pair)}; {counted}."
     yield from _survivors(metric, pair)
 
 

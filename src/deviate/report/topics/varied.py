@@ -7,7 +7,17 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from deviate.core.experiment import IMPORTED
-from deviate.core.factors import ALGORITHMIC, DATA, DESCRIBED, FACTORS, IMPLEMENTATION, OTHER, Variant, find_variant
+from deviate.core.factors import (
+    ALGORITHMIC,
+    DATA,
+    DESCRIBED,
+    FACTORS,
+    IMPLEMENTATION,
+    OTHER,
+    PLAIN,
+    Variant,
+    find_variant,
+)
 from deviate.facts.proof import VariantProof
 from deviate.report.words import capital, joined, listed
 
@@ -218,8 +228,9 @@ def _gloss(variant: Variant) -> str:
         return f"everything varies{' but ' if held else ''}{' and '.join(held)}"
     if not variant.varying:
         return "everything held fixed"
-    named = [factor for factor in FACTORS if factor in variant.varying]
-    return f"only {listed(named, most=len(FACTORS))} {'varies' if len(named) == 1 else 'vary'}"
+    named = [PLAIN[factor].removesuffix(" only") for factor in FACTORS if factor in variant.varying]
+    vary = "vary" if len(named) > 1 or named[0].endswith("s") else "varies"
+    return f"only {listed(named, most=len(FACTORS))} {vary}"
 
 
 #: Beginnings of names that need no article.

@@ -130,7 +130,7 @@ def test_equal_means_and_ties():
 
 def test_runs_far_from_the_others_are_said_before_the_means():
     headline = comparison_headline(compared([*(90 + standard(7)), 10.0], 90 + standard(8, 8)))[0]
-    far = "1 run of A lies far from the others: mean and SD describe no typical run; the median is 90"
+    far = "1 run of A (10.0) lies far from the others: mean and SD describe no typical run; the median is 90"
     assert far in headline
     assert "far from" not in headline.replace(far, "")
     both = comparison_headline(compared([*(90 + standard(9)), 10.0, 11.0], [*(90 + standard(9, 9)), 9.0]))[0]

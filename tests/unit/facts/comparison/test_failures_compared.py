@@ -22,12 +22,15 @@ def test_the_side_that_fails_more_often_is_named_first_of_all():
     (metric,) = comparison.pairs[0].metrics
     assert (metric.failures.failed_a, metric.failures.runs_a, metric.failures.failed_b) == (6, 12, 0)
     assert "a fails more often: 6 of 12 runs of a and 0 of 12 of b" in comparison_headline(comparison)[1]
-    assert "the means are of the runs that are left" in " ".join(reasons(metric, comparison.pairs[0], comparison))
+    said = " ".join(reasons(metric, comparison.pairs[0], comparison))
+    assert "; a run without a value, or left out, is in no mean." in said
 
 
 def test_collapsed_runs_count_as_failures_and_lucky_ones_do_not():
     usual = 50 + 0.3 * RNG.standard_normal(20)
-    collapsed = compare([*usual, 10.0, 11.0], usual).pairs[0].metrics[0]
+    comparison = compare([*usual, 10.0, 11.0], usual)
+    (collapsed,) = comparison.pairs[0].metrics
+    assert "; all are in the means." in " ".join(reasons(collapsed, comparison.pairs[0], comparison))
     lucky = compare([*usual, 90.0, 91.0], usual).pairs[0].metrics[0]
     assert (collapsed.failures.failed_a, lucky.failures.failed_a) == (2, 0)
     assert list(lucky.a.far) == [20, 21]
