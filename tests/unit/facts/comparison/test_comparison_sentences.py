@@ -134,8 +134,8 @@ def test_runs_far_from_the_others_are_said_before_the_means():
     assert far in headline
     assert "far from" not in headline.replace(far, "")
     both = comparison_headline(compared([*(90 + standard(9)), 10.0, 11.0], [*(90 + standard(9, 9)), 9.0]))[0]
-    assert "2 runs of A (10.0 and 11.0) lie far" in both
-    assert "1 run of B (9.0) lies far" in both
+    assert "2 runs of A (10 and 11) lie far" in both
+    assert "1 run of B (9) lies far" in both
 
 
 def test_a_shown_difference_that_is_short_of_what_matters_is_said_to_be():
