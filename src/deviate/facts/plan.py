@@ -86,7 +86,7 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
-    """Return the runs of a side as a pilot, of the main metric unless another is named.
+    """Return the runs of a side as a pilot; the metric is the main one unless another is named.
 
     Raises BadOption if it has no such metric, or no SD although it `needs_sd`.
     """

@@ -320,8 +320,8 @@ _REACHED = frozenset({"epoch", "ran", "step", "iteration", "best", "final", "sto
 def set_columns(names: Sequence[str], rows: Sequence[Row], *, of_tracker: bool) -> list[str]:
     """Return the columns that hold what was set where each row is a run.
 
-    Before the first known metric stand few values that are round, each in several runs, or whole numbers some of which
-    come again. In a tracker's list any whole numbers are of a setting.
+    Few round values stand before the first known metric, each in several runs, or whole numbers some of which come
+    again. In a tracker's list any whole numbers are of a setting.
     """
     found: list[str] = []
     is_before = True

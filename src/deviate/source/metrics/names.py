@@ -40,7 +40,7 @@ _LABEL_NAMES = _LISTS["label variables"]
 _UNITS = word_lists("printed_names")["units apart"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
 _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s[-–—]+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
-#: The whole of which the value before is a part: ``Epoch 3/5 acc: 0.9``.
+#: A whole behind the value that is its part: ``/5`` of ``Epoch 3/5 acc: 0.9``.
 _WHOLE = re.compile(r"^\W{0,2}(?:/|(?:out )?of\b) ?\d+\b(?!\.\d)")
 #: A bracket around the values of one name: ``Precision [0.5, 0.4]``.
 _OPENED = re.compile(r"(?<=\w) ?\[$")
