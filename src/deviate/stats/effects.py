@@ -8,11 +8,10 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
-from deviate.stats.intervals import DEFAULT_LEVEL, FEWEST_RUNS, Interval, bonett_centre, mean_interval
+from deviate.stats.intervals import DEFAULT_LEVEL, FEWEST_RUNS, Interval, bonett_centre, mean_interval, root
 from deviate.stats.paired_tests import paired_t
 from deviate.stats.results import (
     VERDICT_RUNS,
@@ -21,7 +20,8 @@ from deviate.stats.results import (
     TwoSamples,
     one_sided,
     outcome,
-    quiet,
+    student_of_one,
+    student_of_two,
     two_samples,
     unknown_effect,
 )
@@ -136,8 +136,8 @@ def _noncentrality(t: float, df: int, share: float) -> float | None:
     with np.errstate(all="ignore"):
         if not excess(t - width) > 0 > excess(t + width):
             return None
-        root = float(scipy.optimize.brentq(excess, t - width, t + width, xtol=1e-12))
-        return root if abs(float(special.nctdtr(df, root, t)) - share) < _NEAR_ENOUGH else None
+        found = root(excess, t - width, t + width, 1e-12)
+        return found if abs(float(special.nctdtr(df, found, t)) - share) < _NEAR_ENOUGH else None
 
 
 # The difference of two means with its interval, and whether it is smaller than what matters.
@@ -175,12 +175,8 @@ def mean_difference(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL, *,
 def _interval(both: TwoSamples, level: float, method: str, *, paired: bool, permuted: bool) -> Interval:
     if reason := _why_untestable(both, paired=paired):
         return Interval(level=level, method=method, reason=reason)
-    with quiet():
-        test = (
-            scipy.stats.ttest_rel(both.a, both.b) if paired else scipy.stats.ttest_ind(both.a, both.b, equal_var=False)
-        )
-        ends = test.confidence_interval(level)
-    every = [(float(ends.low), float(ends.high)), *([_permuted_ends(both, level)] if permuted else [])]
+    student = student_of_one(both.a - both.b) if paired else student_of_two(both.a, both.b)
+    every = [student.ends(level), *([_permuted_ends(both, level)] if permuted else [])]
     low, high = both.back(min(low for low, _ in every)), both.back(max(high for _, high in every))
     if not (math.isfinite(low) and math.isfinite(high)):
         return Interval(level=level, method=method, reason="an end is larger than a 64-bit float can hold")
@@ -188,10 +184,9 @@ def _interval(both: TwoSamples, level: float, method: str, *, paired: bool, perm
 
 
 def _permuted_ends(both: TwoSamples, level: float) -> tuple[float, float]:
-    value = float(both.a.mean() - both.b.mean())
-    error = math.sqrt(both.a.var(ddof=1) / both.a.size + both.b.var(ddof=1) / both.b.size)
+    student = student_of_two(both.a, both.b)
     lowest, highest = arranged_welch(both).limits(level)
-    return value - highest * error, value - lowest * error
+    return student.value - highest * student.error, student.value - lowest * student.error
 
 
 def _why_untestable(both: TwoSamples, *, paired: bool) -> str:
@@ -306,12 +301,12 @@ def newcombe_ends(estimate: float, n: int, m: int, level: float) -> tuple[float,
         bracket = 1 + half * ((1 - theta) / (2 - theta) + theta / (1 + theta))
         return (theta - estimate) ** 2 - z**2 * theta * (1 - theta) * bracket / (n * m)
 
-    low = float(scipy.optimize.brentq(excess, 0.0, estimate, xtol=1e-14)) if 0 < estimate < 1 else estimate
-    high = float(scipy.optimize.brentq(excess, estimate, 1.0, xtol=1e-14)) if 0 < estimate < 1 else estimate
+    low = root(excess, 0.0, estimate, 1e-14) if 0 < estimate < 1 else estimate
+    high = root(excess, estimate, 1.0, 1e-14) if 0 < estimate < 1 else estimate
     if estimate == 1:
-        low = float(scipy.optimize.brentq(lambda theta: excess(theta) / (1 - theta), 0.0, 1 - 1e-12, xtol=1e-14))
+        low = root(lambda theta: excess(theta) / (1 - theta), 0.0, 1 - 1e-12, 1e-14)
     if estimate == 0:
-        high = float(scipy.optimize.brentq(lambda theta: excess(theta) / theta, 1e-12, 1.0, xtol=1e-14))
+        high = root(lambda theta: excess(theta) / theta, 1e-12, 1.0, 1e-14)
     return low, high
 
 
@@ -467,8 +462,8 @@ def _inverted(a: Floats, b: Floats, level: float, unit: float) -> Interval:
         few = "too few runs for an interval of the SD ratio at this level"
         return Interval(level=level, method=BONETT, reason=few)
     centre = math.sqrt(c * float(a.var(ddof=1) / b.var(ddof=1)))
-    low = _root(lambda log_ratio: statistic(math.exp(log_ratio)) - z, math.log(centre), -1)
-    high = _root(lambda log_ratio: statistic(math.exp(log_ratio)) + z, math.log(centre), 1)
+    low = _crossing(lambda log_ratio: statistic(math.exp(log_ratio)) - z, math.log(centre), -1)
+    high = _crossing(lambda log_ratio: statistic(math.exp(log_ratio)) + z, math.log(centre), 1)
     if low is None or high is None:
         return Interval(level=level, method=BONETT, reason="every ratio agrees with these few values")
     return Interval(low=math.exp(low) * unit, high=math.exp(high) * unit, level=level, method=BONETT)
@@ -490,13 +485,13 @@ def bonett_statistic(a: Floats, b: Floats, z: float) -> Callable[[float], float]
     return statistic
 
 
-def _root(function: Callable[[float], float], start: float, sign: int) -> float | None:
+def _crossing(function: Callable[[float], float], start: float, sign: int) -> float | None:
     """Find where the function first crosses zero, going from `start` up or down in steps."""
     step, before = 0.1, start
     while abs(before - start) < math.log(_FARTHEST):
         after = before + sign * step
         if function(before) * function(after) <= 0:
-            return float(scipy.optimize.brentq(function, min(before, after), max(before, after), xtol=1e-13))
+            return root(function, min(before, after), max(before, after), 1e-13)
         before = after
     return None
 

@@ -17,7 +17,7 @@ from deviate.stats.effects import mean_difference
 from deviate.stats.intervals import Interval
 from deviate.stats.paired_tests import paired_t
 from deviate.stats.power import DEFAULT_POWER, planned_difference, planned_runs
-from deviate.stats.results import Effect, fewest_runs, one_sided
+from deviate.stats.results import Effect, fewest_runs, one_sided, welch
 from deviate.stats.spread import Floats, finite_sample, is_identical
 from deviate.stats.tests import is_permuted, permutation, test_of_means
 
@@ -302,12 +302,12 @@ def _cautious_welch(
         max(float(side.var(ddof=1)), side.size / (side.size + 1) ** 2 / examples**2, least) / side.size
         for side, least in ((a, at_least), (limit, 0.0))
     ]
-    error = math.sqrt(sum(errors))
-    freedom = sum(errors) ** 2 / sum(v**2 / (side.size - 1) for v, side in zip(errors, (a, limit), strict=True))
-    value = float(a.mean() - limit.mean())
-    t, half = value / error, float(special.stdtrit(freedom, (1 + level) / 2)) * error
-    interval = Interval(low=value - half, high=value + half, level=level, method="Welch t")
-    return Effect(value=value, interval=interval), (float(special.stdtr(freedom, -t)), float(special.stdtr(freedom, t)))
+    student = welch(float(a.mean() - limit.mean()), (errors[0], a.size), (errors[1], limit.size))
+    low, high = student.ends(level)
+    interval = Interval(low=low, high=high, level=level, method="Welch t")
+    t = student.value / student.error
+    sides = (float(special.stdtr(student.freedom, -t)), float(special.stdtr(student.freedom, t)))
+    return Effect(value=student.value, interval=interval), sides
 
 
 #: ``t``: the mean, its SD from the runs. ``sd``: the mean, its SD known beforehand. ``sign``: the median, exact.

@@ -30,6 +30,7 @@ from deviate.stats.intervals import (
     cautious_sd_interval,
     farthest_end,
     fixed_width,
+    root,
     runs_for_sd,
 )
 from deviate.stats.power import runs_for_precision
@@ -258,7 +259,7 @@ def _edge(sums: Floats, weights: Floats, spread: float, scale: float, share: flo
 
     if surplus(_FARTHEST) >= 0 or share <= 0:
         return math.inf
-    return float(scipy.optimize.brentq(surplus, 0.0, _FARTHEST, xtol=1e-10))
+    return root(surplus, 0.0, _FARTHEST, 1e-10)
 
 
 def _went_on(sums: Floats, weights: Floats, spread: float, end: float, added: float) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from deviate.stats.intervals import Interval
-from deviate.stats.results import Tested, TwoSamples, outcome, quiet, two_samples
+from deviate.stats.results import Tested, TwoSamples, outcome, quiet, student_of_one, two_samples
 from deviate.stats.spread import Floats, is_identical
 from deviate.stats.tests import (
     EXACT_UP_TO,
@@ -42,9 +42,7 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
     first, second, reason = _pairs(a, b)
     if reason:
         return Tested(reason=reason)
-    with quiet():
-        test = scipy.stats.ttest_rel(first, second)
-    return outcome(test.statistic, test.pvalue)
+    return student_of_one(first - second).tested
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> Tested:
@@ -127,12 +125,11 @@ def paired_brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
     if is_identical(gaps):
         unknown = "the distances from the medians differ by the same amount in all pairs"
         return Tested(reason=unknown) if gaps.any() else outcome(0.0, 1.0)
-    with quiet():
-        test = scipy.stats.ttest_1samp(gaps, 0.0)
-    if both.a.size < PERMUTED_FROM or test.pvalue > PERMUTED_UP_TO:
-        return outcome(test.statistic, test.pvalue)
+    test = student_of_one(gaps).tested
+    if test.p is None or test.statistic is None or both.a.size < PERMUTED_FROM or test.p > PERMUTED_UP_TO:
+        return test
     arranged = Arranged(both.a, both.b, _gaps_compared, paired=True)
-    return outcome(test.statistic, max(test.pvalue, arranged.p()), arranged.method)
+    return outcome(test.statistic, max(test.p, arranged.p()), arranged.method)
 
 
 def _gaps_compared(values: Floats, places: Places) -> Floats:

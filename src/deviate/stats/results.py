@@ -12,6 +12,7 @@ from typing import SupportsFloat
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from deviate.stats.intervals import MOST_RUNS, Interval
 from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical
@@ -105,6 +106,57 @@ def outcome(statistic: SupportsFloat, p: SupportsFloat, method: str = "", *, why
     if not (math.isfinite(value) and math.isfinite(probability)):
         return Tested(reason=why_not or "the statistic is not finite for these values")
     return Tested(statistic=value, p=min(max(probability, 0.0), 1.0), method=method)
+
+
+class StudentT(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean or a difference of means with its standard error, which has a t distribution."""
+
+    value: float
+    error: float
+    freedom: float
+
+    @property
+    def tested(self) -> Tested:
+        """The two-sided test against zero."""
+        with np.errstate(all="ignore"):
+            t = np.divide(self.value, self.error)
+        return outcome(t, 2 * special.stdtr(self.freedom, -abs(t)))
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """Return the ends of the confidence interval."""
+        half = float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
+        return self.value - half, self.value + half
+
+
+def student_of_one(values: Floats) -> StudentT:
+    """Return the mean of values, or of differences within pairs, with its error; two values at least."""
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    return StudentT(value=float(values.mean()), error=error, freedom=values.size - 1)
+
+
+def student_of_two(a: Floats, b: Floats, *, equal_var: bool = False) -> StudentT:
+    """Return the difference of two means with Welch's error, or with that of the pooled SD; two values at least."""
+    value, freedom = float(a.mean() - b.mean()), a.size + b.size - 2
+    first, second = float(a.var(ddof=1)), float(b.var(ddof=1))
+    if equal_var:
+        pooled = ((a.size - 1) * first + (b.size - 1) * second) / freedom
+        return StudentT(value=value, error=math.sqrt(pooled * (1 / a.size + 1 / b.size)), freedom=freedom)
+    return welch(value, (first / a.size, a.size), (second / b.size, b.size))
+
+
+def welch(value: float, *sides: tuple[float, int]) -> StudentT:
+    """Return a difference whose sides each have a squared error and a number of runs [1]_.
+
+    References
+    ----------
+    .. [1] B. L. Welch, "The generalization of 'Student's' problem when several different population variances are
+       involved", Biometrika 34, 1947.
+    """
+    errors, runs = np.array(sides).T
+    squared = errors.sum()
+    with np.errstate(all="ignore"):
+        freedom = float(squared**2 / (errors**2 / (runs - 1)).sum())
+    return StudentT(value=value, error=math.sqrt(squared), freedom=freedom)
 
 
 def one_sided(tested: Tested) -> tuple[float | None, float | None]:

@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from deviate.stats.results import Tested, TwoSamples, outcome, quiet, two_samples
+from deviate.stats.results import Tested, TwoSamples, outcome, quiet, student_of_two, two_samples
 from deviate.stats.spread import Floats, common_scale, finite_sample, is_identical
 
 # Arrangements of the runs of two sides: what a statistic would be if chance alone had put each run on its side.
@@ -295,9 +295,7 @@ def permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Tested:
 def _t_test(both: TwoSamples, *, equal_var: bool) -> Tested:
     if both.reason:
         return Tested(reason=both.reason)
-    with quiet():
-        test = scipy.stats.ttest_ind(both.a, both.b, equal_var=equal_var)
-    return outcome(test.statistic, test.pvalue)
+    return student_of_two(both.a, both.b, equal_var=equal_var).tested
 
 
 def _tied_u(both: TwoSamples, ranks: Floats, rng: np.random.Generator) -> Tested:
@@ -450,10 +448,11 @@ def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
         return Tested(reason=both.reason)
     if min(both.a.size, both.b.size) < 3:
         return Tested(reason="a test of spread needs three runs or more of each")
-    with quiet():
-        test = scipy.stats.levene(both.a, both.b, center=center)
-    equal = "the distances from the centre are all equal in each"
-    return outcome(test.statistic, test.pvalue, why_not=equal)
+    centre = np.median if center == "median" else np.mean
+    test = student_of_two(*(np.abs(side - centre(side)) for side in (both.a, both.b)), equal_var=True).tested
+    if test.statistic is None or test.p is None:
+        return Tested(reason="the distances from the centre are all equal in each")
+    return outcome(test.statistic**2, test.p)  # The F of two groups is the square of t.
 
 
 def _brown_forsythe_statistics(values: Floats, places: Places) -> Floats:
