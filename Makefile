@@ -33,8 +33,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py
 
-# A file's tests share its fixtures, so a file stays in one process; the files that take longest come first.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# A file's tests share its fixtures, so a file stays in one process; the files that take longest come first. Tests wait
+# for programs that they start, so there is a process more than there are cores, and four at most.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup ## Run all tests but those marked nightly
 	$(PYTEST) -m "not nightly"
