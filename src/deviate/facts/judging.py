@@ -300,8 +300,8 @@ def _successor(loop: Loop, change: Change, verdict: Judgement) -> Loop:
 def _judged_of(
     loop: Loop, side: str, values: Sequence[float | None], verdict: Judgement | None, reason: Reason, attempt: int
 ) -> Judged:
-    wanted = loop.wanted if reason == "spent" else max(max(loop.wanted, DEFAULT_RUNS) - len(loop.values), 0)
     decided: Decision = "discard" if reason == "same" else "run more"
+    wanted = loop.wanted if reason == "spent" else max(max(loop.wanted, DEFAULT_RUNS) - len(loop.values), 0)
     about = verdict or Judgement(decision=decided, runs=0, beaten=0, pairs=0, p=math.nan)
     mean_floor, sd_floor = mean_sd(loop.values)
     mean, sd = mean_sd(values[: about.runs] if verdict else values)
