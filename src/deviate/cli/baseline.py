@@ -60,7 +60,7 @@ def command(
     """Measure the floor of noise that `deviate judge` holds changes against.
 
     COMMAND is run -n times, as `deviate run` does; or NAME is an experiment that is there, run or imported. Other
-    runs than before begin a new count of tries.
+    runs than before begin a new count of tries; tries, max and spread hold for all tries against the same runs.
     """
     from deviate.facts.judging import Floor, choose_baseline, measure_baseline
     from deviate.report.views import page_view

@@ -39,7 +39,6 @@ from deviate.store.locks import locked_looks
 
 # What is imported in functions takes most of a second, and values that are typed need none of it.
 if TYPE_CHECKING:
-    from deviate.facts.samples import Sample
     from deviate.facts.stored import Results
     from deviate.runs.events import StudyEvent
     from deviate.runs.request import Request
@@ -105,6 +104,11 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     spread: Rule | None = None
 
     @property
+    def settings(self) -> tuple[int, int, bool]:
+        """Tries, most runs of a change, and whether spread is judged, as they were asked for."""
+        return self.rule.tries, self.rule.most, self.spread is not None
+
+    @property
     def rules(self) -> list[Rule]:
         """The rules that can keep a change; that of values if none can."""
         return [self.rule, *(each for each in (self.spread,) if each is not None and each.level is not None)]
@@ -161,33 +165,39 @@ def set_floor(
 ) -> Loop:
     """Make these runs the baseline that changes are judged against from now on; the same runs again are no new floor.
 
-    Raises BadOption if there are too few or too many, or the numbers make no sense.
+    Raises BadOption if there are too few or too many, the numbers make no sense, or the rule would be another for the
+    tries to come than for those that were made.
     """
     for option, number, largest in (("tries", asked.tries, MOST_TRIES), ("max", asked.most, MOST_RUNS)):
         if not 1 <= number <= largest:
             raise BadOption(f"{option} {number}: expected 1 to {largest}", hint=f"type for example --set {option}=20")
     if not sum(value is not None for value in values):
         raise BadOption("no run of the baseline has a value", hint="`deviate show NAME` says how each run went")
-    known = read_loop(workspace) if workspace.judge_file.is_file() else None
     loop = Loop(
         metric=metric,
         side=side,
         values=list(values)[:LARGEST_FLOOR],
         wanted=min(max(wanted, len(values)), LARGEST_FLOOR),
         **_rules(len(values), asked.tries, asked.most, asked.spread),
-        **_counts(known, metric, side, list(values)),
     )
-    _write(workspace, loop)
-    return loop
+    workspace.prepare()
+    with locked_looks(workspace):
+        known = read_loop(workspace) if workspace.judge_file.is_file() else None
+        return _write(workspace, msgspec.structs.replace(loop, **_counts(known, loop)))
 
 
-def _counts(known: Loop | None, metric: JudgedMetric, side: str, values: Values) -> dict[str, Any]:
+def _counts(known: Loop | None, loop: Loop) -> dict[str, Any]:
     """Return what goes on of an earlier baseline: the number of its floor, and its tries."""
     if known is None:
         return {}
-    if (known.metric, known.side, known.values) == (metric, side, values[:LARGEST_FLOOR]):
-        return {"floors": known.floors, "before": known.before, "changes": known.changes}
-    return {"floors": known.floors + 1, "before": known.before + len(known.changes)}
+    if (known.metric, known.side, known.values) != (loop.metric, loop.side, loop.values):
+        return {"floors": known.floors + 1, "before": known.before + len(known.changes)}
+    if known.changes and known.settings != loop.settings:
+        raise BadOption(
+            "changes were judged against these runs with other tries, max or spread",
+            hint=f"leave these, or make further runs: deviate baseline -n {2 * len(loop.values)} -- COMMAND",
+        )
+    return {"floors": known.floors, "before": known.before, "changes": known.changes}
 
 
 def _rules(floor: int, tries: int, most: int, spread: bool) -> dict[str, Any]:
@@ -203,9 +213,9 @@ def _rules(floor: int, tries: int, most: int, spread: bool) -> dict[str, Any]:
     return {"rule": find("value", DEFAULT_ALPHA / 2 if is_shared else DEFAULT_ALPHA), "spread": second}
 
 
-def _write(workspace: Workspace, loop: Loop) -> None:
-    workspace.prepare()
+def _write(workspace: Workspace, loop: Loop) -> Loop:
     write_json(workspace.judge_file, loop, durable=True)
+    return loop
 
 
 def read_loop(workspace: Workspace) -> Loop:
@@ -222,14 +232,14 @@ def read_loop(workspace: Workspace) -> Loop:
     return loop
 
 
-def widen_floor(workspace: Workspace, loop: Loop, values: Sequence[float | None]) -> Loop:
+def widen_floor(workspace: Workspace, side: str, values: Sequence[float | None]) -> Loop:
     """Give the floor of a baseline its further runs; changes that were judged before count on."""
-    if len(values) <= len(loop.values):
-        return loop
-    rules = _rules(len(values), loop.rule.tries, loop.rule.most, loop.spread is not None)
-    wider = msgspec.structs.replace(loop, values=list(values)[:LARGEST_FLOOR], **rules)
-    _write(workspace, wider)
-    return wider
+    with locked_looks(workspace):
+        loop = read_loop(workspace)
+        if loop.side != side or len(values) <= len(loop.values):
+            return loop
+        rules = _rules(len(values), *loop.settings)
+        return _write(workspace, msgspec.structs.replace(loop, values=list(values)[:LARGEST_FLOOR], **rules))
 
 
 def judge_change(workspace: Workspace, side: str, values: Sequence[float | None]) -> Judged:
@@ -256,11 +266,8 @@ def _judge_change(workspace: Workspace, loop: Loop, side: str, values: Sequence[
 
 def unable_to_judge(loop: Loop, side: str = "", values: Sequence[float | None] = ()) -> Judged | None:
     """Say that the floor cannot judge a further change, and why; None where it can."""
-    if loop.rule.level is None:
-        return _judged_of(loop, side, values, None, "floor", len(loop.changes))
-    if len(loop.changes) >= loop.rule.tries:
-        return _judged_of(loop, side, values, None, "spent", len(loop.changes))
-    return None
+    reason: Reason = "floor" if loop.rule.level is None else "spent" if len(loop.changes) >= loop.rule.tries else ""
+    return _judged_of(loop, side, values, None, reason, len(loop.changes)) if reason else None
 
 
 def _try_of(loop: Loop, side: str, values: Sequence[float | None]) -> int | None:
@@ -283,7 +290,7 @@ def _successor(loop: Loop, change: Change, verdict: Judgement) -> Loop:
         loop,
         side=change.side,
         values=values[:LARGEST_FLOOR],
-        **_rules(len(values), loop.rule.tries, loop.rule.most, loop.spread is not None),
+        **_rules(len(values), *loop.settings),
         changes=[],
         floors=loop.floors + 1,
         before=loop.before + len(loop.changes),
@@ -368,13 +375,9 @@ class Measured(NamedTuple):
 
     def values(self, metric: JudgedMetric) -> Values:
         """Return the value of each run that has ended, by index; None where it failed or gave no finite one."""
-        sample = self._sample(metric)
-        known = dict(zip(sample.runs, sample.values, strict=True)) if sample else {}
+        samples = [each for each in self.results.samples.get(self.variant, []) if each.name == metric.name]
+        known = {run: value for each in samples for run, value in zip(each.runs, each.values, strict=True)}
         return [known.get(each.index) for each in self.results.runs_of(self.variant)]
-
-    def _sample(self, metric: JudgedMetric) -> Sample | None:
-        samples = self.results.samples.get(self.variant, [])
-        return next((each for each in samples if each.name == metric.name), None)
 
 
 def measured(folder: ExperimentFolder, variant: str = "") -> Measured:
@@ -445,17 +448,14 @@ def measure_baseline(request: Request, floor: Floor, observe: Observe) -> Loop:
     if len(parse_variants(request.variants)) > 1:
         raise BadOption("a baseline is one variant", hint="leave out all but one --vary")
     folder = run(request, observe)
-    return _set(Workspace(folder.project), measured(folder), floor, request.runs)
+    return take_baseline(Workspace(folder.project), folder.name, floor, request.runs)
 
 
 def take_baseline(workspace: Workspace, side: str, floor: Floor, wanted: int) -> Loop:
     """Make an experiment that is there, or was imported, the baseline."""
     from deviate.facts.stored import find_experiment
 
-    return _set(workspace, measured(*find_experiment(workspace, side)), floor, wanted)
-
-
-def _set(workspace: Workspace, runs: Measured, floor: Floor, wanted: int) -> Loop:
+    runs = measured(*find_experiment(workspace, side))
     metric = runs.metric(floor.metric, floor.better)
     return set_floor(workspace, metric, runs.side, runs.values(metric), floor, wanted)
 
@@ -502,9 +502,7 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
         change = run(msgspec.structs.replace(request, runs=runs), observe)
         if change.name == folder.name:
             return same_as_baseline(loop)
-        made = measured(change, variant)
-        _check_environment(measured(folder, variant), made)
-        judged = _judged(workspace, loop, made)
+        judged = _judged(workspace, loop, measured(change, variant))
         if judged.decision != "run more" or judged.reason:
             return judged
         # Those that go on side by side end together.
@@ -512,8 +510,11 @@ def judge_command(request: Request, workspace: Workspace, observe: Observe) -> J
 
 
 def _judged(workspace: Workspace, loop: Loop, runs: Measured) -> Judged:
-    values = runs.values(loop.metric)
-    if not values:
+    from deviate.facts.stored import find_experiment
+
+    if _is_experiment([loop.side], workspace):
+        _check_environment(measured(*find_experiment(workspace, loop.side)), runs)
+    if not (values := runs.values(loop.metric)):
         raise BadOption(f"no run of {runs.side} has ended", hint="wait for its runs, or make some: deviate run")
     return judge_change(workspace, runs.side, values)
 
@@ -527,18 +528,17 @@ def _with_whole_floor(folder: ExperimentFolder, loop: Loop, request: Request, ob
     command = folder.read_experiment().command
     run(msgspec.structs.replace(request, command=command, name=folder.name, runs=loop.wanted, edited=True), observe)
     made = measured(folder, *request.variants)
-    return widen_floor(Workspace(folder.project), loop, made.values(loop.metric))
+    return widen_floor(Workspace(folder.project), loop.side, made.values(loop.metric))
 
 
 def _check_environment(baseline: Measured, change: Measured) -> None:
     """Refuse runs of another environment: the floor says nothing of them."""
-    parts = [each.environment for each in (baseline, change)]
-    differing = [name for name, text in parts[0].items() if name in parts[1] and parts[1][name] != text]
+    was, now = baseline.environment, change.environment
+    differing = [f"{name} was {text} and is {now[name]}" for name, text in was.items() if now.get(name, text) != text]
     if differing:
-        name = differing[0]
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         raise BadOption(
-            f"the environment is not that of the baseline: {name} was {parts[0][name]} and is {parts[1][name]}{more}",
+            f"the environment is not that of the baseline: {differing[0]}{more}",
             hint="measure the baseline again, on its own source: deviate baseline -- "
             f"{typed_line(baseline.results.experiment.command)}",
         )

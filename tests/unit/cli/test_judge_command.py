@@ -10,6 +10,8 @@ from compared_sides import write_experiment
 import deviate as deviate_api
 from deviate.cli.main import group
 from deviate.core.errors import BadOption
+from deviate.facts.judging import widen_floor
+from deviate.store.folders import Workspace
 
 FLOOR = (97 + 0.2 * np.random.default_rng(4).standard_normal(10)).round(2).tolist()
 
@@ -78,6 +80,29 @@ def test_a_worse_change_is_discarded_by_its_first_run_and_each_counts(project):
     deviate("baseline", "--metric", "val acc", "--set", "tries=2", *typed(*FLOOR))
     out = deviate("judge", *typed(96.2))[1]
     assert "2 changes were judged against this floor. Measure a new one." in " ".join(out.split())
+
+
+@pytest.mark.parametrize("setting", ["tries=2", "tries=200", "max=5", "spread=true"])
+def test_the_rule_of_a_floor_holds_for_all_its_tries(project, setting):
+    floor = ("baseline", "--metric", "val acc", *typed(*FLOOR))
+    deviate(*floor)
+    deviate(*floor, "--set", "tries=3")
+    assert judged(*typed(96.0))[1]["tries"] == 3
+    with pytest.raises(BadOption, match="changes were judged against these runs with other tries, max or spread"):
+        deviate(*floor, "--set", setting)
+    assert judged(*typed(96.1))[1]["attempt"] == 2
+    deviate(*floor, *typed(97.0), "--set", setting)
+    again = judged(*typed(96.0))[1]
+    assert (again["attempt"], again["floors"], again["tries_in_all"]) == (1, 2, 3)
+
+
+def test_runs_that_a_floor_gets_meanwhile_lose_no_try(project):
+    workspace = Workspace(project)
+    deviate("baseline", "--metric", "val acc", *typed(*FLOOR[:5]))
+    assert judged(*typed(96.0))[0] == 1
+    wider = widen_floor(workspace, "", FLOOR)
+    assert (wider.values, [each.values for each in wider.changes]) == (FLOOR, [[96.0]])
+    assert widen_floor(workspace, "another:algo", [*FLOOR, 1.0]).values == FLOOR
 
 
 def test_the_same_values_again_are_the_same_try(project):
@@ -170,6 +195,16 @@ def test_experiments_are_a_baseline_and_changes(project):
     status, kept = judged("wider")
     assert (status, kept["runs"], kept["attempt"]) == (0, 5, 2)
     assert judged("base")[1]["baseline"].startswith("wider:")
+
+
+def test_runs_of_another_environment_are_not_judged(project):
+    write_experiment(project, "base", {"val acc": FLOOR}, cpu="Xeon")
+    write_experiment(project, "moved", {"val acc": [99.0] * 5}, cpu="EPYC")
+    deviate("baseline", "base")
+    with pytest.raises(BadOption, match="not that of the baseline: cpu was Xeon and is EPYC") as refused:
+        judged("moved")
+    assert refused.value.hint.endswith("deviate baseline -- python train.py")
+    assert json.loads((project / ".deviate" / "judge.json").read_text())["changes"] == []
 
 
 @pytest.mark.parametrize(

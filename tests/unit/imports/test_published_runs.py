@@ -156,6 +156,23 @@ def test_mlperf(deviate):
     assert f"{np.sort(examples)[1:-1].mean():.1f} {np.std(examples, ddof=0):.1f}" == "2549219.6 218406.1"
 
 
+def test_atari_100k(deviate, tmp_path):
+    """The paper of DIAMOND has 0.641 and 0.480; the other agent gains half as much."""
+    returns = json.loads((PUBLISHED / "DIAMOND.json").read_text())
+    lines = ["agent,game,run,score"]
+    with (PUBLISHED / "atari_100k_references.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            low, high = float(row["random"]), float(row["human"])
+            for run, value in enumerate(returns[row["game"]]):
+                score = (value - low) / (high - low)
+                lines += [f"DIAMOND,{row['game']},{run},{score}", f"half,{row['game']},{run},{score / 2}"]
+    (tmp_path / "scores.csv").write_text("\n".join(lines))
+    long = ("--set", "metric_column=game", "--set", "value_column=score", "--experiment-column", "agent")
+    deviate("import", "scores.csv", *long)
+    found = json.loads(deviate("compare", "half", "DIAMOND", "--set", "tasks=true", "--json"))["tasks"]
+    assert [f"{found[name]:.3f}" for name in ("iqm_a", "iqm_b", "gap_b")] == ["0.320", "0.641", "0.480"]
+
+
 def test_dopamine(deviate):
     rows = json.loads((PUBLISHED / "dopamine_hopper.json").read_text())
     deviate("import", PUBLISHED / "dopamine_hopper.json", "--name", "sac")

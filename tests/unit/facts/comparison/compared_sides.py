@@ -66,7 +66,7 @@ def prints(*digests, name="shuffle"):
 
 
 def write_experiment(
-    project, name, samples, variant="algo+impl", aggregate="last", failed=0, drawn=None, directed=True
+    project, name, samples, variant="algo+impl", aggregate="last", failed=0, drawn=None, directed=True, cpu=None
 ):
     """Write an experiment with one record per metric and run; `samples` are values by metric."""
     import struct
@@ -95,6 +95,7 @@ def write_experiment(
         run = folder.run(Run(variant=variant, index=index))
         run.path.mkdir(parents=True)
         events = [{"event": "start", "time": 10.0, "rank": None, "python": "3.11.7"}]
+        events += [{"event": "environment", "cpu": cpu}] if cpu else []
         if drawn:
             common = {"event": "fingerprint", "name": "shuffle", "count": 1, "digest": drawn[index]}
             events += [{**common, "moment": moment} for moment in ("first", "end")]
