@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
 from typing import Literal
 
 import msgspec
-import numpy as np
 from msgspec import structs
 
 from deviate.core.errors import BadOption, some_of
@@ -31,6 +31,7 @@ from deviate.observe.fingerprints import (
 )
 from deviate.observe.headline import equals
 from deviate.stats.contrast import FEWEST_PAIRS, LEAST_PAIRED
+from deviate.stats.spread import is_hundredfold
 
 # A side whose runs all repeat one draw says nothing about other draws.
 
@@ -254,10 +255,6 @@ def _drew_alike(a: Mapping[str, Fingerprint], b: Mapping[str, Fingerprint]) -> b
 
 # Which metric of one side is which of the other.
 
-#: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken
-#: for it.
-FEWEST_TIMES, MOST_TIMES = 50, 200
-
 #: Metrics that stand alike and are named.
 SHOWN = 5
 
@@ -389,19 +386,8 @@ def units_differ(match: Match) -> tuple[int, int] | None:
     """
     if any(sample.kind != "quality" for sample in match):
         return None
-    fractions = [index for index, sample in enumerate(match) if _within(sample.values, 0, 1)]
-    percents = [index for index, sample in enumerate(match) if _within(sample.values, 1, 100)]
-    pairs = ((fraction, percent) for fraction in fractions for percent in percents)
-    return next((pair for pair in pairs if _is_hundredfold(*(match[index].values for index in pair))), None)
-
-
-def _within(values: Sequence[float], low: float, high: float) -> bool:
-    return bool(values) and low <= min(values) and max(values) <= high
-
-
-def _is_hundredfold(fractions: Sequence[float], percents: Sequence[float]) -> bool:
-    small, large = float(np.mean(fractions)), float(np.mean(percents))
-    return FEWEST_TIMES * small <= large <= MOST_TIMES * small
+    pairs = permutations(range(len(match)), 2)
+    return next((pair for pair in pairs if is_hundredfold(*(match[index].values for index in pair))), None)
 
 
 class SideSummary(msgspec.Struct, frozen=True, kw_only=True):

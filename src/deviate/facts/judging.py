@@ -33,6 +33,7 @@ from deviate.stats.judging import (
     judge,
     make_rule,
 )
+from deviate.stats.spread import is_hundredfold
 from deviate.store.files import read_json, write_json
 from deviate.store.folders import ExperimentFolder, Workspace
 from deviate.store.locks import locked_looks
@@ -252,6 +253,7 @@ def judge_change(workspace: Workspace, side: str, values: Sequence[float | None]
 
 
 def _judge_change(workspace: Workspace, loop: Loop, side: str, values: Sequence[float | None]) -> Judged:
+    _check_units(loop, values)
     known = _try_of(loop, side, values)
     unable = unable_to_judge(loop, side, values) if known is None else None
     if unable is not None:
@@ -262,6 +264,19 @@ def _judge_change(workspace: Workspace, loop: Loop, side: str, values: Sequence[
     tried = msgspec.structs.replace(loop, changes=[*loop.changes[:place], change, *loop.changes[place + 1 :]])
     _write(workspace, _successor(tried, change, verdict) if verdict.decision == "keep" else tried)
     return _judged_of(tried, side, values, verdict, "", place + 1)
+
+
+def _check_units(loop: Loop, values: Sequence[float | None]) -> None:
+    """Refuse fractions beside percent, as `compare` does."""
+    meant = meaning_of(loop.metric.name)
+    if (meant.kind != "quality") if meant else loop.metric.direction == "lower":
+        return
+    floor, change = ([each for each in side if each is not None] for side in (loop.values, values))
+    if is_hundredfold(floor, change) or is_hundredfold(change, floor):
+        raise BadOption(
+            f"one looks like a fraction and the other like percent: {floor[0]:.6g} in the baseline, {change[0]:.6g}",
+            hint=f"bring it into the unit of the baseline, for example: deviate judge --value {floor[0]:.6g}",
+        )
 
 
 def unable_to_judge(loop: Loop, side: str = "", values: Sequence[float | None] = ()) -> Judged | None:

@@ -203,6 +203,27 @@ def _coefficient_of_variation(mean: float, sd: float, lowest: float, ratio_scale
     return sd / mean, ""
 
 
+#: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken
+#: for it.
+FEWEST_TIMES, MOST_TIMES = 50, 200
+
+
+def is_hundredfold(fractions: Sequence[float], percents: Sequence[float]) -> bool:
+    """Tell whether values look like fractions (in 0 to 1) and others like percent of the same (in 1 to 100).
+
+    Examples
+    --------
+    >>> is_hundredfold([0.97, 0.96], [97.5]), is_hundredfold([0.97, 0.96], [1.0])
+    (True, False)
+    """
+    if not (len(fractions) and len(percents)) or min(fractions) < 0 or max(fractions) > 1:
+        return False
+    if min(percents) < 1 or max(percents) > 100:
+        return False
+    small, large = float(np.mean(fractions)), float(np.mean(percents))
+    return FEWEST_TIMES * small <= large <= MOST_TIMES * small
+
+
 # How much repeated measurements of one run differ, pooled over runs.
 
 

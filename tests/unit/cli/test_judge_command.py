@@ -207,6 +207,17 @@ def test_runs_of_another_environment_are_not_judged(project):
     assert json.loads((project / ".deviate" / "judge.json").read_text())["changes"] == []
 
 
+@pytest.mark.parametrize(("name", "better", "refused"), [("acc", "higher", True), ("loss", "lower", False)])
+def test_percent_is_not_judged_beside_fractions(project, name, better, refused):
+    deviate("baseline", *typed(*(each / 100 for each in FLOOR)), "--metric", name, "--set", f"better={better}")
+    if not refused:
+        assert judged(*typed(97.0))[0] == 1
+        return
+    with pytest.raises(BadOption, match=r"like a fraction and the other like percent: 0\.9\d* in the baseline, 97"):
+        deviate("judge", *typed(97.0))
+    assert json.loads((project / ".deviate" / "judge.json").read_text())["changes"] == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
