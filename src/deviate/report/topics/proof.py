@@ -168,7 +168,7 @@ def broken_promises(facts: VariantProof) -> Iterable[Caveat]:
         if each.name == EXAMPLES:
             yield Caveat(slug="data-differ", message=_other_data(each), variant=facts.variant)
             continue
-        named = _NAMED.get(each.name) or plain_name(each.name)
+        named = _NAMED.get(each.name) or f"randomness of {plain_name(each.name)}"
         if each.meant == "held":
             yield Caveat(slug="factor-leaked", message=_leaked(named, each), variant=facts.variant)
         elif each.found == "identical":
